@@ -1,0 +1,156 @@
+/**
+ * The seam between Berth and whatever runs machines. A driver is thin: each method has one external effect,
+ * is safe to call twice with the same argument, keeps no database and decides nothing. What a machine is doing
+ * is always read back with `inspect`, never assumed.
+ */
+
+export type CpuType = 'amd' | 'intel'
+
+/** One place an image can come from. A template lists several; the first that works is used. */
+export type ImageSource =
+  | { type: 'url'; url: string; sha256?: string; sha512?: string; checksums_url?: string }
+  | { type: 'file'; path: string; sha256?: string }
+  | { type: 'build'; name: string }
+
+export interface ImageSpec {
+  /** The template's slug: also the name under which operators see the image. */
+  slug: string
+  sources: readonly ImageSource[]
+}
+
+export type ImageState =
+  | { state: 'absent' }
+  | { state: 'ready'; bytes: number; virtualSizeGb: number; source: string }
+  /** `progress` is 0..1 over the whole preparation; `detail` is a phrase for people, e.g. "downloading 34%". */
+  | { state: 'preparing'; progress: number; detail: string }
+  | { state: 'failed'; message: string }
+
+/** All that a driver needs to know of a machine. The same spec always makes the same machine. */
+export interface MachineSpec {
+  serverId: string
+  hostname: string
+  cpu: number
+  ramMb: number
+  diskGb: number
+  cpuType: CpuType
+  image: ImageSpec
+  username: string
+  sshPublicKeys: readonly string[]
+  /** Given when the server was made without keys; only its hash may reach a disk. */
+  password: string | null
+  /** The customer's cloud-init user data, verbatim. */
+  userData: string | null
+  mac: string
+  /** Port of the host that leads to the guest's port 22. */
+  sshPort: number
+}
+
+export type MachineState =
+  | { power: 'absent' }
+  /**
+   * `guest_shutdown`: the guest turned itself off. `crashed`: the machine vanished while it should have been
+   * running. `null`: it was turned off by powerOff, or never started.
+   */
+  | { power: 'stopped'; reason: 'guest_shutdown' | 'crashed' | null }
+  | { power: 'running'; startedAt: number }
+  /** A process is there but does not answer. A second one must not be started. */
+  | { power: 'hung' }
+
+export interface HostKey {
+  /** As ssh names it: ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa. */
+  type: string
+  /** OpenSSH's form: SHA256:base64 without padding. */
+  fingerprint: string
+  /** The key itself, base64, as it stands in a known_hosts file. */
+  publicKey: string
+}
+
+export interface HostFacts {
+  /** Sentence parts for people: "QEMU 7.2 with TCG" and why. */
+  compute: string
+  reason: string
+  /** True where machines are real. */
+  isReal: boolean
+  cpuTypes: readonly CpuType[]
+  cores: number
+  ramMb: number
+  /** All the disk that machines may fill: what is free now plus what they use already. */
+  diskGb: number
+  warnings: readonly string[]
+}
+
+export interface Driver {
+  host(): Promise<HostFacts>
+
+  /**
+   * Asks for an image and returns at once with how far it is; call again until `ready` or `failed`. Many callers
+   * share one preparation. After a failure was reported, a later call tries again.
+   */
+  image(image: ImageSpec): Promise<ImageState>
+
+  /**
+   * Makes the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
+   * @throws DriverError image_not_ready, image_unusable, disk_full
+   */
+  define(spec: MachineSpec): Promise<void>
+
+  /**
+   * Turns a defined machine on. `queued`: too many are booting, ask again shortly. Already running: `started`.
+   * @throws DriverError port_taken, start_failed, not_found
+   */
+  start(serverId: string): Promise<'started' | 'queued'>
+
+  /** Presses the power button (ACPI). Returns at once; whether the guest obeys is its own affair. */
+  shutdown(serverId: string): Promise<void>
+
+  /** Presses the reset button of a running machine. */
+  reset(serverId: string): Promise<void>
+
+  /** Pulls the plug and waits until nothing of the machine runs. Fine when it is off or absent. */
+  powerOff(serverId: string): Promise<void>
+
+  /** powerOff, then nothing of the machine is left: no process, file or port. Fine when it is absent. */
+  destroy(serverId: string): Promise<void>
+
+  inspect(serverId: string): Promise<MachineState>
+
+  /** The state of every machine that the driver can see, also those the caller does not know. */
+  list(): Promise<Map<string, MachineState>>
+
+  /**
+   * Whether the guest answers on ssh since its last start or reset, and with which host keys; null: not yet.
+   * Takes a second at the most.
+   */
+  ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
+
+  /** Address of the machine inside its network, for the details card. */
+  network(spec: Pick<MachineSpec, 'serverId'>): { ipv4: { address: string; prefix_length: number; gateway: string } | null }
+
+  /** Calls the listener soon after a machine turned off by itself. A hint only: `inspect` is the truth. */
+  watch(listener: (serverId: string) => void): void
+
+  /** The last lines of the serial console, for error messages and operators. At most `bytes` long. */
+  console(serverId: string, bytes: number): Promise<string>
+
+  /** Lets go of sockets and timers. Machines keep running. */
+  close(): Promise<void>
+}
+
+export type DriverErrorCode =
+  | 'port_taken'
+  | 'start_failed'
+  | 'not_found'
+  | 'image_not_ready'
+  | 'image_unusable'
+  | 'disk_full'
+  | 'unavailable'
+
+/** A failure that the caller can act on. The message is for operators and, where it names no path, customers. */
+export class DriverError extends Error {
+  override readonly name = 'DriverError'
+  readonly code: DriverErrorCode
+  constructor(code: DriverErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
