@@ -1,0 +1,109 @@
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+
+/**
+ * Makes an account with its default project.
+ * @returns the account's id, or null where the e-mail address is taken
+ */
+export async function createAccount(db: Database, clock: Clock, account: { email: string; name: string }): Promise<string | null> {
+  const accountId = uuid()
+  const projectId = uuid()
+  const now = clock.now()
+  return db.transaction().execute(async (tx) => {
+    const inserted = await tx
+      .insertInto('accounts')
+      .values({
+        account_id: accountId,
+        email: account.email,
+        name: account.name,
+        status: 'active',
+        default_project_id: projectId,
+        quotas: '{}',
+        servers_used: 0,
+        cpu_used: 0,
+        ram_mb_used: 0,
+        disk_gb_used: 0,
+        balance: 0,
+        created_at: now,
+      })
+      .onConflict((conflict) => conflict.column('email').doNothing())
+      .executeTakeFirst()
+    if (!inserted.numInsertedOrUpdatedRows) return null
+    await tx
+      .insertInto('projects')
+      .values({
+        project_id: projectId,
+        account_id: accountId,
+        name: 'Default',
+        description: null,
+        server_count: 0,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute()
+    return accountId
+  })
+}
+
+export function findAccount(db: Queries, accountId: string) {
+  return db.selectFrom('accounts').selectAll().where('account_id', '=', accountId).executeTakeFirstOrThrow()
+}
+
+export function findAccountByEmail(db: Queries, email: string) {
+  return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
+}
+
+export function listAccounts(db: Queries) {
+  return db.selectFrom('accounts').selectAll().orderBy('account_id').execute()
+}
+
+/** What servers weigh on an account's quotas. */
+export interface Load {
+  servers: number
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+}
+
+/**
+ * Adds to what the account's servers hold. Two requests at the same instant can't pass a quota together: the
+ * row is locked by the first update.
+ * @throws ApiError quota_exceeded
+ */
+export async function takeQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
+  const account = await tx
+    .updateTable('accounts')
+    .set((eb) => ({
+      servers_used: eb('servers_used', '+', load.servers),
+      cpu_used: eb('cpu_used', '+', load.cpu),
+      ram_mb_used: eb('ram_mb_used', '+', load.ram_mb),
+      disk_gb_used: eb('disk_gb_used', '+', load.disk_gb),
+    }))
+    .where('account_id', '=', accountId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const quotas = quotasOf(account.quotas)
+  for (const name of ['servers', 'cpu', 'ram_mb', 'disk_gb'] as const) {
+    const requested = load[name]
+    const used = account[`${name}_used`] - requested
+    if (requested > 0 && used + requested > quotas[name]) throw quotaExceeded(name, quotas[name], used, requested)
+  }
+}
+
+/** Gives back what takeQuota took. */
+export async function releaseQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
+  await takeQuota(tx, accountId, { servers: -load.servers, cpu: -load.cpu, ram_mb: -load.ram_mb, disk_gb: -load.disk_gb })
+}
+
+/** The account's limits; until the transaction ends no other one gets them, so that a count made now stays true. */
+export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas> {
+  const { quotas } = await tx
+    .updateTable('accounts')
+    .set((eb) => ({ quotas: eb.ref('quotas') }))
+    .where('account_id', '=', accountId)
+    .returning('quotas')
+    .executeTakeFirstOrThrow()
+  return quotasOf(quotas)
+}

@@ -1,0 +1,92 @@
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { Page } from '../http/paging.ts'
+import { ApiError } from '../http/problem.ts'
+import { lockQuotas } from './accounts.ts'
+import { quotaExceeded } from './quotas.ts'
+
+export async function listProjects(db: Queries, accountId: string, page: Page) {
+  const [items, count] = await Promise.all([
+    withDefault(db)
+      .where('projects.account_id', '=', accountId)
+      .orderBy('project_id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute(),
+    countProjects(db, accountId),
+  ])
+  return { items, total: count }
+}
+
+export function findProject(db: Queries, accountId: string, projectId: string) {
+  return withDefault(db).where('projects.account_id', '=', accountId).where('project_id', '=', projectId).executeTakeFirst()
+}
+
+export type ProjectRow = NonNullable<Awaited<ReturnType<typeof findProject>>>
+
+/** @throws ApiError quota_exceeded */
+export async function createProject(
+  db: Database,
+  clock: Clock,
+  accountId: string,
+  project: { name: string; description: string | null },
+): Promise<ProjectRow> {
+  const now = clock.now()
+  const projectId = uuid()
+  return db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('projects')
+      .values({ project_id: projectId, account_id: accountId, ...project, server_count: 0, created_at: now, updated_at: now })
+      .execute()
+    const limit = (await lockQuotas(tx, accountId)).projects
+    const count = await countProjects(tx, accountId)
+    if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
+    return withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
+  })
+}
+
+export async function updateProject(
+  db: Database,
+  clock: Clock,
+  project: ProjectRow,
+  change: { name?: string; description?: string | null },
+): Promise<ProjectRow> {
+  await db
+    .updateTable('projects')
+    .set({ ...change, updated_at: clock.now() })
+    .where('project_id', '=', project.project_id)
+    .execute()
+  return withDefault(db).where('project_id', '=', project.project_id).executeTakeFirstOrThrow()
+}
+
+/** @throws ApiError project_is_default, project_not_empty */
+export async function deleteProject(db: Database, project: ProjectRow): Promise<void> {
+  if (project.project_id === project.default_project_id)
+    throw new ApiError('project_is_default', 'The default project takes servers that name no project; it stays.')
+  const { numDeletedRows } = await db
+    .deleteFrom('projects')
+    .where('project_id', '=', project.project_id)
+    .where('server_count', '=', 0)
+    .executeTakeFirst()
+  if (numDeletedRows > 0n) return
+  throw new ApiError('project_not_empty', 'The project still has servers. Delete them or move them to another project first.')
+}
+
+export async function countProjects(db: Queries, accountId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('projects')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The default project is named by the account, so that there is always exactly one. */
+function withDefault(db: Queries) {
+  return db
+    .selectFrom('projects')
+    .innerJoin('accounts', 'accounts.account_id', 'projects.account_id')
+    .selectAll('projects')
+    .select('accounts.default_project_id')
+}

@@ -1,0 +1,75 @@
+import { createHash, createPublicKey } from 'node:crypto'
+import ssh2 from 'ssh2'
+
+const MIN_RSA_BITS = 2048
+/** Keys on security tokens: the plain key inside is checked as such; an application name follows it. */
+const SECURITY_KEYS: Record<string, { plain: string; fields: number }> = {
+  'sk-ssh-ed25519@openssh.com': { plain: 'ssh-ed25519', fields: 2 },
+  'sk-ecdsa-sha2-nistp256@openssh.com': { plain: 'ecdsa-sha2-nistp256', fields: 3 },
+}
+const PLAIN_KEYS = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521', 'ssh-rsa']
+
+export interface PublicKey {
+  type: string
+  /** `type base64`, without the comment: what goes into authorized_keys. */
+  line: string
+  /** OpenSSH's form: SHA256:base64 without padding. */
+  fingerprint: string
+}
+
+/**
+ * Reads one line of a .pub file: type, base64 and an optional comment.
+ * @returns the key, or a sentence that says why it is none
+ */
+export function parsePublicKey(text: string): PublicKey | string {
+  const line = text.trim()
+  if (line.includes('PRIVATE KEY')) return 'This is a private key. Keep it secret and send the .pub file beside it.'
+  if (/[\r\n]/.test(line)) return 'Send one key: a single line.'
+  const [type = '', base64 = ''] = line.split(/[ \t]+/)
+  if (type === 'ssh-dss') return 'DSA keys are no longer safe. Make an ed25519 key: ssh-keygen -t ed25519.'
+  const security = SECURITY_KEYS[type]
+  if (!security && !PLAIN_KEYS.includes(type))
+    return 'A public key starts with its type, such as ssh-ed25519, followed by base64; options are not accepted.'
+  const blob = Buffer.from(base64, 'base64')
+  if (blob.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, '')) return 'The part after the key type is not base64.'
+  const plain = security ? plainKey(blob, type, security) : `${type} ${base64}`
+  const problem = plain ? checkPlainKey(plain) : 'The key is malformed.'
+  if (problem) return problem
+  const fingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+  return { type, line: `${type} ${blob.toString('base64')}`, fingerprint }
+}
+
+/** @returns why the key can't be used, or null */
+function checkPlainKey(line: string): string | null {
+  const key = ssh2.utils.parseKey(line)
+  if (key instanceof Error || key.isPrivateKey()) return 'The key is malformed: copy the whole line of the .pub file.'
+  // The library rebuilds the blob from what it understood; anything left over was never part of a key.
+  if (key.getPublicSSH().toString('base64') !== line.split(' ')[1]) return 'The key has bytes that do not belong to it.'
+  try {
+    const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength
+    if (bits !== undefined && bits < MIN_RSA_BITS) return `RSA keys need ${MIN_RSA_BITS} bits or more; this one has ${bits}.`
+  } catch {
+    return 'The key is malformed: its numbers are no valid key.'
+  }
+  return null
+}
+
+/** Cuts the plain key out of a security key's blob: RFC 4251 strings, of which the last is the application. */
+function plainKey(blob: Buffer, type: string, { plain, fields }: { plain: string; fields: number }): string | null {
+  const parts: Buffer[] = []
+  let at = 0
+  while (at + 4 <= blob.length) {
+    const end = at + 4 + blob.readUInt32BE(at)
+    if (end > blob.length) return null
+    parts.push(blob.subarray(at + 4, end))
+    at = end
+  }
+  const isWhole = at === blob.length && parts.length === fields + 1 && parts[0]?.toString('latin1') === type
+  if (!isWhole) return null
+  const packed = [Buffer.from(plain), ...parts.slice(1, fields)].flatMap((part) => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(part.length)
+    return [length, part]
+  })
+  return `${plain} ${Buffer.concat(packed).toString('base64')}`
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '../http/problem.ts'
+
+/** How much of each thing an account may have. */
+export interface Quotas {
+  projects: number
+  ssh_keys: number
+  tokens: number
+  servers: number
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+}
+
+export const defaultQuotas: Quotas = {
+  projects: 50,
+  ssh_keys: 100,
+  tokens: 50,
+  servers: 20,
+  cpu: 64,
+  ram_mb: 262_144,
+  disk_gb: 4096,
+}
+
+/** @param stored an account's own limits, JSON of a partial Quotas */
+export function quotasOf(stored: string): Quotas {
+  const own: Partial<Quotas> = JSON.parse(stored)
+  return { ...defaultQuotas, ...own }
+}
+
+/** The refusal, with the figures that the contract names. */
+export function quotaExceeded(name: keyof Quotas, limit: number, used: number, requested: number): ApiError {
+  const detail = `This would make ${used + requested} ${name}; the account may have ${limit}. Delete some, or ask the operator for more.`
+  return new ApiError('quota_exceeded', detail, { quota: { name, limit, used, requested } })
+}

@@ -1,0 +1,177 @@
+import Type from 'typebox'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
+import { notFound } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import { findAccount } from './accounts.ts'
+import { countProjects, createProject, deleteProject, findProject, listProjects, updateProject } from './projects.ts'
+import { Me, Project, ProjectCreate, ProjectUpdate, SshKey, SshKeyCreate } from './schema.ts'
+import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
+import { findToken } from './tokens.ts'
+import { meView, projectView, sshKeyView } from './view.ts'
+
+const tag = 'Account'
+const paging = Type.Object(pagingQuery)
+
+export function accountRoutes(db: Database, clock: Clock): Route[] {
+  return [profileRoute(db), ...projectRoutes(db, clock), ...sshKeyRoutes(db, clock)]
+}
+
+function profileRoute(db: Database): Route {
+  return route({
+    id: 'getAccount',
+    method: 'GET',
+    path: '/account/me',
+    scope: 'account:read',
+    tag,
+    summary: 'The account, its quotas and the token that asks',
+    reply: { 200: Me },
+    run: async ({ actor }) => {
+      const [account, token, projects, sshKeys] = await Promise.all([
+        findAccount(db, actor.accountId),
+        findToken(db, actor.tokenId),
+        countProjects(db, actor.accountId),
+        countSshKeys(db, actor.accountId),
+      ])
+      return meView(account, token, { projects, ssh_keys: sshKeys })
+    },
+  })
+}
+
+function projectRoutes(db: Database, clock: Clock): Route[] {
+  const params = { project_id: 'project_not_found' } as const
+  const load = async ({ actor, params }: { actor: { accountId: string }; params: { project_id: string } }) => {
+    const project = await findProject(db, actor.accountId, params.project_id)
+    if (!project) throw notFound('project_not_found')
+    return project
+  }
+  return [
+    route({
+      id: 'listProjects',
+      method: 'GET',
+      path: '/account/projects',
+      scope: 'account:read',
+      tag,
+      summary: 'List projects',
+      query: paging,
+      reply: { 200: listOf(Project) },
+      run: async ({ actor, query, url, setHeader }) => {
+        const page = pageOf(query)
+        const { items, total } = await listProjects(db, actor.accountId, page)
+        setHeader('link', linkHeader(url, page, total))
+        return { items: items.map(projectView), total }
+      },
+    }),
+    route({
+      id: 'createProject',
+      method: 'POST',
+      path: '/account/projects',
+      scope: 'account:write',
+      tag,
+      summary: 'Create a project',
+      body: ProjectCreate,
+      reply: { 201: Project },
+      errors: ['quota_exceeded'],
+      run: async ({ actor, body, setHeader }) => {
+        const { name, description = null } = body
+        const project = await createProject(db, clock, actor.accountId, { name, description })
+        setHeader('location', `/v1/account/projects/${project.project_id}`)
+        return projectView(project)
+      },
+    }),
+    route({
+      id: 'updateProject',
+      method: 'PATCH',
+      path: '/account/projects/:project_id',
+      scope: 'account:write',
+      tag,
+      summary: 'Change the name or description of a project',
+      params,
+      load,
+      body: ProjectUpdate,
+      reply: { 200: Project },
+      run: async ({ loaded, body }) => projectView(await updateProject(db, clock, loaded, body)),
+    }),
+    route({
+      id: 'deleteProject',
+      method: 'DELETE',
+      path: '/account/projects/:project_id',
+      scope: 'account:write',
+      tag,
+      summary: 'Delete an empty project',
+      params,
+      load,
+      reply: { 204: null },
+      errors: ['project_not_empty', 'project_is_default'],
+      run: ({ loaded }) => deleteProject(db, loaded),
+    }),
+  ]
+}
+
+function sshKeyRoutes(db: Database, clock: Clock): Route[] {
+  const params = { ssh_key_id: 'ssh_key_not_found' } as const
+  const load = async ({ actor, params }: { actor: { accountId: string }; params: { ssh_key_id: string } }) => {
+    const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
+    if (!key) throw notFound('ssh_key_not_found')
+    return key
+  }
+  return [
+    route({
+      id: 'listSshKeys',
+      method: 'GET',
+      path: '/account/ssh_keys',
+      scope: 'account:read',
+      tag,
+      summary: 'List SSH keys',
+      query: paging,
+      reply: { 200: listOf(SshKey) },
+      run: async ({ actor, query, url, setHeader }) => {
+        const page = pageOf(query)
+        const { items, total } = await listSshKeys(db, actor.accountId, page)
+        setHeader('link', linkHeader(url, page, total))
+        return { items: items.map(sshKeyView), total }
+      },
+    }),
+    route({
+      id: 'addSshKey',
+      method: 'POST',
+      path: '/account/ssh_keys',
+      scope: 'account:write',
+      tag,
+      summary: 'Add an SSH public key',
+      body: SshKeyCreate,
+      reply: { 201: SshKey },
+      errors: ['ssh_key_exists', 'quota_exceeded'],
+      run: async ({ actor, body, setHeader }) => {
+        const key = await addSshKey(db, clock, actor.accountId, body)
+        setHeader('location', `/v1/account/ssh_keys/${key.ssh_key_id}`)
+        return sshKeyView(key)
+      },
+    }),
+    route({
+      id: 'getSshKey',
+      method: 'GET',
+      path: '/account/ssh_keys/:ssh_key_id',
+      scope: 'account:read',
+      tag,
+      summary: 'Get an SSH key',
+      params,
+      load,
+      reply: { 200: SshKey },
+      run: async ({ loaded }) => sshKeyView(loaded),
+    }),
+    route({
+      id: 'deleteSshKey',
+      method: 'DELETE',
+      path: '/account/ssh_keys/:ssh_key_id',
+      scope: 'account:write',
+      tag,
+      summary: 'Delete an SSH key; servers that were made with it keep it',
+      params,
+      load,
+      reply: { 204: null },
+      run: ({ loaded }) => deleteSshKey(db, loaded),
+    }),
+  ]
+}

@@ -1,0 +1,60 @@
+import Type, { type Static } from 'typebox'
+import { nullable, Timestamp, Uuid, visibleName } from '../http/fields.ts'
+
+export const Project = Type.Object({
+  project_id: Uuid,
+  name: Type.String(),
+  description: nullable(Type.String()),
+  is_default: Type.Boolean({ description: 'Takes the servers that name no project' }),
+  server_count: Type.Integer(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+export type Project = Static<typeof Project>
+
+export const ProjectCreate = Type.Object({
+  name: visibleName(64),
+  description: Type.Optional(nullable(Type.String({ maxLength: 255 }))),
+})
+
+export const ProjectUpdate = Type.Object(
+  {
+    name: Type.Optional(visibleName(64)),
+    description: Type.Optional(nullable(Type.String({ maxLength: 255 }))),
+  },
+  { minProperties: 1 },
+)
+
+export const SshKey = Type.Object({
+  ssh_key_id: Uuid,
+  name: Type.String(),
+  public_key: Type.String(),
+  fingerprint: Type.String({ description: 'As OpenSSH prints it: SHA256:…' }),
+  key_type: Type.String(),
+  created_at: Timestamp,
+})
+export type SshKey = Static<typeof SshKey>
+
+export const SshKeyCreate = Type.Object({
+  name: visibleName(64),
+  public_key: Type.String({ minLength: 1, maxLength: 16_384, description: 'One line of a .pub file' }),
+})
+
+const Quota = Type.Object({ limit: Type.Integer(), used: Type.Integer() })
+
+export const Me = Type.Object({
+  account_id: Uuid,
+  email: Type.String(),
+  name: Type.String(),
+  status: Type.Enum(['active', 'suspended', 'closed']),
+  created_at: Timestamp,
+  default_project_id: Uuid,
+  token: Type.Object({
+    token_id: Uuid,
+    name: Type.String(),
+    scopes: Type.Array(Type.String()),
+    expires_at: nullable(Timestamp),
+  }),
+  quotas: Type.Object({ projects: Quota, ssh_keys: Quota, servers: Quota, cpu: Quota, ram_mb: Quota, disk_gb: Quota }),
+})
+export type Me = Static<typeof Me>

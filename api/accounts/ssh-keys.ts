@@ -1,0 +1,85 @@
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { SshKeyTable } from '../database/schema.ts'
+import type { Page } from '../http/paging.ts'
+import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import { lockQuotas } from './accounts.ts'
+import { parsePublicKey } from './public-key.ts'
+import { quotaExceeded } from './quotas.ts'
+
+export async function listSshKeys(db: Queries, accountId: string, page: Page) {
+  const [items, total] = await Promise.all([
+    db
+      .selectFrom('ssh_keys')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('ssh_key_id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute(),
+    countSshKeys(db, accountId),
+  ])
+  return { items, total }
+}
+
+export function findSshKey(db: Queries, accountId: string, sshKeyId: string) {
+  return db.selectFrom('ssh_keys').selectAll().where('account_id', '=', accountId).where('ssh_key_id', '=', sshKeyId).executeTakeFirst()
+}
+
+/** The keys among these ids that the account has. */
+export function findSshKeys(db: Queries, accountId: string, ids: readonly string[]): Promise<SshKeyTable[]> {
+  if (ids.length === 0) return Promise.resolve([])
+  return db.selectFrom('ssh_keys').selectAll().where('account_id', '=', accountId).where('ssh_key_id', 'in', ids).execute()
+}
+
+/** @throws ApiError validation_failed (invalid_public_key), ssh_key_exists, quota_exceeded */
+export async function addSshKey(
+  db: Database,
+  clock: Clock,
+  accountId: string,
+  { name, public_key }: { name: string; public_key: string },
+): Promise<SshKeyTable> {
+  const key = parsePublicKey(public_key)
+  if (typeof key === 'string') throw invalid([bodyIssue('public_key', 'invalid_public_key', key)])
+  const row: SshKeyTable = {
+    ssh_key_id: uuid(),
+    account_id: accountId,
+    name,
+    public_key: public_key.trim(),
+    fingerprint: key.fingerprint,
+    key_type: key.type,
+    created_at: clock.now(),
+  }
+  await db.transaction().execute(async (tx) => {
+    const limit = (await lockQuotas(tx, accountId)).ssh_keys
+    const existing = await tx
+      .selectFrom('ssh_keys')
+      .select('ssh_key_id')
+      .where('account_id', '=', accountId)
+      .where('fingerprint', '=', key.fingerprint)
+      .executeTakeFirst()
+    if (existing)
+      throw new ApiError('ssh_key_exists', 'The account has this key already, under another name perhaps.', {
+        ssh_key_id: existing.ssh_key_id,
+      })
+    const count = await countSshKeys(tx, accountId)
+    if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
+    await tx.insertInto('ssh_keys').values(row).execute()
+  })
+  return row
+}
+
+/** Servers keep the keys they were made with. */
+export async function deleteSshKey(db: Queries, key: SshKeyTable): Promise<void> {
+  await db.deleteFrom('ssh_keys').where('ssh_key_id', '=', key.ssh_key_id).execute()
+}
+
+export async function countSshKeys(db: Queries, accountId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('ssh_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -1,0 +1,108 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { Actor, ScopeName } from '../http/auth.ts'
+import { ApiError } from '../http/problem.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+/** `last_used_at` is written once in this many milliseconds, so that reading stays reading. */
+const USE_IS_NOTED_EVERY = 60_000
+
+/** A new token: `berth_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
+export function generateToken(): string {
+  const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
+  return `berth_${secret}${checksum(secret)}`
+}
+
+/** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
+function checksum(secret: string): string {
+  const digest = createHash('sha256').update(`berth_${secret}`).digest()
+  return toBase62(BigInt(digest.readUIntBE(0, 4)), 6)
+}
+
+function toBase62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 62n) text = ALPHABET[Number(rest % 62n)] + text
+  return text
+}
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/**
+ * Makes a token for an account.
+ * @returns its id and the value, which is never to be had again
+ */
+export async function createToken(
+  db: Queries,
+  clock: Clock,
+  token: { accountId: string; name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
+): Promise<{ tokenId: string; value: string }> {
+  const value = generateToken()
+  const tokenId = uuid()
+  await db
+    .insertInto('tokens')
+    .values({
+      token_id: tokenId,
+      account_id: token.accountId,
+      name: token.name,
+      hash: hashToken(value),
+      scopes: token.scopes.join(' '),
+      expires_at: token.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+      created_at: clock.now(),
+    })
+    .execute()
+  return { tokenId, value }
+}
+
+/** @returns false where there is no such token, or it was revoked before */
+export async function revokeToken(db: Queries, clock: Clock, tokenId: string): Promise<boolean> {
+  const result = await db
+    .updateTable('tokens')
+    .set({ revoked_at: clock.now() })
+    .where('token_id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+export function findToken(db: Queries, tokenId: string) {
+  return db.selectFrom('tokens').selectAll().where('token_id', '=', tokenId).executeTakeFirstOrThrow()
+}
+
+/**
+ * Who an Authorization header speaks for.
+ * @throws ApiError missing_token, invalid_token, token_expired, token_revoked
+ */
+export function authenticator(db: Database, clock: Clock): (authorization: string | undefined) => Promise<Actor> {
+  return async (authorization) => {
+    if (!authorization) throw new ApiError('missing_token', 'Send a token: Authorization: Bearer berth_…')
+    const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
+    const [, secret, sum] = TOKEN.exec(token ?? '') ?? []
+    if (!token || !secret || sum !== checksum(secret))
+      throw new ApiError('invalid_token', 'The Authorization header holds no Berth token: it must read Bearer berth_…')
+    const row = await findByHash(db, hashToken(token))
+    const now = clock.now()
+    if (!row) throw new ApiError('invalid_token', 'This token is not known. Make a new one.')
+    if (row.revoked_at !== null) throw new ApiError('token_revoked', 'This token was revoked. Make a new one.')
+    if (row.expires_at !== null && row.expires_at <= now)
+      throw new ApiError('token_expired', 'This token has expired. Make a new one.')
+    if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
+      await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', row.token_id).execute()
+    return { accountId: row.account_id, accountStatus: row.status, tokenId: row.token_id, scopes: row.scopes.split(' ') }
+  }
+}
+
+function findByHash(db: Database, hash: string) {
+  return db
+    .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
+    .select(['token_id', 'tokens.account_id', 'scopes', 'expires_at', 'revoked_at', 'last_used_at', 'accounts.status'])
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+}

@@ -1,0 +1,84 @@
+import path from 'node:path'
+
+/** Every setting of the program, parsed once at the start and passed as an argument. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  readonly catalogFile: string
+  readonly compute: 'auto' | 'qemu' | 'simulator'
+  readonly accel: 'auto' | 'kvm' | 'tcg'
+  readonly sshPorts: { readonly first: number; readonly last: number }
+  readonly logLevel: string
+}
+
+interface Setting {
+  env: string
+  flag: string
+  fallback: string
+  /** Shown in --help and in README's table. */
+  help: string
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+
+/** The one table of settings: `--help`, README and the parser read it. */
+export const settings = {
+  host: { env: 'HOST', flag: '--host', fallback: '127.0.0.1', help: 'address that the API and the ssh ports of servers listen on' },
+  port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
+  dataDir: { env: 'BERTH_DATA', flag: '--data', fallback: './data', help: 'folder of the database, images and machines' },
+  catalogFile: { env: 'BERTH_CATALOG', flag: '--catalog', fallback: './catalog.yaml', help: 'what is on offer: zones, templates, presets, prices' },
+  compute: { env: 'BERTH_COMPUTE', flag: '--compute', fallback: 'auto', help: 'what runs the servers: auto, qemu or simulator' },
+  accel: { env: 'BERTH_ACCEL', flag: '--accel', fallback: 'auto', help: 'how QEMU runs guests: auto, kvm or tcg' },
+  sshPorts: { env: 'BERTH_SSH_PORTS', flag: '--ssh-ports', fallback: '22000-22999', help: 'range of ports that lead to the ssh of servers' },
+  logLevel: { env: 'BERTH_LOG', flag: '--log', fallback: 'info', help: `least important log lines to write: ${LOG_LEVELS.join(', ')}` },
+} as const satisfies Record<keyof Config, Setting>
+
+/** A setting has a value that can't be used. The message says which, and why. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/**
+ * @param flags values from the command line by name of the setting; they win over the environment
+ * @throws ConfigError
+ */
+export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<keyof Config, string>> = {}): Config {
+  const raw = (name: keyof Config) => flags[name] ?? (env[settings[name].env] || settings[name].fallback)
+  return Object.freeze({
+    host: readHost(raw('host')),
+    port: readPort('port', raw('port')),
+    dataDir: path.resolve(raw('dataDir')),
+    catalogFile: path.resolve(raw('catalogFile')),
+    compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
+    accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
+    sshPorts: readPortRange(raw('sshPorts')),
+    logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
+  })
+}
+
+function refuse(name: keyof Config, value: string, why: string): never {
+  throw new ConfigError(`${settings[name].env} (${settings[name].flag}) is "${value}": ${why}`)
+}
+
+function oneOf<T extends string>(name: keyof Config, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  return found ?? refuse(name, value, `it must be one of ${allowed.join(', ')}.`)
+}
+
+function readHost(value: string): string {
+  return /^[\w.:-]+$/.test(value) ? value : refuse('host', value, 'it must be an address or a host name.')
+}
+
+function readPort(name: keyof Config, value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : -1
+  return port >= 0 && port <= 65535 ? port : refuse(name, value, 'it must be a port number from 0 to 65535.')
+}
+
+function readPortRange(value: string): { first: number; last: number } {
+  const match = /^(\d{1,5})-(\d{1,5})$/.exec(value)
+  const [first, last] = [Number(match?.[1]), Number(match?.[2])]
+  if (!match || first < 1024 || last > 65535 || first > last)
+    refuse('sshPorts', value, 'it must be a range such as 22000-22999, within 1024-65535.')
+  return { first, last }
+}

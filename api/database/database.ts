@@ -1,0 +1,24 @@
+import type { Kysely, Transaction } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import type { Schema } from './schema.ts'
+import * as initial from './migrations/0001-initial.ts'
+
+export type Database = Kysely<Schema>
+/** Inside a transaction or outside of one: stores take either. */
+export type Queries = Kysely<Schema> | Transaction<Schema>
+
+/** In the order they run. A number is never reused, a migration that has landed never changes. */
+const migrations: Record<string, Migration> = {
+  '0001-initial': initial,
+}
+
+/**
+ * Brings the database to the newest schema.
+ * @returns the names of the migrations that ran now
+ */
+export async function migrate(db: Database): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const { error, results = [] } = await migrator.migrateToLatest()
+  if (error) throw error
+  return results.map((result) => result.migrationName)
+}

@@ -1,0 +1,164 @@
+/**
+ * Every table, as both databases have it: text, bigint and integer columns only. Ids are text, times are
+ * milliseconds since the epoch, money is in 1/10000 rubles, JSON and lists are text, booleans are 0 or 1.
+ */
+export interface Schema {
+  accounts: AccountTable
+  tokens: TokenTable
+  projects: ProjectTable
+  ssh_keys: SshKeyTable
+  transactions: TransactionTable
+  servers: ServerTable
+  operations: OperationTable
+  zone_usage: ZoneUsageTable
+}
+
+export interface AccountTable {
+  account_id: string
+  email: string
+  name: string
+  status: 'active' | 'suspended' | 'closed'
+  default_project_id: string
+  /** Limits that differ from the settings: JSON of a partial Quotas. */
+  quotas: string
+  /** What the account's servers hold now; kept beside them so that a quota is checked by one conditional update. */
+  servers_used: number
+  cpu_used: number
+  ram_mb_used: number
+  disk_gb_used: number
+  /** The ledger's newest balance_after. */
+  balance: number
+  created_at: number
+}
+
+export interface TokenTable {
+  token_id: string
+  account_id: string
+  name: string
+  /** SHA-256 of the token, hex. The token itself is nowhere. */
+  hash: string
+  /** Scopes separated by spaces. */
+  scopes: string
+  expires_at: number | null
+  revoked_at: number | null
+  last_used_at: number | null
+  created_at: number
+}
+
+export interface ProjectTable {
+  project_id: string
+  account_id: string
+  name: string
+  description: string | null
+  server_count: number
+  created_at: number
+  updated_at: number
+}
+
+export interface SshKeyTable {
+  ssh_key_id: string
+  account_id: string
+  name: string
+  public_key: string
+  fingerprint: string
+  key_type: string
+  created_at: number
+}
+
+export interface TransactionTable {
+  transaction_id: string
+  account_id: string
+  type: 'charge' | 'payment' | 'refund' | 'correction'
+  amount: number
+  balance_after: number
+  server_id: string | null
+  description: string
+  /** Makes a repeat harmless: unique within the account. */
+  reference: string | null
+  created_at: number
+}
+
+export type ServerStatus =
+  | 'creating'
+  | 'running'
+  | 'stopped'
+  | 'starting'
+  | 'stopping'
+  | 'rebooting'
+  | 'resizing'
+  | 'suspended'
+  | 'error'
+  | 'deleting'
+
+export interface ServerTable {
+  server_id: string
+  account_id: string
+  project_id: string
+  name: string
+  description: string | null
+  zone_slug: string
+  status: ServerStatus
+  status_reason: string | null
+  plan_type: 'preset' | 'custom'
+  cpu_type: 'amd' | 'intel'
+  preset_id: string | null
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  template_id: string
+  /** JSON: the keys as they were at create, {ssh_key_id, name, fingerprint, public_key}[]. */
+  ssh_keys: string
+  user_data: string | null
+  /** AES-256-GCM under the installation's key. */
+  password: string | null
+  /** JSON: {name: value}. */
+  labels: string
+  delete_protection: number
+  price_month: number
+  price_hour: number
+  mac: string
+  ssh_port: number | null
+  /** JSON: HostKey[] as the guest's ssh last showed them. */
+  host_keys: string
+  /** 1 once the machine has a disk: from then on a missing disk is a loss, never made anew. */
+  has_disk: number
+  crash_count: number
+  crashed_at: number | null
+  billed_since: number | null
+  started_at: number | null
+  created_at: number
+  updated_at: number
+  /** When the last trace of the machine was gone; such a row serves billing and operations only. */
+  deleted_at: number | null
+}
+
+export interface OperationTable {
+  operation_id: string
+  account_id: string
+  server_id: string
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+  step: string
+  progress: number
+  /** JSON: what the request asked for and what steps tell later ones. */
+  data: string
+  error_code: string | null
+  error_message: string | null
+  /** Failures of the present step in a row. */
+  attempt: number
+  next_run_at: number
+  deadline_at: number
+  lease_owner: string | null
+  lease_until: number
+  created_at: number
+  started_at: number | null
+  finished_at: number | null
+}
+
+/** What the servers of a zone hold, so that capacity is taken by one conditional update. */
+export interface ZoneUsageTable {
+  zone_slug: string
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+}

@@ -1,0 +1,25 @@
+/** Scopes are the interface's own four; each has one coarse alternative that is accepted in its place. */
+export const acceptedFor = {
+  'account:read': ['account:read', 'read'],
+  'account:write': ['account:write', 'write'],
+  'servers:read': ['servers:read', 'read'],
+  'servers:write': ['servers:write', 'write'],
+} as const satisfies Record<string, readonly string[]>
+
+export type Scope = keyof typeof acceptedFor
+
+/** All that a token may hold. */
+export const scopeNames = [...new Set(Object.values(acceptedFor).flat())]
+export type ScopeName = (typeof scopeNames)[number]
+
+/** Who is asking: an account by one of its tokens. */
+export interface Actor {
+  accountId: string
+  accountStatus: 'active' | 'suspended' | 'closed'
+  tokenId: string
+  scopes: readonly string[]
+}
+
+export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
+  return acceptedFor[scope].some((name) => actor.scopes.includes(name))
+}

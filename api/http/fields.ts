@@ -1,0 +1,26 @@
+import Type, { type TString } from 'typebox'
+
+/** Pieces of wire contract that every feature uses. */
+
+export const Uuid = Type.String({ format: 'uuid' })
+/** RFC 3339, UTC, with Z. */
+export const Timestamp = Type.String({ format: 'date-time' })
+export const Money = Type.String({ pattern: String.raw`^-?\d+\.\d{2}$`, description: 'Rubles with two decimals' })
+export const HourPrice = Type.String({ pattern: String.raw`^\d+\.\d{4}$`, description: 'Rubles an hour with four decimals' })
+
+export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(schema: T) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/** A name for people: something must be seen of it. Length is counted in Unicode code points. */
+export function visibleName(maxLength: number): TString {
+  return Type.String({ minLength: 1, maxLength, pattern: String.raw`\S`, errorMessage: 'must not be blank.' })
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+export function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
+}

@@ -1,0 +1,64 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Actor, Scope } from './auth.ts'
+import type { ProblemCode } from './problem.ts'
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Replies = Readonly<Record<number, TSchema | null>>
+
+/** What a route's `run` is given. */
+export interface Call<Params extends string, Query, Body, Loaded> {
+  actor: Actor
+  params: Record<Params, string>
+  query: Query
+  body: Body
+  /** What `load` returned: the object that the path names. */
+  loaded: Loaded
+  /** Aborted when the caller hangs up. */
+  signal: AbortSignal
+  /** Path and query as asked for, from /v1 on. */
+  url: string
+  setHeader(name: string, value: string): void
+  /** Needed only where a route has several success statuses; the first is the default. */
+  setStatus(status: number): void
+}
+
+interface Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> {
+  /** The operationId: unique, a verb and a noun. */
+  id: string
+  method: Method
+  /** Relative to /v1, with :name for parameters. */
+  path: string
+  /** Which scope it takes. Without one it does not compile. */
+  scope: Scope
+  tag: string
+  summary: string
+  description?: string
+  /** Path parameters, all UUIDs, and the 404 that a value gets which is none. */
+  params?: Readonly<Record<Params, ProblemCode>>
+  query?: Query
+  body?: Body
+  /** Success statuses with what they reply; null is no content. */
+  reply: Replies
+  /** What it can say beside the errors that every route has. */
+  errors?: readonly ProblemCode[]
+  /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
+  load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
+  run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
+}
+
+/** A route as the server mounts it and as openapi.json describes it. */
+export interface Route extends Omit<Definition<string, TObject, TObject, unknown>, 'load' | 'run'> {
+  load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
+  run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
+}
+
+/** Declares a route; the schemas give `run` its types. */
+export function route<
+  const Params extends string = never,
+  Query extends TObject = TObject<Record<never, never>>,
+  Body extends TObject = TObject<Record<never, never>>,
+  Loaded = undefined,
+>(definition: Definition<Params, Query, Body, Loaded>): Route {
+  // Forgetting the types is safe here: the server calls `run` only with what the schemas above let through.
+  return definition as unknown as Route
+}

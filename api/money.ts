@@ -1,0 +1,43 @@
+/**
+ * Money is an integer number of 1/10000 ruble ("units"), held in a number: exact up to 900 billion rubles.
+ * Rounding, wherever a division leaves a rest, is half up, and happens once, at the last step.
+ */
+
+const UNITS_PER_RUBLE = 10_000
+/** A month is 730 hours, everywhere. */
+export const HOURS_PER_MONTH = 730
+
+/**
+ * Reads a decimal string such as "900", "900.5" or "-1.2329".
+ * @returns units
+ * @throws RangeError where it is no such number or too large to be exact
+ */
+export function parseMoney(text: string): number {
+  const match = /^(-?)(\d{1,12})(?:\.(\d{1,4}))?$/.exec(text)
+  if (!match) throw new RangeError(`"${text}" is not an amount: write rubles like 900 or 900.50`)
+  const [, sign, whole = '0', fraction = ''] = match
+  const units = Number(whole) * UNITS_PER_RUBLE + Number(fraction.padEnd(4, '0'))
+  if (!Number.isSafeInteger(units)) throw new RangeError(`"${text}" is too large an amount`)
+  return sign ? -units : units
+}
+
+/** Prints units with 2 decimals (totals, month prices, balances) or 4 (hour prices), rounding half up. */
+export function formatMoney(units: number, decimals: 2 | 4 = 2): string {
+  if (!Number.isSafeInteger(units)) throw new RangeError(`${units} is not a whole number of money units`)
+  const scale = decimals === 2 ? 100 : 1
+  const rounded = divideHalfUp(Math.abs(units), scale)
+  const digits = String(rounded).padStart(decimals + 1, '0')
+  const sign = units < 0 && rounded > 0 ? '-' : ''
+  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+/** The hour price of a month price, in units. */
+export function hourPrice(monthUnits: number): number {
+  return divideHalfUp(monthUnits, HOURS_PER_MONTH)
+}
+
+/** Whole-number division of non-negative integers, rounding half up. */
+export function divideHalfUp(dividend: number, divisor: number): number {
+  const rest = dividend % divisor
+  return (dividend - rest) / divisor + (rest * 2 >= divisor ? 1 : 0)
+}

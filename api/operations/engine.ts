@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { OperationTable } from '../database/schema.ts'
+import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+
+/**
+ * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
+ * run again from its beginning, also after a later step of the same operation had begun.
+ */
+export type StepResult =
+  | { kind: 'next'; step: string; progress: number; data: Data }
+  | { kind: 'again'; afterMs: number; progress?: number }
+  | { kind: 'done' }
+  | { kind: 'fail'; code: string; message: string }
+
+type Data = Record<string, unknown>
+
+/** Go on with another step; `data` is kept for the later ones. */
+export const next = (step: string, progress: number, data: Data = {}): StepResult => ({ kind: 'next', step, progress, data })
+/** Run this step again after a while. */
+export const again = (afterMs: number, progress?: number): StepResult =>
+  progress === undefined ? { kind: 'again', afterMs } : { kind: 'again', afterMs, progress }
+export const done = (): StepResult => ({ kind: 'done' })
+export const fail = (code: string, message: string): StepResult => ({ kind: 'fail', code, message })
+
+export type Operation = Omit<OperationTable, 'data'> & { data: Data }
+export type OperationType = OperationTable['type']
+export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
+
+export interface Step {
+  (operation: Operation, signal: AbortSignal): Promise<StepResult>
+}
+
+/** How operations of one type are carried out. */
+export interface Procedure {
+  first: string
+  deadlineMs: number
+  steps: Readonly<Record<string, Step>>
+  /**
+   * Called once the outcome is known: looks at the world, then returns what to write. The write shares the
+   * transaction that ends the operation, so that both happen or neither.
+   */
+  conclude(operation: Operation, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
+}
+
+export interface EngineOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  procedures: Readonly<Record<OperationType, Procedure>>
+  /** How many operations are carried out side by side. */
+  concurrency?: number
+  /** Sees each step before it runs and after its result is known; tests end the process here. */
+  observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
+}
+
+const LEASE_MS = 30_000
+const RENEW_EVERY_MS = 10_000
+/** How often to look for work that another process left. In this process, new work wakes the engine at once. */
+const LOOK_EVERY_MS = 5_000
+const MAX_ATTEMPTS = 6
+
+/** Carries operations out. The row is the job: it holds the step, the lease, the attempt and the deadline. */
+export class Engine {
+  readonly #options: EngineOptions
+  readonly #owner = randomUUID()
+  readonly #inFlight = new Map<string, { abort: AbortController; done: Promise<void> }>()
+  #wake: (() => void) | null = null
+  #hasNews = false
+  #stopping = new AbortController()
+  #loops: Promise<unknown> = Promise.resolve()
+  readonly #waiters = new Map<string, Set<() => void>>()
+
+  constructor(options: EngineOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts working in the background.
+   * @param isAlone no other process works on this database: what a dead one held is taken over at once
+   */
+  async start({ isAlone }: { isAlone: boolean }): Promise<void> {
+    if (isAlone) await takeOverLeases(this.#options.db)
+    this.#loops = Promise.all([this.#work(), this.#renew()])
+  }
+
+  /** Lets running steps end, starts no more. Unfinished operations go on at the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#wake?.()
+    for (const { abort } of this.#inFlight.values()) abort.abort()
+    await this.#loops
+    await this.settled()
+  }
+
+  /** To be called after the commit of a new operation. */
+  wake(): void {
+    this.#hasNews = true
+    this.#wake?.()
+  }
+
+  /** To be called after the commit that canceled an operation: its running step is told to give up. */
+  canceled(operationId: string): void {
+    this.#inFlight.get(operationId)?.abort.abort()
+    this.#announce(operationId)
+    this.wake()
+  }
+
+  /** Resolves when the operation ended or was canceled in this process, or the signal aborts. */
+  ended(operationId: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const waiters = this.#waiters.get(operationId) ?? new Set()
+      this.#waiters.set(operationId, waiters)
+      const finish = () => {
+        waiters.delete(finish)
+        if (waiters.size === 0) this.#waiters.delete(operationId)
+        signal.removeEventListener('abort', finish)
+        resolve()
+      }
+      waiters.add(finish)
+      signal.addEventListener('abort', finish)
+    })
+  }
+
+  /**
+   * Takes what is due and starts it.
+   * @returns how many operations were taken
+   */
+  async tick(): Promise<number> {
+    const room = (this.#options.concurrency ?? 64) - this.#inFlight.size
+    if (room <= 0) return 0
+    const { db, clock } = this.#options
+    const rows = await claimDue(db, { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit: room })
+    for (const row of rows) this.#begin(row)
+    return rows.length
+  }
+
+  /** Resolves when nothing is being carried out at this moment. */
+  async settled(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.all([...this.#inFlight.values()].map((running) => running.done))
+  }
+
+  /** When the next operation is due, or null. */
+  nextDueAt(): Promise<number | null> {
+    return nextDueAt(this.#options.db)
+  }
+
+  async #work(): Promise<void> {
+    const { clock, log } = this.#options
+    while (!this.#stopping.signal.aborted) {
+      this.#hasNews = false
+      try {
+        if ((await this.tick()) > 0) continue
+        const due = (await nextDueAt(this.#options.db)) ?? Number.POSITIVE_INFINITY
+        await this.#pause(Math.min(LOOK_EVERY_MS, Math.max(1, due - clock.now())))
+      } catch (error) {
+        log.error({ err: error }, 'the worker could not look for operations; trying again')
+        await this.#pause(1_000)
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#hasNews || this.#stopping.signal.aborted) return
+    const cut = new AbortController()
+    this.#wake = () => cut.abort()
+    await this.#options.clock.sleep(ms, cut.signal)
+    this.#wake = null
+  }
+
+  async #renew(): Promise<void> {
+    const { db, clock, log } = this.#options
+    while (!this.#stopping.signal.aborted) {
+      await clock.sleep(RENEW_EVERY_MS, this.#stopping.signal)
+      if (this.#inFlight.size === 0) continue
+      try {
+        const kept = await renewLeases(db, { owner: this.#owner, until: clock.now() + LEASE_MS })
+        // An operation that another process canceled is no longer ours.
+        for (const [id, { abort }] of this.#inFlight) if (!kept.has(id)) abort.abort()
+      } catch (error) {
+        log.error({ err: error }, 'the leases of running operations could not be renewed')
+      }
+    }
+  }
+
+  #begin(row: OperationTable): void {
+    const abort = new AbortController()
+    const operation: Operation = { ...row, data: JSON.parse(row.data) }
+    const running = this.#carryOut(operation, abort.signal).finally(() => {
+      this.#inFlight.delete(row.operation_id)
+      this.wake()
+    })
+    this.#inFlight.set(row.operation_id, { abort, done: running })
+  }
+
+  /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
+  async #carryOut(operation: Operation, signal: AbortSignal): Promise<void> {
+    const { log, observe, db, clock } = this.#options
+    try {
+      for (;;) {
+        const { step } = operation
+        observe?.('before', operation, step)
+        const result = await this.#runStep(operation, signal)
+        observe?.('after', operation, step)
+        const isOurs = await this.#record(operation, result)
+        observe?.('saved', operation, step)
+        if (!isOurs || result.kind !== 'next' || this.#stopping.signal.aborted) return
+      }
+    } catch (error) {
+      log.error({ err: error, operation_id: operation.operation_id }, 'an operation could not be recorded; it goes on when its lease ends')
+    } finally {
+      // A canceled operation keeps the server's lease until its step has ended; now the next one may begin.
+      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner, now: clock.now() }).catch(() => false)
+    }
+  }
+
+  async #runStep(operation: Operation, signal: AbortSignal): Promise<StepResult> {
+    const { clock, log } = this.#options
+    if (clock.now() >= operation.deadline_at)
+      return fail('operation_timeout', `The operation did not end in time; it was at the step "${operation.step}".`)
+    const step = this.#procedure(operation).steps[operation.step]
+    if (!step) return fail('internal_error', `There is no step "${operation.step}".`)
+    try {
+      const result = await step(operation, signal)
+      if (result.kind !== 'again') operation.attempt = 0
+      return result
+    } catch (error) {
+      if (signal.aborted) return again(0)
+      operation.attempt += 1
+      log.warn({ err: error, operation_id: operation.operation_id, step: operation.step, attempt: operation.attempt }, 'a step failed')
+      if (operation.attempt >= MAX_ATTEMPTS) return failureOf(error)
+      return again(1_000 * 2 ** (operation.attempt - 1))
+    }
+  }
+
+  /** @returns whether the operation is still ours to go on with */
+  async #record(operation: Operation, result: StepResult): Promise<boolean> {
+    const { db, clock } = this.#options
+    const now = clock.now()
+    const by = { owner: this.#owner, now }
+    if (result.kind === 'done' || result.kind === 'fail') {
+      const outcome: Outcome =
+        result.kind === 'done' ? { status: 'succeeded' } : { status: 'failed', code: result.code, message: result.message }
+      const write = await this.#procedure(operation).conclude(operation, outcome)
+      const isOurs = await settle(db, operation, outcome, write, by)
+      if (isOurs) this.#announce(operation.operation_id)
+      return isOurs
+    }
+    if (result.kind === 'again') {
+      operation.progress = result.progress ?? operation.progress
+      return saveStep(db, operation, { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 }, by)
+    }
+    operation.step = result.step
+    operation.progress = result.progress
+    operation.data = { ...operation.data, ...result.data }
+    return saveStep(db, operation, { lease_until: now + LEASE_MS }, by)
+  }
+
+  #procedure(operation: Operation): Procedure {
+    return this.#options.procedures[operation.type]
+  }
+
+  #announce(operationId: string): void {
+    for (const finish of [...(this.#waiters.get(operationId) ?? [])]) finish()
+  }
+}
+
+function failureOf(error: unknown): StepResult {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[a-z_]+$/.test(error.code) ? error.code : 'internal_error'
+  // Only our own errors carry sentences that are meant for customers.
+  const message = code === 'internal_error' ? 'The machine could not be brought there; the operator has been told.' : (error as Error).message
+  return fail(code, message)
+}

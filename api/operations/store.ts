@@ -1,0 +1,212 @@
+import { v7 as uuid } from 'uuid'
+import type { Database, Queries } from '../database/database.ts'
+import type { OperationTable } from '../database/schema.ts'
+import type { Page } from '../http/paging.ts'
+import type { Operation, OperationType, Outcome } from './engine.ts'
+
+const ACTIVE = ['pending', 'running'] as const
+
+/** Writes a new operation; the database refuses a second active one of the same server. */
+export async function insertOperation(
+  tx: Queries,
+  operation: {
+    accountId: string
+    serverId: string
+    type: OperationType
+    step: string
+    data: Record<string, unknown>
+    now: number
+    runAt?: number
+    deadlineAt: number
+  },
+): Promise<OperationTable> {
+  return tx
+    .insertInto('operations')
+    .values({
+      operation_id: uuid(),
+      account_id: operation.accountId,
+      server_id: operation.serverId,
+      type: operation.type,
+      status: 'pending',
+      step: operation.step,
+      progress: 0,
+      data: JSON.stringify(operation.data),
+      error_code: null,
+      error_message: null,
+      attempt: 0,
+      next_run_at: operation.runAt ?? operation.now,
+      deadline_at: operation.deadlineAt,
+      lease_owner: null,
+      lease_until: 0,
+      created_at: operation.now,
+      started_at: null,
+      finished_at: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export function findActive(db: Queries, serverId: string) {
+  return db.selectFrom('operations').selectAll().where('server_id', '=', serverId).where('status', 'in', ACTIVE).executeTakeFirst()
+}
+
+/** The active operations of many servers, by server id. */
+export async function findActiveOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, OperationTable>> {
+  if (serverIds.length === 0) return new Map()
+  const rows = await db.selectFrom('operations').selectAll().where('server_id', 'in', serverIds).where('status', 'in', ACTIVE).execute()
+  return new Map(rows.map((row) => [row.server_id, row]))
+}
+
+export function findOperation(db: Queries, accountId: string, serverId: string, operationId: string) {
+  return db
+    .selectFrom('operations')
+    .selectAll()
+    .where('operation_id', '=', operationId)
+    .where('server_id', '=', serverId)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+}
+
+/** Newest first. */
+export async function listOperations(db: Queries, serverId: string, page: Page) {
+  const ofServer = db.selectFrom('operations').where('server_id', '=', serverId)
+  const [items, { total }] = await Promise.all([
+    ofServer.selectAll().orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
+    ofServer.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { items, total }
+}
+
+/** Ends the server's active operation, where there is one, as canceled. */
+export function cancelActive(tx: Queries, serverId: string, now: number) {
+  return tx
+    .updateTable('operations')
+    .set({ status: 'canceled', finished_at: now })
+    .where('server_id', '=', serverId)
+    .where('status', 'in', ACTIVE)
+    .returning(['operation_id', 'type'])
+    .executeTakeFirst()
+}
+
+/**
+ * Takes due operations: one conditional update, so that two processes never hold the same one. An operation waits
+ * while a canceled one of its server still has a step running.
+ */
+export function claimDue(db: Database, by: { owner: string; now: number; leaseMs: number; limit: number }): Promise<OperationTable[]> {
+  const { owner, now, leaseMs, limit } = by
+  return db
+    .updateTable('operations')
+    .set((eb) => ({
+      status: 'running',
+      lease_owner: owner,
+      lease_until: now + leaseMs,
+      started_at: eb.fn.coalesce('started_at', eb.val(now)),
+    }))
+    .where('operation_id', 'in', (eb) =>
+      eb
+        .selectFrom('operations as due')
+        .select('due.operation_id')
+        .where('due.status', 'in', ACTIVE)
+        .where('due.next_run_at', '<=', now)
+        .where('due.lease_until', '<=', now)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('operations as other')
+                .select('other.operation_id')
+                .whereRef('other.server_id', '=', 'due.server_id')
+                .whereRef('other.operation_id', '<>', 'due.operation_id')
+                .where('other.lease_until', '>', now),
+            ),
+          ),
+        )
+        .orderBy('due.next_run_at')
+        .limit(limit),
+    )
+    // Said again outside of the subquery: a row that another process took meanwhile is checked anew on PostgreSQL.
+    .where('lease_until', '<=', now)
+    .where('status', 'in', ACTIVE)
+    .returningAll()
+    .execute()
+}
+
+export async function nextDueAt(db: Queries): Promise<number | null> {
+  const { due } = await db
+    .selectFrom('operations')
+    .select((eb) => eb.fn.min('next_run_at').as('due'))
+    .where('status', 'in', ACTIVE)
+    .where('lease_until', '=', 0)
+    .executeTakeFirstOrThrow()
+  return due
+}
+
+/** The process that held these leases is known to be dead. */
+export async function takeOverLeases(db: Database): Promise<void> {
+  await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where('lease_until', '>', 0).execute()
+}
+
+/** @returns the operations of this owner that are still active */
+export async function renewLeases(db: Database, { owner, until }: { owner: string; until: number }): Promise<Set<string>> {
+  const rows = await db
+    .updateTable('operations')
+    .set({ lease_until: until })
+    .where('lease_owner', '=', owner)
+    .where('lease_until', '>', 0)
+    .returning(['operation_id', 'status'])
+    .execute()
+  return new Set(rows.filter((row) => row.status === 'running').map((row) => row.operation_id))
+}
+
+/**
+ * Writes how far an operation is.
+ * @returns false where it is no longer running for this owner: canceled, or taken by another process
+ */
+export async function saveStep(
+  db: Queries,
+  operation: Operation,
+  change: Partial<Pick<OperationTable, 'next_run_at' | 'lease_owner' | 'lease_until'>>,
+  by: { owner: string },
+): Promise<boolean> {
+  const { step, progress, attempt, data } = operation
+  const isGivenBack = change.lease_until === 0
+  const row = await db
+    .updateTable('operations')
+    .set({ step, progress, attempt, data: JSON.stringify(data), ...change })
+    .where('operation_id', '=', operation.operation_id)
+    .where('lease_owner', '=', by.owner)
+    .$if(!isGivenBack, (query) => query.where('status', '=', 'running'))
+    .returning('status')
+    .executeTakeFirst()
+  return row?.status === 'running'
+}
+
+/** Ends an operation and writes what follows from it, both or neither. */
+export function settle(
+  db: Database,
+  operation: Operation,
+  outcome: Outcome,
+  write: (tx: Queries) => Promise<void>,
+  by: { owner: string; now: number },
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('operations')
+      .set({
+        status: outcome.status,
+        progress: outcome.status === 'succeeded' ? 100 : operation.progress,
+        error_code: outcome.status === 'failed' ? outcome.code : null,
+        error_message: outcome.status === 'failed' ? outcome.message : null,
+        finished_at: by.now,
+        lease_owner: null,
+        lease_until: 0,
+      })
+      .where('operation_id', '=', operation.operation_id)
+      .where('lease_owner', '=', by.owner)
+      .where('status', '=', 'running')
+      .returning('operation_id')
+      .executeTakeFirst()
+    if (!row) return false
+    await write(tx)
+    return true
+  })
+}
