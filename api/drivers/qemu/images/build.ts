@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { ImageError } from './inspect.ts'
+
+/** The images that can be built here. Names come from catalogues, so nothing else may become a path. */
+const KNOWN: readonly string[] = ['micro', 'debian-12']
+
+/** What of our environment a build may see: enough for apt, no secrets of the service. */
+const ENVIRONMENT = ['PATH', 'HOME', 'TMPDIR', 'APT_CONFIG', 'http_proxy', 'https_proxy', 'no_proxy']
+
+export interface Build {
+  name: string
+  /** Folder with `<name>/build.sh`. */
+  scripts: string
+  /** Empty folder for the result. */
+  out: string
+  /** Folder for scratch files. */
+  work: string
+  signal: AbortSignal
+  onProgress: (fraction: number, phrase: string) => void
+}
+
+const versions = new Map<string, string>()
+
+/** Changes whenever a build would come out differently because of us: all its scripts and guest files. */
+export function buildVersion(scripts: string, name: string): string {
+  assertKnown(name)
+  const place = path.join(scripts, name)
+  const known = versions.get(place)
+  if (known) return known
+  const hash = createHash('sha256')
+  const files = readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+  for (const file of [...files, path.join(scripts, 'packages.sh'), path.join(scripts, 'disk.sh')].sort()) {
+    hash.update(path.relative(scripts, file)).update('\0').update(readFileSync(file)).update('\0')
+  }
+  const version = hash.digest('hex').slice(0, 16)
+  versions.set(place, version)
+  return version
+}
+
+/**
+ * Runs the build script of a known image. When the signal aborts, or this process dies, the whole build ends.
+ * @throws ImageError with the script's own sentence
+ */
+export async function runBuild(build: Build): Promise<void> {
+  assertKnown(build.name)
+  build.signal.throwIfAborted()
+  const script = path.join(build.scripts, build.name, 'build.sh')
+  const env = Object.fromEntries(
+    ENVIRONMENT.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined),
+  )
+  const child = spawn('bash', [script, build.out, build.work], {
+    // A group of its own, to end all its children at once. The script ends itself when stdin closes.
+    detached: true,
+    env: { ...env, BERTH_END_WITH_STDIN: '1' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  let sentence = ''
+  const read = (line: string) => {
+    const [, fraction, phrase] = /^progress ([\d.]+) (.*)$/.exec(line) ?? []
+    if (fraction && phrase) build.onProgress(Math.min(Number(fraction), 1), phrase)
+    else if (line.startsWith('error ')) sentence ||= line.slice(6)
+    else lines.push(line)
+    if (lines.length > 20) lines.shift()
+  }
+  createInterface(child.stdout).on('line', read)
+  createInterface(child.stderr).on('line', read)
+  const kill = () => {
+    if (child.pid) process.kill(-child.pid, 'SIGKILL')
+  }
+  build.signal.addEventListener('abort', kill)
+  try {
+    const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve))
+    build.signal.throwIfAborted()
+    if (code !== 0)
+      throw new ImageError(sentence || `The build script ended with code ${code}.`, lines.join('\n'))
+  } finally {
+    build.signal.removeEventListener('abort', kill)
+  }
+}
+
+function assertKnown(name: string): void {
+  if (!KNOWN.includes(name)) {
+    throw new ImageError(`There is no build called "${name}"; there are: ${KNOWN.join(', ')}.`)
+  }
+}
