@@ -44,7 +44,7 @@ ln -s ../run "$root/var/run"
 chmod 1777 "$root/tmp"; chmod 700 "$root/root"
 cp "$busybox" "$root/usr/bin/busybox"
 for applet in $("$busybox" --list); do
-  case $applet in busybox|dpkg*|rpm*|su) ;; *) ln -s busybox "$root/usr/bin/$applet" ;; esac
+  case $applet in busybox|dpkg*|rpm*) ;; *) ln -s busybox "$root/usr/bin/$applet" ;; esac
 done
 # take PATH [PLACE]: a program or library of the packages and the libraries it loads
 take() {
