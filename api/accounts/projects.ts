@@ -82,6 +82,17 @@ export async function countProjects(db: Queries, accountId: string): Promise<num
   return count
 }
 
+/** Counts the servers of a project; @returns false where the account has no such project */
+export async function countInProject(tx: Queries, accountId: string, projectId: string, change: 1 | -1): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('projects')
+    .set((eb) => ({ server_count: eb('server_count', '+', change) }))
+    .where('project_id', '=', projectId)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
 /** The default project is named by the account, so that there is always exactly one. */
 function withDefault(db: Queries) {
   return db

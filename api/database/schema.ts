@@ -10,7 +10,7 @@ export interface Schema {
   transactions: TransactionTable
   servers: ServerTable
   operations: OperationTable
-  zone_usage: ZoneUsageTable
+  pool_usage: PoolUsageTable
 }
 
 export interface AccountTable {
@@ -155,9 +155,9 @@ export interface OperationTable {
   finished_at: number | null
 }
 
-/** What the servers of a zone hold, so that capacity is taken by one conditional update. */
-export interface ZoneUsageTable {
-  zone_slug: string
+/** What servers hold of a pool of compute, so that capacity is taken by one conditional update. */
+export interface PoolUsageTable {
+  pool: string
   cpu: number
   ram_mb: number
   disk_gb: number

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
-import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+import { claimDue, isStillActive, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
 
 /**
  * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
@@ -12,7 +12,7 @@ import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } fr
 export type StepResult =
   | { kind: 'next'; step: string; progress: number; data: Data }
   | { kind: 'again'; afterMs: number; progress?: number }
-  | { kind: 'done' }
+  | { kind: 'done'; data: Data }
   | { kind: 'fail'; code: string; message: string }
 
 type Data = Record<string, unknown>
@@ -22,7 +22,8 @@ export const next = (step: string, progress: number, data: Data = {}): StepResul
 /** Run this step again after a while. */
 export const again = (afterMs: number, progress?: number): StepResult =>
   progress === undefined ? { kind: 'again', afterMs } : { kind: 'again', afterMs, progress }
-export const done = (): StepResult => ({ kind: 'done' })
+/** The operation succeeded; `data` is for its conclusion. */
+export const done = (data: Data = {}): StepResult => ({ kind: 'done', data })
 export const fail = (code: string, message: string): StepResult => ({ kind: 'fail', code, message })
 
 export type Operation = Omit<OperationTable, 'data'> & { data: Data }
@@ -108,21 +109,30 @@ export class Engine {
     this.wake()
   }
 
-  /** Resolves when the operation ended or was canceled in this process, or the signal aborts. */
-  ended(operationId: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve()
+  /**
+   * Resolves soon after the operation ended, or after `ms`, or when the signal aborts. An end in this process wakes
+   * at once; that of another process is seen by a look at the database now and then.
+   */
+  async waitFor(operationId: string, ms: number, signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#options
+    const until = clock.now() + ms
+    while (!signal.aborted && !this.#stopping.signal.aborted) {
+      const left = until - clock.now()
+      const cut = new AbortController()
+      const wake = () => cut.abort()
       const waiters = this.#waiters.get(operationId) ?? new Set()
-      this.#waiters.set(operationId, waiters)
-      const finish = () => {
-        waiters.delete(finish)
-        if (waiters.size === 0) this.#waiters.delete(operationId)
-        signal.removeEventListener('abort', finish)
-        resolve()
-      }
-      waiters.add(finish)
-      signal.addEventListener('abort', finish)
-    })
+      this.#waiters.set(operationId, waiters.add(wake))
+      signal.addEventListener('abort', wake)
+      this.#stopping.signal.addEventListener('abort', wake)
+      // The look comes after the waiter is set: an end in between is not missed.
+      const isOver = left <= 0 || !(await isStillActive(db, operationId))
+      if (!isOver) await clock.sleep(Math.min(left, LOOK_EVERY_MS), cut.signal)
+      signal.removeEventListener('abort', wake)
+      this.#stopping.signal.removeEventListener('abort', wake)
+      waiters.delete(wake)
+      if (waiters.size === 0) this.#waiters.delete(operationId)
+      if (isOver) return
+    }
   }
 
   /**
@@ -155,7 +165,7 @@ export class Engine {
       try {
         if ((await this.tick()) > 0) continue
         const due = (await nextDueAt(this.#options.db)) ?? Number.POSITIVE_INFINITY
-        await this.#pause(Math.min(LOOK_EVERY_MS, Math.max(1, due - clock.now())))
+        await this.#pause(Math.min(LOOK_EVERY_MS, Math.max(20, due - clock.now())))
       } catch (error) {
         log.error({ err: error }, 'the worker could not look for operations; trying again')
         await this.#pause(1_000)
@@ -198,7 +208,7 @@ export class Engine {
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
   async #carryOut(operation: Operation, signal: AbortSignal): Promise<void> {
-    const { log, observe, db, clock } = this.#options
+    const { log, observe, db } = this.#options
     try {
       for (;;) {
         const { step } = operation
@@ -213,7 +223,7 @@ export class Engine {
       log.error({ err: error, operation_id: operation.operation_id }, 'an operation could not be recorded; it goes on when its lease ends')
     } finally {
       // A canceled operation keeps the server's lease until its step has ended; now the next one may begin.
-      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner, now: clock.now() }).catch(() => false)
+      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner }).catch(() => false)
     }
   }
 
@@ -241,6 +251,7 @@ export class Engine {
     const { db, clock } = this.#options
     const now = clock.now()
     const by = { owner: this.#owner, now }
+    if (result.kind === 'done') operation.data = { ...operation.data, ...result.data }
     if (result.kind === 'done' || result.kind === 'fail') {
       const outcome: Outcome =
         result.kind === 'done' ? { status: 'succeeded' } : { status: 'failed', code: result.code, message: result.message }

@@ -46,6 +46,11 @@ export async function insertOperation(
     .executeTakeFirstOrThrow()
 }
 
+export async function isStillActive(db: Queries, operationId: string): Promise<boolean> {
+  const row = await db.selectFrom('operations').select('status').where('operation_id', '=', operationId).executeTakeFirst()
+  return row?.status === 'pending' || row?.status === 'running'
+}
+
 export function findActive(db: Queries, serverId: string) {
   return db.selectFrom('operations').selectAll().where('server_id', '=', serverId).where('status', 'in', ACTIVE).executeTakeFirst()
 }
@@ -57,22 +62,28 @@ export async function findActiveOf(db: Queries, serverIds: readonly string[]): P
   return new Map(rows.map((row) => [row.server_id, row]))
 }
 
-export function findOperation(db: Queries, accountId: string, serverId: string, operationId: string) {
+/** Operations stay readable for a week after their server is gone. */
+const KEPT_MS = 7 * 24 * 3600_000
+
+function readable(db: Queries, accountId: string, serverId: string, now: number) {
   return db
     .selectFrom('operations')
-    .selectAll()
-    .where('operation_id', '=', operationId)
-    .where('server_id', '=', serverId)
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
+    .innerJoin('servers', 'servers.server_id', 'operations.server_id')
+    .where('operations.account_id', '=', accountId)
+    .where('operations.server_id', '=', serverId)
+    .where((eb) => eb.or([eb('servers.deleted_at', 'is', null), eb('servers.deleted_at', '>', now - KEPT_MS)]))
+}
+
+export function findOperation(db: Queries, accountId: string, serverId: string, operationId: string, now: number) {
+  return readable(db, accountId, serverId, now).selectAll('operations').where('operation_id', '=', operationId).executeTakeFirst()
 }
 
 /** Newest first. */
-export async function listOperations(db: Queries, serverId: string, page: Page) {
-  const ofServer = db.selectFrom('operations').where('server_id', '=', serverId)
+export async function listOperations(db: Queries, accountId: string, serverId: string, page: Page, now: number) {
+  const matching = readable(db, accountId, serverId, now)
   const [items, { total }] = await Promise.all([
-    ofServer.selectAll().orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
-    ofServer.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    matching.selectAll('operations').orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
+    matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
   return { items, total }
 }

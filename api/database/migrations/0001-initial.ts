@@ -47,7 +47,7 @@ const statements = [
     billed_since bigint, started_at bigint, created_at bigint NOT NULL, updated_at bigint NOT NULL, deleted_at bigint)`,
   // Deleted servers leave the indexes that requests walk.
   `CREATE INDEX servers_account ON servers (account_id, server_id) WHERE deleted_at IS NULL`,
-  `CREATE UNIQUE INDEX servers_ssh_port ON servers (zone_slug, ssh_port) WHERE ssh_port IS NOT NULL`,
+  `CREATE UNIQUE INDEX servers_ssh_port ON servers (ssh_port) WHERE ssh_port IS NOT NULL`,
   `CREATE INDEX servers_settled ON servers (status) WHERE deleted_at IS NULL`,
 
   `CREATE TABLE operations (
@@ -61,6 +61,6 @@ const statements = [
   `CREATE INDEX operations_leased ON operations (server_id, lease_until) WHERE lease_until > 0`,
   `CREATE INDEX operations_server ON operations (server_id, operation_id)`,
 
-  `CREATE TABLE zone_usage (
-    zone_slug text PRIMARY KEY, cpu bigint NOT NULL, ram_mb bigint NOT NULL, disk_gb bigint NOT NULL)`,
+  `CREATE TABLE pool_usage (
+    pool text PRIMARY KEY, cpu bigint NOT NULL, ram_mb bigint NOT NULL, disk_gb bigint NOT NULL)`,
 ]

@@ -1,0 +1,78 @@
+import type { FastifyBaseLogger as Logger, FastifyInstance } from 'fastify'
+import { accountRoutes } from './accounts/routes.ts'
+import { authenticator } from './accounts/tokens.ts'
+import { Capacity, openPool } from './catalog/capacity.ts'
+import type { Catalog } from './catalog/file.ts'
+import { catalogRoutes } from './catalog/routes.ts'
+import type { Clock } from './clock.ts'
+import type { Database } from './database/database.ts'
+import type { Driver } from './drivers/driver.ts'
+import { mountDocs } from './http/docs.ts'
+import { openApi } from './http/openapi.ts'
+import type { Route } from './http/route.ts'
+import { buildHttp } from './http/server.ts'
+import { Engine, type EngineOptions } from './operations/engine.ts'
+import type { Secrets } from './secrets.ts'
+import type { PortRange } from './servers/ports.ts'
+import { procedures } from './servers/procedures.ts'
+import { Reconciler } from './servers/reconcile.ts'
+import { serverRoutes } from './servers/routes.ts'
+import { Servers } from './servers/servers.ts'
+
+export interface AppOptions {
+  db: Database
+  clock: Clock
+  driver: Driver
+  catalog: Catalog
+  secrets: Secrets
+  log: Logger
+  sshPorts: PortRange
+  /** The address that customers' ssh commands name. */
+  sshHost: string
+  /** For tests: undocumented replies fail, and each step can be watched. */
+  validateReplies?: boolean
+  observe?: NonNullable<EngineOptions['observe']>
+}
+
+export interface App {
+  http: FastifyInstance
+  engine: Engine
+  reconciler: Reconciler
+  /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
+  close(): Promise<void>
+}
+
+/** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost } = options
+  await openPool(db)
+  const capacity = new Capacity(driver, catalog, clock)
+  const engine = new Engine({
+    db,
+    clock,
+    log,
+    procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
+    ...(options.observe ? { observe: options.observe } : {}),
+  })
+  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
+  const reconciler = new Reconciler({ db, clock, driver, engine, log })
+  const routes: Route[] = [
+    ...accountRoutes(db, clock),
+    ...catalogRoutes(db, clock, catalog, capacity),
+    ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
+  ]
+  const http = buildHttp({ routes, authenticate: authenticator(db, clock), log, validateReplies: options.validateReplies ?? false })
+  mountDocs(http, openApi(routes))
+  return {
+    http,
+    engine,
+    reconciler,
+    close: async () => {
+      // The engine first: long polls end with it, so that the listener has nothing to wait for.
+      await Promise.all([engine.stop(), reconciler.stop()])
+      await http.close()
+      await driver.close()
+      await db.destroy()
+    },
+  }
+}

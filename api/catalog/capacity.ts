@@ -1,0 +1,164 @@
+import type { Clock } from '../clock.ts'
+import type { Queries } from '../database/database.ts'
+import type { CpuType, Driver, HostFacts } from '../drivers/driver.ts'
+import { ApiError } from '../http/problem.ts'
+import type { Catalog, Zone } from './file.ts'
+
+/** What a server takes of its pool. */
+export interface Size {
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+}
+
+/** The machines of one host, which every zone of a one-machine installation shares. */
+const POOL = 'local'
+/** Asking the driver costs a few system calls; figures this old are still the truth for a price list. */
+const FACTS_ARE_FRESH_MS = 2_000
+/** Below this share of free capacity the level is called low. */
+const LOW = 0.2
+
+export interface ZoneCapacity {
+  zone_slug: string
+  cpu_type: CpuType
+  is_available: boolean
+  level: 'high' | 'low' | 'none'
+  /** The largest server that fits now. */
+  max_server: Size
+  updated_at: number
+}
+
+/** How much can still be sold: the host's real cores, memory and disk, times the overcommit, less what servers hold. */
+export class Capacity {
+  readonly #driver: Driver
+  readonly #catalog: Catalog
+  readonly #clock: Clock
+  #facts: { host: HostFacts; at: number } | null = null
+
+  constructor(driver: Driver, catalog: Catalog, clock: Clock) {
+    this.#driver = driver
+    this.#catalog = catalog
+    this.#clock = clock
+  }
+
+  /** One row for each zone and CPU type that the catalogue names, in its order. */
+  async list(db: Queries): Promise<ZoneCapacity[]> {
+    const { host, at } = await this.#host()
+    const used = await usage(db)
+    return this.#catalog.zones.flatMap((zone) =>
+      zone.cpu_types.map((cpu_type) => {
+        const total = host.cpuTypes.includes(cpu_type) ? sellable(host, zone) : NOTHING
+        const free = this.#largest(total, used)
+        const { limits } = this.#catalog
+        const is_available = free.cpu >= limits.cpu.min && free.ram_mb >= limits.ram_mb.min && free.disk_gb >= limits.disk_gb.min
+        const share = Math.min(...PARTS.map((part) => (total[part] > 0 ? (total[part] - used[part]) / total[part] : 0)))
+        return {
+          zone_slug: zone.zone_slug,
+          cpu_type,
+          is_available,
+          level: !is_available ? 'none' : share < LOW ? 'low' : 'high',
+          max_server: is_available ? free : NOTHING,
+          updated_at: at,
+        }
+      }),
+    )
+  }
+
+  /** Whether a server of this size could be made now. */
+  async fits(db: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<boolean> {
+    const rows = await this.list(db)
+    return rows.some(
+      (row) => row.zone_slug === zoneSlug && row.cpu_type === cpuType && PARTS.every((part) => size[part] <= row.max_server[part]),
+    )
+  }
+
+  /** The CPU types of a zone that its host has. */
+  async cpuTypes(zone: Zone): Promise<CpuType[]> {
+    const { host } = await this.#host()
+    return zone.cpu_types.filter((cpuType) => host.cpuTypes.includes(cpuType))
+  }
+
+  /**
+   * Reserves room for a server, or for the growth of one.
+   * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
+   */
+  async take(tx: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<void> {
+    const zone = this.#catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
+    const { host } = await this.#host()
+    const total = zone && host.cpuTypes.includes(cpuType) ? sellable(host, zone) : NOTHING
+    const taken = await tx
+      .updateTable('pool_usage')
+      .set((eb) => ({
+        cpu: eb('cpu', '+', size.cpu),
+        ram_mb: eb('ram_mb', '+', size.ram_mb),
+        disk_gb: eb('disk_gb', '+', size.disk_gb),
+      }))
+      .where('pool', '=', POOL)
+      // A part that shrinks always may, also where the host has lost capacity.
+      .where((eb) => eb.and(PARTS.filter((part) => size[part] > 0).map((part) => eb(part, '<=', total[part] - size[part]))))
+      .executeTakeFirst()
+    if (taken.numUpdatedRows > 0n) return
+    const others = await this.list(tx)
+    const alternatives = others
+      .filter((row) => PARTS.every((part) => size[part] <= row.max_server[part]))
+      .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
+    const detail =
+      alternatives.length > 0
+        ? 'There is no room for this plan here now. See alternatives, or choose a smaller plan.'
+        : 'There is no room for this plan now. Choose a smaller plan; GET /v1/pricing/capacity shows what fits.'
+    throw new ApiError('capacity_unavailable', detail, { alternatives })
+  }
+
+  async #host() {
+    const now = this.#clock.now()
+    if (!this.#facts || now - this.#facts.at >= FACTS_ARE_FRESH_MS) this.#facts = { host: await this.#driver.host(), at: now }
+    return this.#facts
+  }
+
+  /** What is free, cut to what the catalogue's limits allow and to whole steps of them. */
+  #largest(total: Size, used: Size): Size {
+    const free = (part: keyof Size) => {
+      const { max, step } = this.#catalog.limits[part]
+      const left = Math.min(max, total[part] - used[part])
+      return Math.max(0, left - (left % step))
+    }
+    return { cpu: free('cpu'), ram_mb: free('ram_mb'), disk_gb: free('disk_gb') }
+  }
+}
+
+const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
+const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
+
+function sellable(host: HostFacts, zone: Zone): Size {
+  return {
+    cpu: Math.floor(host.cores * zone.overcommit.cpu),
+    ram_mb: Math.floor(host.ramMb * zone.overcommit.ram),
+    disk_gb: Math.floor(host.diskGb * zone.overcommit.disk),
+  }
+}
+
+async function usage(db: Queries): Promise<Size> {
+  return db.selectFrom('pool_usage').select(['cpu', 'ram_mb', 'disk_gb']).where('pool', '=', POOL).executeTakeFirstOrThrow()
+}
+
+/** Gives back what take reserved. */
+export async function releaseCapacity(tx: Queries, size: Size): Promise<void> {
+  await tx
+    .updateTable('pool_usage')
+    .set((eb) => ({
+      cpu: eb('cpu', '-', size.cpu),
+      ram_mb: eb('ram_mb', '-', size.ram_mb),
+      disk_gb: eb('disk_gb', '-', size.disk_gb),
+    }))
+    .where('pool', '=', POOL)
+    .execute()
+}
+
+/** Makes the row that take updates. */
+export async function openPool(db: Queries): Promise<void> {
+  await db
+    .insertInto('pool_usage')
+    .values({ pool: POOL, ...NOTHING })
+    .onConflict((conflict) => conflict.column('pool').doNothing())
+    .execute()
+}

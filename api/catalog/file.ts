@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs'
+import Type, { type Static } from 'typebox'
+import { v5 as uuidV5 } from 'uuid'
+import { LineCounter, parseDocument } from 'yaml'
+import type { CpuType, ImageSource, ImageSpec } from '../drivers/driver.ts'
+import { closed, compileCheck } from '../http/validation.ts'
+import { parseMoney } from '../money.ts'
+
+/** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
+const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
+
+const Slug = Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,62}$', errorMessage: 'must be lower-case letters, digits, dots and dashes.' })
+const Amount = Type.String({ pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`, errorMessage: 'must be an amount such as "180.00", in quotes.' })
+const Range = Type.Object({
+  min: Type.Integer({ minimum: 1 }),
+  max: Type.Integer({ minimum: 1 }),
+  step: Type.Integer({ minimum: 1 }),
+})
+const CpuTypeName = Type.Enum(['amd', 'intel'])
+
+const Source = Type.Object({
+  url: Type.Optional(Type.String({ pattern: '^https?://' })),
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
+  checksums_url: Type.Optional(Type.String({ pattern: '^https?://' })),
+  file: Type.Optional(Type.String({ minLength: 1 })),
+  build: Type.Optional(Type.String({ minLength: 1 })),
+})
+
+const CatalogFile = Type.Object({
+  zones: Type.Array(
+    Type.Object({
+      zone_slug: Slug,
+      title: Type.String(),
+      city: Type.String(),
+      country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
+      cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
+      overcommit: Type.Object({ cpu: Type.Number({ minimum: 0.1 }), ram: Type.Number({ minimum: 0.1 }), disk: Type.Number({ minimum: 0.1 }) }),
+    }),
+    { minItems: 1 },
+  ),
+  limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range }),
+  prices: Type.Array(
+    Type.Object({
+      active_from: Type.String({ format: 'date' }),
+      zone_slug: Slug,
+      cpu_type: CpuTypeName,
+      cpu_month_rub: Amount,
+      ram_gb_month_rub: Amount,
+      disk_gb_month_rub: Amount,
+    }),
+    { minItems: 1 },
+  ),
+  presets: Type.Array(
+    Type.Object({
+      slug: Slug,
+      cpu: Type.Integer({ minimum: 1 }),
+      ram_mb: Type.Integer({ minimum: 64 }),
+      disk_gb: Type.Integer({ minimum: 1 }),
+      price_month_rub: Type.Optional(Amount),
+    }),
+  ),
+  templates: Type.Array(
+    Type.Object({
+      slug: Slug,
+      title: Type.String(),
+      os_family: Type.String(),
+      min_disk_gb: Type.Integer({ minimum: 1 }),
+      default_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
+      image: Type.Array(Source, { minItems: 1 }),
+    }),
+    { minItems: 1 },
+  ),
+})
+type CatalogFile = Static<typeof CatalogFile>
+
+export type Zone = CatalogFile['zones'][number]
+export type Limits = CatalogFile['limits']
+
+export interface UnitPrices {
+  cpu: number
+  ramGb: number
+  diskGb: number
+}
+
+export interface Preset {
+  presetId: string
+  slug: string
+  cpu: number
+  ramMb: number
+  diskGb: number
+  /** Units a month, where the preset has a price of its own. */
+  ownPrice: number | null
+}
+
+export interface Template {
+  templateId: string
+  slug: string
+  title: string
+  osFamily: string
+  minDiskGb: number
+  defaultUsername: string
+  image: ImageSpec
+}
+
+export interface Catalog {
+  zones: readonly Zone[]
+  limits: Limits
+  presets: readonly Preset[]
+  templates: readonly Template[]
+  /** Unit prices a month at a moment, or null where the zone does not sell this CPU type then. */
+  unitPrices(zoneSlug: string, cpuType: CpuType, at: number): UnitPrices | null
+}
+
+/** The catalogue file can't be used. Each line of the message names a place and says what is wrong. */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError'
+}
+
+const check = compileCheck('body', closed(CatalogFile))
+
+/** @throws CatalogError */
+export function readCatalog(file: string): Catalog {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CatalogError(`The catalogue ${file} can't be read: ${(error as Error).message}. Name another with BERTH_CATALOG.`)
+  }
+  return parseCatalog(text, file)
+}
+
+/** @throws CatalogError */
+export function parseCatalog(text: string, file: string): Catalog {
+  const lines = new LineCounter()
+  // "core" keeps dates as text; a date is compared as text too.
+  const document = parseDocument(text, { lineCounter: lines, schema: 'core' })
+  const yamlError = document.errors[0]
+  if (yamlError) throw new CatalogError(`${file}: ${yamlError.message}`)
+  const lineOf = (pointer: string): number => {
+    const path = pointer.split('/').slice(1)
+    for (let depth = path.length; depth >= 0; depth--) {
+      const node: unknown = depth === 0 ? document.contents : document.getIn(path.slice(0, depth).map(indexOrName), true)
+      if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) return lines.linePos(node.range[0]).line
+    }
+    return 1
+  }
+  const value: unknown = document.toJS()
+  const complaints = check(value).map((issue): [string, string] => [issue.pointer, issue.message])
+  // What the check let through has the shape of the schema.
+  if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile))
+  if (complaints.length > 0)
+    throw new CatalogError(complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'))
+  return toCatalog(value as CatalogFile)
+}
+
+function indexOrName(part: string): string | number {
+  return /^\d+$/.test(part) ? Number(part) : part
+}
+
+/** What a schema can't say. */
+function contradictions(file: CatalogFile): [pointer: string, message: string][] {
+  const found: [string, string][] = []
+  const twice = (section: 'zones' | 'presets' | 'templates', names: string[]) =>
+    names.forEach((name, at) => {
+      if (names.indexOf(name) !== at) found.push([`/${section}/${at}`, `${section} has "${name}" twice.`])
+    })
+  twice('zones', file.zones.map((zone) => zone.zone_slug))
+  twice('presets', file.presets.map((preset) => preset.slug))
+  twice('templates', file.templates.map((template) => template.slug))
+  file.zones.forEach((zone, at) => {
+    for (const cpuType of zone.cpu_types)
+      if (!file.prices.some((price) => price.zone_slug === zone.zone_slug && price.cpu_type === cpuType))
+        found.push([`/zones/${at}`, `zone ${zone.zone_slug} offers ${cpuType}, but prices has no entry for it.`])
+  })
+  file.prices.forEach((price, at) => {
+    if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug)) found.push([`/prices/${at}`, `there is no zone ${price.zone_slug}.`])
+  })
+  file.templates.forEach((template, at) => {
+    template.image.forEach((source, place) => {
+      if ([source.url, source.file, source.build].filter(Boolean).length !== 1)
+        found.push([`/templates/${at}/image/${place}`, 'a source is one of url, file or build.'])
+      if (source.url && !source.sha256 && !source.sha512 && !source.checksums_url)
+        found.push([`/templates/${at}/image/${place}`, 'a url needs its sha256, sha512 or checksums_url.'])
+    })
+  })
+  return found
+}
+
+function toCatalog(file: CatalogFile): Catalog {
+  const prices = file.prices.map((price) => ({
+    zoneSlug: price.zone_slug,
+    cpuType: price.cpu_type,
+    from: Date.parse(price.active_from),
+    units: {
+      cpu: parseMoney(price.cpu_month_rub),
+      ramGb: parseMoney(price.ram_gb_month_rub),
+      diskGb: parseMoney(price.disk_gb_month_rub),
+    },
+  }))
+  return {
+    zones: file.zones,
+    limits: file.limits,
+    presets: file.presets.map((preset) => ({
+      presetId: uuidV5(`preset:${preset.slug}`, NAMESPACE),
+      slug: preset.slug,
+      cpu: preset.cpu,
+      ramMb: preset.ram_mb,
+      diskGb: preset.disk_gb,
+      ownPrice: preset.price_month_rub === undefined ? null : parseMoney(preset.price_month_rub),
+    })),
+    templates: file.templates.map((template) => ({
+      templateId: uuidV5(`template:${template.slug}`, NAMESPACE),
+      slug: template.slug,
+      title: template.title,
+      osFamily: template.os_family,
+      minDiskGb: template.min_disk_gb,
+      defaultUsername: template.default_username,
+      image: { slug: template.slug, sources: template.image.map(toSource) },
+    })),
+    unitPrices: (zoneSlug, cpuType, at) =>
+      prices
+        .filter((price) => price.zoneSlug === zoneSlug && price.cpuType === cpuType && price.from <= at)
+        .sort((a, b) => b.from - a.from)[0]?.units ?? null,
+  }
+}
+
+function toSource({ url, file, build, ...checksums }: CatalogFile['templates'][number]['image'][number]): ImageSource {
+  if (url !== undefined) return { type: 'url', url, ...checksums }
+  if (file !== undefined) return { type: 'file', path: file, ...(checksums.sha256 ? { sha256: checksums.sha256 } : {}) }
+  return { type: 'build', name: build ?? '' }
+}

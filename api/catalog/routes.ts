@@ -1,0 +1,104 @@
+import Type from 'typebox'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Issue, invalid } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Capacity as CapacityService } from './capacity.ts'
+import type { Catalog, Zone as CatalogZone } from './file.ts'
+import { presetPrice } from './plans.ts'
+import { Capacity, CapacityFilter, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
+import { capacityView, presetView, templateView, zoneView } from './view.ts'
+
+const tag = 'Catalogue'
+const scope = 'servers:read'
+/** Reference data changes with the catalogue file only; prices and room may change at any moment. */
+const CACHE_A_MINUTE = 'private, max-age=60'
+const ASK_EACH_TIME = 'no-cache'
+
+export function catalogRoutes(db: Database, clock: Clock, catalog: Catalog, capacity: CapacityService): Route[] {
+  return [
+    route({
+      id: 'listZones',
+      method: 'GET',
+      path: '/zones',
+      scope,
+      tag,
+      summary: 'List zones',
+      reply: { 200: Type.Array(Zone) },
+      run: async ({ setHeader }) => {
+        setHeader('cache-control', CACHE_A_MINUTE)
+        const rows = await capacity.list(db)
+        return Promise.all(
+          catalog.zones.map(async (zone) => {
+            const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
+            return zoneView(zone, await capacity.cpuTypes(zone), isAvailable)
+          }),
+        )
+      },
+    }),
+    route({
+      id: 'listTemplates',
+      method: 'GET',
+      path: '/templates',
+      scope,
+      tag,
+      summary: 'List OS templates',
+      reply: { 200: Type.Array(Template) },
+      run: async ({ setHeader }) => {
+        setHeader('cache-control', CACHE_A_MINUTE)
+        return catalog.templates.map(templateView)
+      },
+    }),
+    route({
+      id: 'listPresets',
+      method: 'GET',
+      path: '/pricing/presets',
+      scope,
+      tag,
+      summary: 'List presets with their prices in a zone',
+      query: ZoneAndCpu,
+      reply: { 200: Type.Array(Preset) },
+      run: async ({ query, setHeader }) => {
+        setHeader('cache-control', ASK_EACH_TIME)
+        const zone = findZone(catalog, query.zone_slug)
+        const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+        const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
+        if (!prices || !isOffered) return []
+        return Promise.all(
+          catalog.presets.map(async (preset) => {
+            const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
+            const isAvailable = await capacity.fits(db, zone.zone_slug, query.cpu_type, size)
+            return presetView(preset, presetPrice(preset, prices), isAvailable)
+          }),
+        )
+      },
+    }),
+    route({
+      id: 'getCapacity',
+      method: 'GET',
+      path: '/pricing/capacity',
+      scope,
+      tag,
+      summary: 'What can be ordered now, by zone and CPU type',
+      query: CapacityFilter,
+      reply: { 200: Type.Array(Capacity) },
+      run: async ({ query, setHeader }) => {
+        setHeader('cache-control', ASK_EACH_TIME)
+        const rows = await capacity.list(db)
+        return rows
+          .filter((row) => !query.zone_slug || row.zone_slug === query.zone_slug)
+          .filter((row) => !query.cpu_type || row.cpu_type === query.cpu_type)
+          .map(capacityView)
+      },
+    }),
+  ]
+}
+
+/** @throws ApiError validation_failed */
+function findZone(catalog: Catalog, zoneSlug: string): CatalogZone {
+  const zone = catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
+  if (zone) return zone
+  const message = `There is no zone "${zoneSlug}": GET /v1/zones lists them.`
+  const issue: Issue = { in: 'query', field: 'zone_slug', pointer: '/zone_slug', code: 'not_found', message }
+  throw invalid([issue])
+}

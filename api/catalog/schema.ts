@@ -1,0 +1,58 @@
+import Type, { type Static } from 'typebox'
+import { HourPrice, Money, Timestamp, Uuid } from '../http/fields.ts'
+
+export const CpuTypeName = Type.Enum(['amd', 'intel'])
+
+export const Zone = Type.Object({
+  zone_slug: Type.String(),
+  title: Type.String(),
+  city: Type.String(),
+  country_code: Type.String({ description: 'ISO 3166-1 alpha-2' }),
+  cpu_types: Type.Array(CpuTypeName),
+  is_available: Type.Boolean({ description: 'Whether any server can be made here now' }),
+})
+export type Zone = Static<typeof Zone>
+
+export const Template = Type.Object({
+  template_id: Uuid,
+  slug: Type.String(),
+  title: Type.String(),
+  os_family: Type.String(),
+  min_disk_gb: Type.Integer(),
+  default_username: Type.String({ description: 'Who logs in with ssh' }),
+})
+export type Template = Static<typeof Template>
+
+export const Preset = Type.Object({
+  preset_id: Uuid,
+  slug: Type.String(),
+  cpu: Type.Integer(),
+  ram_mb: Type.Integer(),
+  disk_gb: Type.Integer(),
+  price_month_rub: Money,
+  price_hour_rub: HourPrice,
+  is_available: Type.Boolean({ description: 'Whether it can be ordered now' }),
+})
+export type Preset = Static<typeof Preset>
+
+const Size = Type.Object({ cpu: Type.Integer(), ram_mb: Type.Integer(), disk_gb: Type.Integer() })
+
+export const Capacity = Type.Object({
+  zone_slug: Type.String(),
+  cpu_type: CpuTypeName,
+  is_available: Type.Boolean(),
+  level: Type.Enum(['high', 'low', 'none']),
+  max_server: Size,
+  updated_at: Timestamp,
+})
+export type Capacity = Static<typeof Capacity>
+
+export const ZoneAndCpu = Type.Object({
+  zone_slug: Type.String({ description: 'Code of a zone' }),
+  cpu_type: CpuTypeName,
+})
+
+export const CapacityFilter = Type.Object({
+  zone_slug: Type.Optional(Type.String()),
+  cpu_type: Type.Optional(CpuTypeName),
+})

@@ -1,0 +1,45 @@
+import { isoTime } from '../http/fields.ts'
+import { formatMoney, hourPrice } from '../money.ts'
+import type { ZoneCapacity } from './capacity.ts'
+import type { Preset as CatalogPreset, Template as CatalogTemplate, Zone as CatalogZone } from './file.ts'
+import type { Capacity, Preset, Template, Zone } from './schema.ts'
+
+export function zoneView(zone: CatalogZone, cpuTypes: Zone['cpu_types'], isAvailable: boolean): Zone {
+  return {
+    zone_slug: zone.zone_slug,
+    title: zone.title,
+    city: zone.city,
+    country_code: zone.country_code,
+    cpu_types: cpuTypes,
+    is_available: isAvailable,
+  }
+}
+
+export function templateView(template: CatalogTemplate): Template {
+  return {
+    template_id: template.templateId,
+    slug: template.slug,
+    title: template.title,
+    os_family: template.osFamily,
+    min_disk_gb: template.minDiskGb,
+    default_username: template.defaultUsername,
+  }
+}
+
+/** @param priceMonth units */
+export function presetView(preset: CatalogPreset, priceMonth: number, isAvailable: boolean): Preset {
+  return {
+    preset_id: preset.presetId,
+    slug: preset.slug,
+    cpu: preset.cpu,
+    ram_mb: preset.ramMb,
+    disk_gb: preset.diskGb,
+    price_month_rub: formatMoney(priceMonth),
+    price_hour_rub: formatMoney(hourPrice(priceMonth), 4),
+    is_available: isAvailable,
+  }
+}
+
+export function capacityView({ updated_at, ...row }: ZoneCapacity): Capacity {
+  return { ...row, updated_at: isoTime(updated_at) }
+}

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Catalog } from '../catalog/file.ts'
+import { systemClock } from '../clock.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { type Driver, DriverError } from '../drivers/driver.ts'
+import { ImageStore } from '../drivers/qemu/images/store.ts'
+import { openQemu } from '../drivers/qemu/qemu.ts'
+import { Simulator } from '../drivers/simulator.ts'
+
+/** Delays of a simulated installation: long enough to see an operation go by, short enough not to wait. */
+const SIMULATED = { imageMs: 2_000, bootMs: 3_000, shutdownMs: 1_500 }
+
+/** The images of this installation, for the driver and for the operator's commands. */
+export function openImages(config: Config, log: (line: string) => void): ImageStore {
+  return new ImageStore({ dataDir: config.dataDir, baseDir: path.dirname(config.catalogFile), log })
+}
+
+export interface Compute {
+  driver: Driver
+  /** Null on the simulator. */
+  images: ImageStore | null
+  /** Why real machines are not run though nobody asked for the simulator. */
+  fallback: string | null
+}
+
+/** @throws ConfigError where what was asked for can't be had */
+export async function openCompute(config: Config, log: Logger): Promise<Compute> {
+  if (config.compute === 'simulator') return { driver: openSimulator(config), images: null, fallback: null }
+  const images = openImages(config, (line) => log.info(line))
+  try {
+    if (!hasQemu()) throw new DriverError('unavailable', 'QEMU is not installed.')
+    const driver = await openQemu({ dataDir: config.dataDir, images, accel: config.accel, host: config.host, log })
+    return { driver, images, fallback: null }
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    if (config.compute === 'qemu' || config.accel !== 'auto') throw new ConfigError(`BERTH_COMPUTE (--compute): QEMU can't be used. ${error.message}`)
+    return { driver: openSimulator(config), images: null, fallback: error.message }
+  }
+}
+
+function hasQemu(): boolean {
+  try {
+    execFileSync('qemu-system-x86_64', ['--version'], { stdio: 'ignore' })
+    execFileSync('qemu-img', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Simulated machines outlive the process in a file, as real ones outlive it as processes. */
+function openSimulator(config: Config): Simulator {
+  const file = path.join(config.dataDir, 'simulator.json')
+  const storage = {
+    load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
+    save: (machines: string) => {
+      writeFileSync(`${file}.new`, machines, { mode: 0o600 })
+      renameSync(`${file}.new`, file)
+    },
+  }
+  return new Simulator({ clock: systemClock, ...SIMULATED, storage })
+}
+
+/** Images that are built from packages rather than fetched are wanted soon and cost no download: start them early. */
+export function builtTemplates(catalog: Catalog) {
+  return catalog.templates.filter((template) => template.image.sources[0]?.type === 'build')
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
+import { createToken } from '../accounts/tokens.ts'
+import { post } from '../billing/ledger.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { type Database, migrate } from '../database/database.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import { parseMoney } from '../money.ts'
+import { Secrets } from '../secrets.ts'
+
+export const DEMO_EMAIL = 'demo@berth.local'
+const DEMO_BALANCE = '10000.00'
+
+/** Makes the data folder, readable by its owner only. @throws ConfigError */
+export function openDataDir({ dataDir }: Config): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new ConfigError(`BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${(error as Error).message}.`)
+  }
+}
+
+/** Opens the installation's database at its newest schema. */
+export async function openDatabase(config: Config): Promise<Database> {
+  openDataDir(config)
+  const file = path.join(config.dataDir, 'berth.db')
+  const db = openSqlite(file)
+  chmodSync(file, 0o600)
+  await migrate(db)
+  return db
+}
+
+/**
+ * Holds the data folder for this process. The lock is the operating system's: it ends with the process, however
+ * that ends, so that there are no stale ones.
+ * @throws ConfigError where another process serves this folder
+ */
+export function lockDataDir(config: Config): () => void {
+  openDataDir(config)
+  const lock = new DatabaseSync(path.join(config.dataDir, 'serve.lock'))
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch {
+    lock.close()
+    throw new ConfigError(`Another berthd serves ${config.dataDir} already. Stop that one, or set BERTH_DATA (--data) to another folder.`)
+  }
+  return () => lock.close()
+}
+
+/** The key that seals generated passwords and user data; made on the first start. */
+export function openSecrets({ dataDir }: Config): Secrets {
+  const file = path.join(dataDir, 'secret.key')
+  if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('hex'))
+  return new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))
+}
+
+export interface Demo {
+  email: string
+  accountId: string
+  /** Units. */
+  balance: number
+  tokenFile: string
+  /** Set on the start that made it. */
+  newToken: string | null
+}
+
+/** The demo account, its balance and its token: each made where it is missing. */
+export async function openDemo(db: Database, config: Config, clock: Clock = systemClock): Promise<Demo> {
+  const tokenFile = path.join(config.dataDir, 'demo-token')
+  const accountId =
+    (await createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })) ?? (await findAccountByEmail(db, DEMO_EMAIL))?.account_id
+  if (!accountId) throw new Error('the demo account is neither there nor can it be made')
+  await post(db, clock, {
+    accountId,
+    type: 'payment',
+    amount: parseMoney(DEMO_BALANCE),
+    serverId: null,
+    description: 'Welcome to Berth',
+    reference: 'demo',
+  })
+  let newToken: string | null = null
+  if (!existsSync(tokenFile)) {
+    const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
+    newToken = (await createToken(db, clock, { accountId, name: 'demo', scopes, expiresAt: null })).value
+    writePrivate(tokenFile, `${newToken}\n`)
+  }
+  const account = await findAccountByEmail(db, DEMO_EMAIL)
+  return { email: DEMO_EMAIL, accountId, balance: account?.balance ?? 0, tokenFile, newToken }
+}
+
+/** Whole or not at all, and for its owner's eyes only from the first moment. */
+function writePrivate(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+}

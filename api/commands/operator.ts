@@ -1,0 +1,189 @@
+import { Command } from 'commander'
+import { createAccount, findAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
+import { createToken, revokeToken } from '../accounts/tokens.ts'
+import { post } from '../billing/ledger.ts'
+import { readCatalog } from '../catalog/file.ts'
+import { systemClock as clock } from '../clock.ts'
+import { type Config, ConfigError } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { scopeNames } from '../http/auth.ts'
+import { formatMoney, parseMoney } from '../money.ts'
+import { openImages } from './compute.ts'
+import { openDatabase } from './installation.ts'
+
+type ReadConfig = () => Config
+
+async function withDatabase<T>(config: Config, run: (db: Database) => Promise<T>): Promise<T> {
+  const db = await openDatabase(config)
+  try {
+    return await run(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** @throws ConfigError */
+async function accountByNameOrId(db: Database, given: string) {
+  const isEmail = given.includes('@')
+  const account = isEmail ? await findAccountByEmail(db, given) : await findAccount(db, given).catch(() => undefined)
+  if (!account) throw new ConfigError(`There is no account ${given}. berthd account list shows them.`)
+  return account
+}
+
+export function migrateCommand(config: ReadConfig): Command {
+  return new Command('migrate').description('bring the database to the newest schema (serve does so by itself)').action(async () => {
+    await withDatabase(config(), async () => console.log('The database has the newest schema.'))
+  })
+}
+
+export function accountCommands(config: ReadConfig): Command {
+  const account = new Command('account').description('accounts and their money')
+  account
+    .command('create')
+    .description('make an account with its default project')
+    .argument('<email>', 'e-mail address, unique')
+    .option('--name <name>', 'name for people', '')
+    .action(async (email: string, { name }: { name: string }) => {
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new ConfigError(`"${email}" is not an e-mail address.`)
+      await withDatabase(config(), async (db) => {
+        const id = await createAccount(db, clock, { email, name: name || email })
+        if (!id) throw new ConfigError(`There is an account ${email} already.`)
+        console.log(id)
+      })
+    })
+  account
+    .command('list')
+    .description('all accounts with their balances')
+    .action(async () => {
+      await withDatabase(config(), async (db) => {
+        const rows = (await listAccounts(db)).map((row) => [row.account_id, row.email, row.status, `${formatMoney(row.balance)} RUB`])
+        printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
+      })
+    })
+  account
+    .command('credit')
+    .description("add money to an account's balance, or take some back with a negative amount")
+    .argument('<account>', 'e-mail address or id')
+    .argument('<rubles>', 'such as 500 or 499.90')
+    .requiredOption('--reason <text>', 'what the customer reads in the ledger')
+    .option('--reference <text>', 'number of the payment; the same one a second time changes nothing')
+    .action(async (given: string, rubles: string, { reason, reference }: { reason: string; reference?: string }) => {
+      const amount = amountOf(rubles)
+      await withDatabase(config(), async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const entry = { accountId: account_id, amount, serverId: null, description: reason, reference: reference ?? null }
+        const { isNew } = await post(db, clock, { ...entry, type: amount < 0 ? 'correction' : 'payment' })
+        const { balance } = await findAccount(db, account_id)
+        console.log(`${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(balance)} RUB`)
+      })
+    })
+  return account
+}
+
+/** @throws ConfigError */
+function amountOf(rubles: string): number {
+  try {
+    const amount = parseMoney(rubles)
+    if (amount !== 0) return amount
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new ConfigError(`${error.message}.`)
+  }
+  throw new ConfigError('The amount is 0: there is nothing to book.')
+}
+
+export function tokenCommands(config: ReadConfig): Command {
+  const token = new Command('token').description('API tokens')
+  token
+    .command('create')
+    .description('make a token; it is printed once and stored nowhere')
+    .argument('<account>', 'e-mail address or id')
+    .option('--name <name>', 'what it is for', 'operator')
+    .option('--scopes <list>', `comma list of ${scopeNames.join(', ')}`, 'read,write')
+    .option('--days <number>', 'days until it expires')
+    .action(async (given: string, options: { name: string; scopes: string; days?: string }) => {
+      const wanted = options.scopes.split(',').map((name) => name.trim())
+      const scopes = scopeNames.filter((name) => wanted.includes(name))
+      const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
+      if (unknown.length > 0) throw new ConfigError(`There is no scope ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
+      if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days)) throw new ConfigError('--days is a whole number from 1.')
+      const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
+      await withDatabase(config(), async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const { tokenId, value } = await createToken(db, clock, { accountId: account_id, name: options.name, scopes, expiresAt })
+        console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown this once:`)
+        console.log(value)
+      })
+    })
+  token
+    .command('revoke')
+    .description('end a token at once')
+    .argument('<token_id>')
+    .action(async (tokenId: string) => {
+      await withDatabase(config(), async (db) => {
+        if (!(await revokeToken(db, clock, tokenId))) throw new ConfigError(`There is no valid token ${tokenId}.`)
+        console.log('Revoked.')
+      })
+    })
+  return token
+}
+
+export function catalogCommands(config: ReadConfig): Command {
+  const catalog = new Command('catalog').description('what is on offer')
+  catalog
+    .command('check')
+    .description('read the catalogue file and say all that is wrong with it')
+    .action(() => {
+      const { catalogFile } = config()
+      const { zones, templates, presets } = readCatalog(catalogFile)
+      console.log(`${catalogFile} is fine: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`)
+    })
+  return catalog
+}
+
+export function imageCommands(config: ReadConfig): Command {
+  const image = new Command('image').description('the files behind templates')
+  image
+    .command('list')
+    .description('the images of all templates and their state')
+    .action(async () => {
+      const parsed = config()
+      const images = openImages(parsed, () => {})
+      const templates = readCatalog(parsed.catalogFile).templates
+      const states = await Promise.all(templates.map((template) => images.state(template.image)))
+      const rows = templates.map((template, at) => {
+        const state = states[at]
+        const size = state?.state === 'ready' ? `${Math.ceil(state.bytes / 2 ** 20)} MB` : ''
+        return [template.slug, state?.state ?? '', size, template.image.sources.map((source) => source.type).join(', ')]
+      })
+      printTable(['TEMPLATE', 'STATE', 'SIZE', 'SOURCES'], rows)
+      await images.close()
+    })
+  const prepare = async (slug: string, onlyBuild: boolean) => {
+    const parsed = config()
+    const template = readCatalog(parsed.catalogFile).templates.find((candidate) => candidate.slug === slug)
+    if (!template) throw new ConfigError(`There is no template ${slug}. berthd image list shows them.`)
+    const sources = onlyBuild ? template.image.sources.filter((source) => source.type === 'build') : template.image.sources
+    if (sources.length === 0) throw new ConfigError(`The template ${slug} has no build source in ${parsed.catalogFile}.`)
+    const images = openImages(parsed, (line) => console.error(line))
+    let last = ''
+    const stored = await images
+      .wait({ slug, sources }, ({ detail }) => {
+        if (detail !== last) console.error(detail)
+        last = detail
+      })
+      .catch((error: Error) => {
+        throw new ConfigError(error.message)
+      })
+      .finally(() => images.close())
+    console.log(`${slug} is ready: ${stored.id}`)
+  }
+  image.command('pull').description("make a template's image ready, from its first source that works").argument('<template>').action((slug: string) => prepare(slug, false))
+  image.command('build').description("build a template's image from the distribution's packages").argument('<template>').action((slug: string) => prepare(slug, true))
+  return image
+}
+
+function printTable(head: string[], rows: string[][]): void {
+  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
+  for (const row of [head, ...rows]) console.log(row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ').trimEnd())
+}

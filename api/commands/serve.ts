@@ -1,0 +1,124 @@
+import { networkInterfaces } from 'node:os'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { buildApp } from '../app.ts'
+import { type Catalog, readCatalog } from '../catalog/file.ts'
+import { systemClock } from '../clock.ts'
+import { type Config, ConfigError } from '../config.ts'
+import type { HostFacts, ImageState } from '../drivers/driver.ts'
+import { formatMoney } from '../money.ts'
+import { builtTemplates, type Compute, openCompute } from './compute.ts'
+import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+
+/**
+ * Runs the service until it is told to stop.
+ * @throws ConfigError, CatalogError: user mistakes, each with a sentence that says what to do
+ */
+export async function serve(config: Config, log: Logger, say: (line: string) => void): Promise<void> {
+  const catalog = readCatalog(config.catalogFile)
+  const unlock = lockDataDir(config)
+  const db = await openDatabase(config)
+  const compute = await openCompute(config, log)
+  const app = await buildApp({
+    db,
+    clock: systemClock,
+    driver: compute.driver,
+    catalog,
+    secrets: openSecrets(config),
+    log,
+    sshPorts: config.sshPorts,
+    sshHost: reachableHost(config.host),
+  })
+  const demo = await openDemo(db, config)
+  const address = await listen(app.http, config)
+  await app.engine.start({ isAlone: true })
+  app.reconciler.start()
+  const stopped = untilStopped()
+  for (const template of compute.images ? builtTemplates(catalog) : []) void prepareEarly(compute, template, log)
+  const facts = await compute.driver.host()
+  const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
+  for (const line of banner({ config, address, facts, compute, demo, images, strangers })) say(line)
+  await stopped
+  say('Stopping. Servers keep running; the next start finds them again.')
+  await app.close()
+  unlock()
+}
+
+async function listen(http: { listen(options: { host: string; port: number }): Promise<string> }, config: Config): Promise<string> {
+  try {
+    return await http.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code // listen fails with system errors only
+    const why: Record<string, string> = {
+      EADDRINUSE: `port ${config.port} is in use by another program. Set PORT (--port) to another one, or to 0 for any free one.`,
+      EACCES: `port ${config.port} needs more rights. Set PORT (--port) to one above 1023.`,
+      EADDRNOTAVAIL: `this machine has no address ${config.host}. Set HOST (--host) to one that it has.`,
+      ENOTFOUND: `there is no address for the name ${config.host}. Set HOST (--host) to an address of this machine.`,
+    }
+    throw new ConfigError(`The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? (error as Error).message}`)
+  }
+}
+
+function prepareEarly({ driver }: Compute, template: Catalog['templates'][number], log: Logger): Promise<void> {
+  return driver.image(template.image).then(
+    () => {},
+    (error: unknown) => log.warn({ err: error, template: template.slug }, 'an image could not be prepared ahead of time'),
+  )
+}
+
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false
+    const ask = () => {
+      if (isAsked) process.exit(130)
+      isAsked = true
+      resolve()
+    }
+    process.on('SIGINT', ask)
+    process.on('SIGTERM', ask)
+  })
+}
+
+/** The address that customers type: where the service listens on all, the first one that other machines can reach. */
+function reachableHost(host: string): string {
+  if (host !== '0.0.0.0' && host !== '::') return host
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
+}
+
+async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
+  if (!images) return []
+  const states = await Promise.all(catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })))
+  return states.map(({ template, state }) => `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`)
+}
+
+function describeImage(state: ImageState, isBuilt: boolean): string {
+  if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
+  if (state.state === 'preparing') return state.detail
+  if (state.state === 'failed') return `failed: ${state.message}`
+  return isBuilt ? 'is being built now' : 'fetched when first used'
+}
+
+interface BannerFacts {
+  config: Config
+  address: string
+  facts: HostFacts
+  compute: Compute
+  demo: Demo
+  images: string[]
+  strangers: string[]
+}
+
+function banner({ config, address, facts, compute, demo, images, strangers }: BannerFacts): string[] {
+  const lines = ['', 'Berth is up.', '', `  API      ${address}/v1`, `  Docs     ${address}/v1/docs`, `  Compute  ${facts.compute}: ${facts.reason}`]
+  if (!facts.isReal) lines.push(`           *** SIMULATED: no server is real, and ssh leads nowhere. ***`)
+  if (compute.fallback) lines.push(`           ${compute.fallback}`)
+  images.forEach((line, at) => lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`))
+  lines.push(`  Data     ${config.dataDir}`)
+  lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
+  lines.push(`  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`)
+  for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
+  for (const id of strangers) lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
+  lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
+  return lines
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { rename, rm, stat } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { DriverError } from '../driver.ts'
+import { isMissing } from './layout.ts'
+
+const run = promisify(execFile)
+const GIB = 1024 ** 3
+
+/** A prepared image, as the image store gives it out. */
+export interface ReadyImage {
+  id: string
+  /** Absolute path of a qcow2 that nobody writes to any more. */
+  disk: string
+  /** Kernel, initrd and its parameters for an image that is booted without a boot loader. */
+  direct: { kernel: string; initrd: string; append: string } | null
+  virtualSizeBytes: number
+}
+
+/**
+ * Makes the machine's disk: an overlay over the image, as large as the plan says. An existing disk is kept and
+ * grows to the plan's size if it is smaller; it never shrinks.
+ * @param image null where the disk exists already and the image is not at hand
+ * @returns whether a disk was made
+ * @throws DriverError image_not_ready, image_unusable, disk_full
+ */
+export async function provideDisk(path: string, sizeGb: number, image: ReadyImage | null): Promise<boolean> {
+  const wanted = sizeGb * GIB
+  const current = await virtualSize(path)
+  if (current !== null) {
+    if (current < wanted) await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(wanted)])
+    return false
+  }
+  if (!image) throw new DriverError('image_not_ready', 'The image is not ready yet')
+  // qemu-img would make a disk smaller than its image, and so cut the image's file system, without a word.
+  if (image.virtualSizeBytes > wanted)
+    throw new DriverError(
+      'image_unusable',
+      `The image needs a disk of ${Math.ceil(image.virtualSizeBytes / GIB)} GB, and the plan has ${sizeGb} GB. ` +
+        'Choose a larger plan.',
+    )
+  const draft = `${path}.tmp`
+  await rm(draft, { force: true })
+  await qemuImg(['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'qcow2', draft, String(wanted)])
+  await rename(draft, path)
+  return true
+}
+
+/** @returns null when there is no such file. */
+async function virtualSize(path: string): Promise<number | null> {
+  try {
+    await stat(path)
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+  const info: unknown = JSON.parse(await qemuImg(['info', '-U', '--output=json', '-f', 'qcow2', path]))
+  if (typeof info === 'object' && info !== null && 'virtual-size' in info) return Number(info['virtual-size'])
+  throw new Error(`qemu-img says nothing about the size of ${path}`)
+}
+
+async function qemuImg(args: string[]): Promise<string> {
+  try {
+    return (await run('qemu-img', args, { timeout: 60_000 })).stdout
+  } catch (error) {
+    throw diskFailure(error)
+  }
+}
+
+/** Tells a full disk, which the operator can cure, from everything else. */
+export function diskFailure(error: unknown): Error {
+  const text = error instanceof Error ? `${error.message} ${'stderr' in error ? String(error.stderr) : ''}` : String(error)
+  if (/ENOSPC|EDQUOT|No space left|Disk quota exceeded/.test(text))
+    return new DriverError('disk_full', "The host's disk is full", { cause: error })
+  if (/Could not open backing|backing file/.test(text))
+    return new DriverError('image_unusable', 'The image cannot be opened', { cause: error })
+  return error instanceof Error ? error : new Error(text)
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { open, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import type { MachineSpec } from '../driver.ts'
+
+/** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
+const SOCKET_PATH_LIMIT = 107
+
+/** The files of one machine. All but `run` and `sockets` belong to the service, not to its QEMU. */
+export interface MachineFiles {
+  dir: string
+  /** MachineRecord; written last by define, so that a machine either is defined or is not. */
+  record: string
+  /** RunRecord; there from before a start until powerOff. */
+  running: string
+  disk: string
+  seed: string
+  qemuLog: string
+  /** Holds what QEMU makes itself. */
+  run: string
+  pid: string
+  serialLog: string
+}
+
+/** What a start needs to know. The password and the customer's user data are in the seed only. */
+export interface MachineRecord {
+  uuid: string
+  spec: Omit<MachineSpec, 'password' | 'userData'>
+  passwordHash: string | null
+  direct: { kernel: string; initrd: string; append: string } | null
+}
+
+/** What was started, so that it is found, judged and cleaned up by any later process of the service. */
+export interface RunRecord {
+  startedAt: number
+  /** Folder of the machine's unix sockets. */
+  sockets: string
+  cgroups: string[]
+  /** Whether a passt belongs to it. */
+  passt: boolean
+  /** True when a guest shutdown was seen: later, the process may vanish and that is no crash. */
+  guestShutdown: boolean
+}
+
+export class Layout {
+  readonly dataDir: string
+  readonly machines: string
+  readonly trash: string
+  readonly kvmMemory: string
+
+  constructor(dataDir: string) {
+    this.dataDir = dataDir
+    this.machines = join(dataDir, 'vms')
+    this.trash = join(dataDir, 'trash')
+    this.kvmMemory = join(dataDir, 'kvm-failed')
+    mkdirSync(this.trash, { recursive: true, mode: 0o700 })
+    // Passable, not readable: QEMU may run as another user, who has to get to its own machine's files.
+    mkdirSync(this.machines, { recursive: true, mode: 0o711 })
+  }
+
+  /** @throws Error for an id that is no plain name, as it becomes a path */
+  files(serverId: string): MachineFiles {
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(serverId)) throw new Error(`"${serverId}" cannot be a machine's id`)
+    const dir = join(this.machines, serverId)
+    const run = join(dir, 'run')
+    return {
+      dir,
+      record: join(dir, 'spec.json'),
+      running: join(dir, 'running.json'),
+      disk: join(dir, 'disk.qcow2'),
+      seed: join(dir, 'seed.img'),
+      qemuLog: join(dir, 'qemu.log'),
+      run,
+      pid: join(run, 'qemu.pid'),
+      serialLog: join(run, 'serial.log'),
+    }
+  }
+
+  /** A folder for the machine's sockets: among its files, or a short one where those have too long a name. */
+  socketFolder(serverId: string): string {
+    const { run } = this.files(serverId)
+    if (Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
+    const hash = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
+    const base = ownFolder(join(process.env.XDG_RUNTIME_DIR ?? tmpdir(), `berth-${process.getuid?.() ?? 0}-${hash}`))
+    // The id is cut down by hashing: two hex digests this long do not meet.
+    const folder = join(base, createHash('sha256').update(serverId).digest('hex').slice(0, 20))
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return folder
+  }
+}
+
+/**
+ * A folder in a place where others may write: ours alone, or refused, since who owns it could swap our sockets.
+ * Passable (0711), because a QEMU that runs as another user must get to its machine's own, closed folder.
+ */
+function ownFolder(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o711 })
+  const stat = lstatSync(path)
+  if (!stat.isDirectory() || stat.uid !== process.getuid?.())
+    throw new Error(`${path} belongs to somebody else, so machines' sockets cannot be kept there. Remove it.`)
+  chmodSync(path, 0o711)
+  return path
+}
+
+/** Writes so that a reader, also after a power cut, finds the old or the new content, never a part. Mode 0600. */
+export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
+  const draft = `${path}.tmp`
+  await rm(draft, { force: true })
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+  await syncFolder(dirname(path))
+}
+
+export async function removeDurably(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (isMissing(error)) return
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** @returns null when the file is not there. */
+export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
+  // We alone write this file, whole or not at all.
+  return (await readJson(files.record)) as MachineRecord | null
+}
+
+/** @returns null when the file is not there. */
+export async function readRun(files: MachineFiles): Promise<RunRecord | null> {
+  // We alone write this file, whole or not at all.
+  return (await readJson(files.running)) as RunRecord | null
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw new Error(`${basename(dirname(path))}: ${basename(path)} cannot be read`, { cause: error })
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return errorCode(error) === 'ENOENT'
+}
+
+/** The system's name of a failure (ENOENT, ENOSPC), or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return String(error.code)
+}

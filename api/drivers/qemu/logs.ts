@@ -1,0 +1,55 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { isMissing } from './layout.ts'
+
+const LIMIT = 1024 * 1024
+const KEPT = 64 * 1024
+
+/**
+ * Keeps a log that a guest can fill from growing without end: past 1 MB only its last 64 KB stay. The writer has
+ * the file open for appending, so it goes on at the new end; what it writes in that very moment may be lost.
+ */
+export async function boundLog(path: string): Promise<void> {
+  const file = await openLog(path, constants.O_RDWR | constants.O_APPEND)
+  if (!file) return
+  try {
+    const { size } = await file.stat()
+    if (size <= LIMIT) return
+    const kept = await readEnd(file, size, KEPT)
+    await file.truncate(0)
+    await file.write(kept)
+  } finally {
+    await file.close()
+  }
+}
+
+/** The last bytes of a log; empty when there is none. */
+export async function endOfLog(path: string, bytes: number): Promise<string> {
+  const file = await openLog(path, constants.O_RDONLY)
+  if (!file) return ''
+  try {
+    return (await readEnd(file, (await file.stat()).size, bytes)).toString('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+/** QEMU's user owns the folder and could put a link, or a pipe that blocks us, in the log's place. */
+async function openLog(path: string, flags: number): Promise<FileHandle | null> {
+  try {
+    const file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    if ((await file.stat()).isFile()) return file
+    await file.close()
+    return null
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+async function readEnd(file: FileHandle, size: number, bytes: number): Promise<Buffer> {
+  const length = Math.max(0, Math.min(size, bytes))
+  const buffer = Buffer.alloc(length)
+  const { bytesRead } = await file.read(buffer, 0, length, size - length)
+  return buffer.subarray(0, bytesRead)
+}

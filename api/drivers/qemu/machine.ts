@@ -1,0 +1,411 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { chown, mkdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../clock.ts'
+import { DriverError, type MachineSpec, type MachineState } from '../driver.ts'
+import { type Accel, QEMU } from './accel.ts'
+import { type Cgroups, removeCgroups } from './cgroup.ts'
+import { qemuArguments, qmpSocket } from './command.ts'
+import { hashPassword, isHashOf } from './crypt.ts'
+import { diskFailure, provideDisk, type ReadyImage } from './disk.ts'
+import {
+  errorCode,
+  type Layout,
+  type MachineFiles,
+  type MachineRecord,
+  type RunRecord,
+  readRecord,
+  readRun,
+  removeDurably,
+  writeDurably,
+} from './layout.ts'
+import { boundLog, endOfLog } from './logs.ts'
+import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst } from './network.ts'
+import {
+  findByArgument,
+  identify,
+  isAlive,
+  killVerified,
+  type Owner,
+  type ProcessId,
+  spawnDetached,
+  waitGone,
+} from './process.ts'
+import { Qmp, type QmpEvent } from './qmp.ts'
+import { seedVolume } from './seed.ts'
+
+/** Where loggers like pino fit in. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+/** What all machines of a driver share. */
+export interface Surroundings {
+  layout: Layout
+  accel: Accel
+  network: NetworkKind
+  /** Address on which the machines' ssh ports listen. */
+  host: string
+  cgroups: Cgroups
+  clock: Clock
+  log: Log
+  /** The user that a machine's processes run as; null: our own. */
+  owner: (record: MachineRecord) => Promise<Owner | null>
+  /** Called when QEMU said, or its end shows, that something happened to the machine. */
+  changed: (serverId: string) => void
+}
+
+type Seen =
+  | { power: 'absent' | 'off' }
+  | { power: 'on'; qmp: Qmp; status: string }
+  | { power: 'hung'; process: ProcessId }
+
+const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
+/** What QEMU takes beyond the guest's memory, emulation's translation cache included. */
+const MEMORY_OVERHEAD = 256 * 2 ** 20
+/** For QEMU's own threads: without it, a guest busy on all its CPUs starves its own disk and network. */
+const CPU_OVERHEAD = 0.25
+const PIDS_LIMIT = 512
+
+/**
+ * One machine: its files, and its process if it has one. What changes either runs one at a time. The process is
+ * found by the machine's uuid among its arguments, so that a pid that now belongs to something else is left alone.
+ */
+export class Machine {
+  readonly id: string
+  readonly files: MachineFiles
+  readonly #around: Surroundings
+  /** Counts starts and resets: what is known of a guest is known of one boot. */
+  boot = 0
+  #tail: Promise<unknown> = Promise.resolve()
+  #pending = 0
+  /** As on disk; undefined: not read yet. Nobody else writes them. */
+  #record: MachineRecord | null | undefined
+  #run: RunRecord | null | undefined
+  /** undefined: not looked for yet. */
+  #process: ProcessId | null | undefined
+  #qmp: Qmp | null = null
+
+  constructor(id: string, around: Surroundings) {
+    this.id = id
+    this.files = around.layout.files(id)
+    this.#around = around
+  }
+
+  /** False while a call is under way: such a machine must not be forgotten. */
+  get isIdle(): boolean {
+    return this.#pending === 0
+  }
+
+  /** Whether its QEMU is connected and so, as far as we know, runs. */
+  get isLinked(): boolean {
+    return this.#qmp?.isOpen ?? false
+  }
+
+  get sshPort(): number | null {
+    return this.#record?.spec.sshPort ?? null
+  }
+
+  /** @param image null when it is not prepared; the machine may have its disk already */
+  define(spec: MachineSpec, image: ReadyImage | null): Promise<void> {
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      const old = this.#record ?? null
+      const { password, userData, ...kept } = spec
+      if (seen.power === 'on' || seen.power === 'hung') {
+        if (isDeepStrictEqual(old?.spec, JSON.parse(JSON.stringify(kept)))) return
+        throw new DriverError('unavailable', 'The machine has to be off to be changed')
+      }
+      try {
+        await mkdir(this.files.dir, { recursive: true, mode: 0o711 })
+        const isNew = await provideDisk(this.files.disk, spec.diskGb, image)
+        const passwordHash = hashFor(password, isNew ? null : (old?.passwordHash ?? null))
+        const direct = old && !isNew ? old.direct : (image?.direct ?? null)
+        await writeDurably(this.files.seed, seedVolume({ ...kept, userData, passwordHash }))
+        const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, direct }
+        await writeDurably(this.files.record, JSON.stringify(record, null, 2))
+        this.#record = record
+      } catch (error) {
+        throw diskFailure(error)
+      }
+    })
+  }
+
+  /** @param admit asked once it is sure that the machine has to be started; false: not now */
+  start(admit: () => boolean): Promise<'started' | 'queued'> {
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      const record = this.#record
+      if (!record) throw new DriverError('not_found', 'There is no such machine')
+      if (seen.power === 'hung')
+        throw new DriverError('start_failed', 'The machine has a process that does not answer; power it off first')
+      if (seen.power === 'on' && seen.status !== 'shutdown') return 'started'
+      if (!admit()) return 'queued'
+      await this.#off()
+      try {
+        await this.#launch(record)
+      } catch (error) {
+        await this.#off()
+        throw diskFailure(error)
+      }
+      return 'started'
+    })
+  }
+
+  shutdown(): Promise<void> {
+    return this.#command('system_powerdown')
+  }
+
+  reset(): Promise<void> {
+    return this.#command('system_reset', () => this.boot++)
+  }
+
+  powerOff(): Promise<void> {
+    return this.#exclusive(async () => {
+      await this.#look()
+      await this.#off()
+    })
+  }
+
+  destroy(): Promise<void> {
+    return this.#exclusive(async () => {
+      await this.#look()
+      await this.#off()
+      const grave = join(this.#around.layout.trash, `${this.id}-${randomBytes(6).toString('hex')}`)
+      try {
+        await rename(this.files.dir, grave)
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') throw error
+      }
+      this.#record = null
+      await rm(grave, { recursive: true, force: true })
+    })
+  }
+
+  inspect(): Promise<MachineState> {
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      const run = this.#run ?? null
+      if (seen.power === 'absent' || seen.power === 'hung') return { power: seen.power }
+      if (seen.power === 'off') {
+        const reason = run === null ? null : run.guestShutdown ? 'guest_shutdown' : 'crashed'
+        return { power: 'stopped', reason }
+      }
+      if (seen.status === 'shutdown') {
+        if (run && !run.guestShutdown) await this.#remember({ ...run, guestShutdown: true })
+        return { power: 'stopped', reason: 'guest_shutdown' }
+      }
+      if (seen.status === 'internal-error') return { power: 'hung' }
+      // The host's disk was full. Where there is room again the guest goes on; if not, it stops again.
+      if (seen.status === 'io-error') await this.#resume(seen.qmp)
+      return { power: 'running', startedAt: run?.startedAt ?? 0 }
+    })
+  }
+
+  /** The last lines of what QEMU said, for the log. */
+  lastWords(): Promise<string> {
+    return endOfLog(this.files.qemuLog, 2000)
+  }
+
+  /** Keeps logs small. */
+  async boundLogs(): Promise<void> {
+    await boundLog(this.files.serialLog)
+    await boundLog(this.files.qemuLog)
+  }
+
+  /** Lets go of QEMU, which runs on. */
+  close(): Promise<void> {
+    return this.#exclusive(async () => this.#unlink())
+  }
+
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    this.#pending++
+    const result = this.#tail.then(work).finally(() => this.#pending--)
+    this.#tail = result.catch(() => {})
+    return result
+  }
+
+  #command(command: string, before: () => void = () => {}): Promise<void> {
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      if (seen.power === 'absent') throw new DriverError('not_found', 'There is no such machine')
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
+      if (seen.power === 'off' || seen.status === 'shutdown') return
+      before()
+      await seen.qmp.run(command)
+    })
+  }
+
+  /** What there is of the machine, by its files, its process and its QEMU's own word. */
+  async #look(): Promise<Seen> {
+    if (this.#record === undefined) this.#record = await readRecord(this.files)
+    if (this.#run === undefined) this.#run = await readRun(this.files)
+    const process = await this.#findProcess()
+    if (!process || !this.#record) {
+      this.#unlink()
+      return { power: this.#record || (await exists(this.files.dir)) ? 'off' : 'absent' }
+    }
+    try {
+      const young = this.#around.clock.now() - (this.#run?.startedAt ?? 0) < 30_000
+      const qmp = await this.#link(process, this.#record.uuid, young ? 5000 : 1500)
+      const answer = await qmp.run('query-status', {}, 1500)
+      // QEMU's schema: { status: string }.
+      return { power: 'on', qmp, status: (answer as { status: string }).status }
+    } catch {
+      if (await this.#findProcess()) return { power: 'hung', process }
+      this.#unlink()
+      return { power: 'off' }
+    }
+  }
+
+  async #findProcess(): Promise<ProcessId | null> {
+    const uuid = this.#record?.uuid
+    if (uuid === undefined) return null
+    if (this.#process === undefined) {
+      const pid = Number(await endOfLog(this.files.pid, 16))
+      // Killed at the wrong moment, the service leaves a QEMU that had not written its pid yet.
+      this.#process = (pid > 1 ? identify(pid, uuid) : null) ?? (this.#run ? findByArgument(uuid) : null)
+    } else if (this.#process && !isAlive(this.#process, uuid)) this.#process = null
+    return this.#process
+  }
+
+  /** The connection to the machine's QEMU, a new one if need be. A young QEMU may not listen yet. */
+  async #link(process: ProcessId, uuid: string, patienceMs: number): Promise<Qmp> {
+    if (this.#qmp?.isOpen) return this.#qmp
+    const path = qmpSocket(this.#run?.sockets ?? this.#around.layout.socketFolder(this.id))
+    const deadline = performance.now() + patienceMs
+    for (;;) {
+      try {
+        const qmp: Qmp = await Qmp.connect(
+          path,
+          1500,
+          (event) => this.#heard(event),
+          () => {
+            if (this.#qmp === qmp) this.#around.changed(this.id)
+          },
+        )
+        const answer = await qmp.run('query-uuid')
+        // QEMU's schema: { UUID: string }.
+        if ((answer as { UUID: string }).UUID !== uuid) {
+          qmp.close()
+          throw new Error('Another machine answers on the socket')
+        }
+        this.#qmp = qmp
+        return qmp
+      } catch (error) {
+        const early = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
+        if (!early || performance.now() > deadline || !isAlive(process, uuid)) throw error
+        await sleep(10)
+      }
+    }
+  }
+
+  #unlink(): void {
+    const qmp = this.#qmp
+    this.#qmp = null
+    qmp?.close()
+  }
+
+  #heard(event: QmpEvent): void {
+    if (event.event === 'RESET') this.boot++
+    if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#around.changed(this.id)
+  }
+
+  async #resume(qmp: Qmp): Promise<void> {
+    this.#around.log.error({ serverId: this.id }, "The machine stands still because the host's disk is full")
+    await qmp.run('cont').catch(() => {})
+  }
+
+  async #launch(record: MachineRecord): Promise<void> {
+    const { layout, accel, network, host, cgroups, clock } = this.#around
+    const { spec } = record
+    const passt = network === 'passt'
+    const sockets = layout.socketFolder(this.id)
+    const owner = await this.#around.owner(record)
+    await mkdir(this.files.run, { recursive: true, mode: 0o700 })
+    if (owner)
+      for (const path of [this.files.disk, this.files.seed, this.files.run, sockets])
+        await chown(path, owner.uid, owner.gid)
+    await truncate(this.files.qemuLog, 0).catch(() => {})
+    this.boot++
+    // Before anything runs: whoever finds this file knows that something may.
+    const folders = cgroups.folders(this.id)
+    await this.#remember({ startedAt: clock.now(), sockets, cgroups: folders, passt, guestShutdown: false })
+    const memoryBytes = spec.ramMb * 2 ** 20 + MEMORY_OVERHEAD
+    await cgroups.limit(this.id, { cpu: spec.cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
+    try {
+      if (passt) await cgroups.add(this.id, await startPasst(sockets, host, spec.sshPort, this.files.qemuLog, owner))
+      const network_ = netdev(network, sockets, host, spec.sshPort)
+      const args = qemuArguments(record, this.files, sockets, accel, network_)
+      const { pid } = await spawnDetached(QEMU, args, this.files.qemuLog, owner)
+      this.#process = identify(pid, record.uuid)
+      await cgroups.add(this.id, pid)
+      if (!this.#process) throw new Error('QEMU ended at once')
+      await this.#link(this.#process, record.uuid, 10_000)
+    } catch (error) {
+      throw await this.#startFailure(error)
+    }
+  }
+
+  async #startFailure(cause: unknown): Promise<Error> {
+    const words = await this.lastWords()
+    const options = { cause }
+    if (saysPortTaken(words))
+      return new DriverError('port_taken', `Port ${this.sshPort} is taken by another program of this host`, options)
+    if (/Failed to get .* lock/.test(words))
+      return new DriverError('start_failed', "The machine's disk is in use by another process", options)
+    const last = words.trim().split('\n').pop() || (cause instanceof Error ? cause.message : String(cause))
+    return new DriverError('start_failed', `QEMU did not start: ${last}`, options)
+  }
+
+  /** Ends all that runs of the machine and forgets that it should run. */
+  async #off(): Promise<void> {
+    const process = await this.#findProcess()
+    const uuid = this.#record?.uuid
+    if (process && uuid !== undefined) {
+      const link = await this.#link(process, uuid, 500).catch(() => null)
+      // This flushes the disk and ends; one that hangs gets no such chance.
+      const obeys = await link?.run('quit', {}, 1000).then(
+        () => true,
+        () => !isAlive(process, uuid),
+      )
+      this.#unlink()
+      if (!(obeys && (await waitGone(process, uuid, 5000))) && !(await killVerified(process, uuid)))
+        throw new DriverError('unavailable', `Process ${process.pid} of the machine cannot be ended`)
+    }
+    this.#unlink()
+    this.#process = null
+    this.boot++
+    const run = this.#run
+    if (!run) return
+    if (run.passt) await stopPasst(run.sockets)
+    await removeCgroups(run.cgroups)
+    for (const name of SOCKETS) await rm(join(run.sockets, name), { force: true })
+    if (basename(run.sockets) !== basename(this.files.run)) await rm(run.sockets, { recursive: true, force: true })
+    await rm(this.files.pid, { force: true })
+    await removeDurably(this.files.running)
+    this.#run = null
+  }
+
+  async #remember(run: RunRecord): Promise<void> {
+    await writeDurably(this.files.running, JSON.stringify(run))
+    this.#run = run
+  }
+}
+
+/** The same password keeps its hash, so that defining a machine again changes nothing. */
+function hashFor(password: string | null, old: string | null): string | null {
+  if (password === null) return old
+  return old !== null && isHashOf(password, old) ? old : hashPassword(password)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { DriverError } from '../driver.ts'
+import { escaped } from './command.ts'
+import { findByArgument, killVerified, type Owner, spawnDetached } from './process.ts'
+
+/** What both kinds of network give every guest: each has one of its own, so all may have the same. */
+export const GUEST_ADDRESS = { address: '10.0.2.15', prefix_length: 24, gateway: '10.0.2.2' }
+const DNS = '10.0.2.3'
+
+const PASST = 'passt'
+
+/**
+ * How guests reach the network without any right on the host. `passt`: a process per machine that has no way to
+ * this host's loopback. `slirp`: inside QEMU, and any guest can reach what listens on the host's 127.0.0.1.
+ */
+export type NetworkKind = 'passt' | 'slirp'
+
+export async function chooseNetwork(): Promise<NetworkKind> {
+  try {
+    await promisify(execFile)(PASST, ['--version'], { timeout: 5000 })
+    return 'passt'
+  } catch {
+    return 'slirp'
+  }
+}
+
+export const SLIRP_WARNING =
+  'Guests can reach services on this machine that listen on 127.0.0.1 only: passt is not installed, and without it ' +
+  "QEMU's own network has no such limit. Do not let strangers rent servers here. Install the package passt."
+
+/** The value of QEMU's -netdev. */
+export function netdev(kind: NetworkKind, sockets: string, host: string, sshPort: number): string {
+  if (kind === 'slirp') return `user,id=n0,ipv6=off,hostfwd=tcp:${host}:${sshPort}-:22`
+  return `stream,id=n0,server=off,addr.type=unix,addr.path=${escaped(passtSocket(sockets))}`
+}
+
+function passtSocket(sockets: string): string {
+  return join(sockets, 'passt.sock')
+}
+
+/**
+ * Starts a machine's passt and waits until QEMU can connect to it. It ends by itself with its QEMU (`-1`).
+ * @returns its pid
+ * @throws DriverError port_taken, start_failed
+ */
+export async function startPasst(
+  sockets: string,
+  host: string,
+  sshPort: number,
+  log: string,
+  owner: Owner | null,
+): Promise<number> {
+  const socket = passtSocket(sockets)
+  await rm(socket, { force: true })
+  const args = [
+    ...['--foreground', '-1', '--quiet', '-4', '-s', socket],
+    ...['-a', GUEST_ADDRESS.address, '-n', String(GUEST_ADDRESS.prefix_length), '-g', GUEST_ADDRESS.gateway],
+    ...['-D', DNS, '--dns-forward', DNS],
+    // The guest's gateway must not stand for this host, and nothing but the guest's ssh leads inwards.
+    ...['--no-map-gw', '-t', `${host}/${sshPort}:22`, '-u', 'none'],
+    // Started as root it would become "nobody", who owns other things too.
+    ...(owner ? ['--runas', `${owner.uid}:${owner.gid}`] : []),
+  ]
+  const { pid, exited } = await spawnDetached(PASST, args, log, null)
+  let ended = false
+  void exited.then(() => {
+    ended = true
+  })
+  const deadline = performance.now() + 5000
+  while (!ended && performance.now() < deadline) {
+    if (await exists(socket)) return pid
+    await sleep(5)
+  }
+  await stopPasst(sockets)
+  throw new DriverError('start_failed', 'The network of the machine did not start (passt)')
+}
+
+/** Ends a machine's passt, if one is left. */
+export async function stopPasst(sockets: string): Promise<void> {
+  const mark = passtSocket(sockets)
+  const found = findByArgument(mark)
+  if (found && !(await killVerified(found, mark)))
+    throw new DriverError('unavailable', `Process ${found.pid} (passt) cannot be ended`)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Whether a program's last words say that the machine's ssh port is not free. */
+export function saysPortTaken(words: string): boolean {
+  return /Could not set up host forwarding rule|Failed to bind any port/.test(words)
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A process, told apart from a later one with the same pid by the time it started. */
+export interface ProcessId {
+  pid: number
+  /** In clock ticks since the host booted: field 22 of /proc/PID/stat. */
+  startTime: string
+}
+
+export interface Owner {
+  uid: number
+  gid: number
+}
+
+/**
+ * Starts a program that outlives us: own session, no shell, none of our environment (it holds secrets).
+ * @param logPath its output is appended there
+ * @returns its pid, and a promise of its end while we live to see it
+ * @throws Error when the program cannot be executed
+ */
+export async function spawnDetached(
+  command: string,
+  args: readonly string[],
+  logPath: string,
+  owner: Owner | null,
+): Promise<{ pid: number; exited: Promise<void> }> {
+  const log = openSync(logPath, 'a', 0o600)
+  try {
+    const child = spawn(command, args, {
+      detached: true,
+      stdio: ['ignore', log, log],
+      cwd: '/',
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+      ...(owner && { uid: owner.uid, gid: owner.gid }),
+    })
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', reject)
+    })
+    child.unref()
+    // 'spawn' was emitted, so there is a pid.
+    return { pid: child.pid as number, exited }
+  } finally {
+    closeSync(log)
+  }
+}
+
+/** The process with this pid, if `mark` is one of its arguments. A zombie has none and so counts as gone. */
+export function identify(pid: number, mark: string): ProcessId | null {
+  try {
+    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    if (!args.includes(mark)) return null
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the program's name in brackets and may hold anything, also brackets and spaces.
+    const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    return startTime === undefined ? null : { pid, startTime }
+  } catch {
+    return null
+  }
+}
+
+/** Looks through all processes for one with this argument: some 20 microseconds for each. */
+export function findByArgument(mark: string): ProcessId | null {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
+    const found = identify(Number(name), mark)
+    if (found) return found
+  }
+  return null
+}
+
+/** Whether this very process, not a later one with its pid, still runs. */
+export function isAlive(id: ProcessId, mark: string): boolean {
+  return identify(id.pid, mark)?.startTime === id.startTime
+}
+
+/** Waits until the process is gone; false when it is still there after the time. */
+export async function waitGone(id: ProcessId, mark: string, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  while (isAlive(id, mark)) {
+    if (performance.now() > deadline) return false
+    await sleep(10)
+  }
+  return true
+}
+
+/** SIGKILL, but only to the very process that was identified. False when it does not go even so. */
+export async function killVerified(id: ProcessId, mark: string): Promise<boolean> {
+  if (!isAlive(id, mark)) return true
+  try {
+    process.kill(id.pid, 'SIGKILL')
+  } catch (error) {
+    // It went by itself in between.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+  return waitGone(id, mark, 10_000)
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+import { Command, Option } from 'commander'
+import pino from 'pino'
+import { CatalogError } from './catalog/file.ts'
+import { accountCommands, catalogCommands, imageCommands, migrateCommand, tokenCommands } from './commands/operator.ts'
+import { serve } from './commands/serve.ts'
+import { type Config, ConfigError, readConfig, settings } from './config.ts'
+
+// node:sqlite is a release candidate in Node 24 and says so at every start; operators can't act on it.
+process.removeAllListeners('warning')
+
+/** A mistake of the caller: said in a sentence, with exit code 2 for the way it was called and 1 for the rest. */
+function refuse(error: unknown): never {
+  if (error instanceof ConfigError || error instanceof CatalogError) {
+    console.error(error.message)
+    process.exit(error instanceof ConfigError ? 2 : 1)
+  }
+  throw error
+}
+
+const program = new Command('berthd')
+  .description("The operator's program of Berth: runs the service and looks after accounts, tokens and images.")
+  .showHelpAfterError('(add --help for how it is used)')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+
+for (const [name, setting] of Object.entries(settings))
+  program.addOption(
+    new Option(`${setting.flag} <value>`, `${setting.help} [${setting.env}] (default: ${setting.fallback})`).argParser((value: string) => {
+      flags[name as keyof Config] = value // the keys of settings are those of Config
+      return value
+    }),
+  )
+const flags: Partial<Record<keyof Config, string>> = {}
+const config = () => readConfig(process.env, flags)
+
+program
+  .command('serve')
+  .description('run the service until Ctrl-C')
+  .action(async () => {
+    const parsed = config()
+    const log = pino({ level: parsed.logLevel }, pino.destination({ dest: 2, sync: true }))
+    await serve(parsed, log, console.log)
+  })
+program.addCommand(migrateCommand(config))
+program.addCommand(accountCommands(config))
+program.addCommand(tokenCommands(config))
+program.addCommand(imageCommands(config))
+program.addCommand(catalogCommands(config))
+
+await program.parseAsync().catch(refuse)

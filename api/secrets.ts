@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+const ALGORITHM = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** Encrypts what must be shown again later, such as a generated password, before it reaches the database. */
+export class Secrets {
+  readonly #key: Buffer
+
+  /** @param key 32 bytes */
+  constructor(key: Buffer) {
+    this.#key = key
+  }
+
+  /** @returns base64 of iv, tag and ciphertext */
+  seal(text: string): string {
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv(ALGORITHM, this.#key, iv)
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
+  }
+
+  /** @throws Error where the text was sealed with another key, or was changed */
+  open(sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64')
+    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES))
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
+  }
+}
+
+/** A password that is safe to read aloud and to paste: no 0/O, 1/l/I; about 116 bits. */
+export function generatePassword(): string {
+  const alphabet = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+  let password = ''
+  while (password.length < 20) {
+    // 57 * 4 = 228: larger bytes would favour the first letters.
+    const byte = randomBytes(1)[0] ?? 255
+    if (byte < 228) password += alphabet[byte % 57]
+  }
+  return password
+}

@@ -1,0 +1,74 @@
+import type { ServerTable } from '../database/schema.ts'
+import { DriverError } from '../drivers/driver.ts'
+import { again, done, fail, next, type Step, type StepResult } from '../operations/engine.ts'
+import { type ProcedureOptions, machineSpec } from './machine.ts'
+import { pickPort } from './ports.ts'
+import { getServer, updateServer } from './store.ts'
+
+/** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
+export const BOOT_MS = 300_000
+const ASK_IMAGE_MS = 500
+const ASK_QUEUE_MS = 250
+const ASK_READY_MS = 50
+/** The part of create's progress bar that the image takes, and where the guest's boot begins. */
+const IMAGE_SHARE = 50
+const BOOT_AT = 60
+
+/** From nothing to a guest that answers: create, start and reboot walk this way, each from its own step on. */
+export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 'boot' | 'ready', Step> {
+  const { db, clock, driver, sshPorts } = options
+  const define = (server: ServerTable) => driver.define(machineSpec(options, server))
+
+  const image: Step = async (operation) => {
+    const server = await getServer(db, operation.server_id)
+    if (server.has_disk) {
+      const { power } = await driver.inspect(server.server_id)
+      if (power !== 'absent') return next('boot', BOOT_AT)
+      // An empty disk in place of the customer's data would be the worst of repairs.
+      return fail('disk_lost', 'The disk of the server is missing on its host. The operator has been told.')
+    }
+    const template = options.catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+    if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
+    const state = await driver.image(template.image)
+    if (state.state === 'ready') return next('make', IMAGE_SHARE)
+    if (state.state === 'failed') return fail('image_unavailable', state.message)
+    return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+  }
+
+  const make: Step = async (operation) => {
+    const server = await getServer(db, operation.server_id)
+    await define(server)
+    await updateServer(db, server.server_id, { has_disk: 1 })
+    return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
+  }
+
+  const boot: Step = async (operation) => {
+    try {
+      if ((await driver.start(operation.server_id)) === 'queued') return again(ASK_QUEUE_MS)
+    } catch (error) {
+      if (!(error instanceof DriverError && error.code === 'port_taken')) throw error
+      const server = await getServer(db, operation.server_id)
+      const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
+      await updateServer(db, server.server_id, { ssh_port: port })
+      await define({ ...server, ssh_port: port })
+      return again(0)
+    }
+    return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
+  }
+
+  const ready: Step = async (operation) => {
+    const answer = await driver.ready(operation.server_id)
+    if (answer) return done({ host_keys: answer.hostKeys })
+    const { power } = await driver.inspect(operation.server_id)
+    if (power === 'stopped' || power === 'absent')
+      return fail('boot_failed', 'The guest turned off before it answered on ssh. Look at its user data and its image.')
+    const left = Number(operation.data.ready_by) - clock.now()
+    if (left <= 0) return fail('boot_timeout', `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds.`)
+    return waiting(left)
+  }
+  return { image, make, boot, ready }
+}
+
+function waiting(leftMs: number): StepResult {
+  return again(ASK_READY_MS, BOOT_AT + Math.floor((1 - leftMs / BOOT_MS) * (99 - BOOT_AT)))
+}

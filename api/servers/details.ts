@@ -1,0 +1,98 @@
+import { findProject } from '../accounts/projects.ts'
+import { projectView } from '../accounts/view.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import type { Catalog } from '../catalog/file.ts'
+import { presetPrice } from '../catalog/plans.ts'
+import { presetView, templateView, zoneView } from '../catalog/view.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { ServerTable } from '../database/schema.ts'
+import type { Driver, HostKey } from '../drivers/driver.ts'
+import { type Actor, holds } from '../http/auth.ts'
+import { isoTimeOrNull } from '../http/fields.ts'
+import { notFound } from '../http/problem.ts'
+import { formatMoney } from '../money.ts'
+import { findActive } from '../operations/store.ts'
+import type { Secrets } from '../secrets.ts'
+import type { ServerDetails } from './schema.ts'
+import { allowedActions } from './states.ts'
+import { serverView, storedKeys } from './view.ts'
+
+export interface DetailsOptions {
+  db: Database
+  clock: Clock
+  catalog: Catalog
+  capacity: Capacity
+  driver: Driver
+  secrets: Secrets
+  /** The address that leads to this installation's ssh ports. */
+  sshHost: string
+}
+
+/** The extended card of a server: all that names it, how to log in, what it costs, what it can be asked for. */
+export async function serverDetails(options: DetailsOptions, actor: Actor, server: ServerTable): Promise<ServerDetails> {
+  const { db, driver } = options
+  const [active, project] = await Promise.all([
+    findActive(db, server.server_id),
+    findProject(db, server.account_id, server.project_id),
+  ])
+  if (!project) throw notFound('server_not_found')
+  return {
+    ...serverView(server, active),
+    project: projectView(project),
+    ...(await offers(options, server)),
+    network: {
+      hostname: server.name,
+      mac: server.mac,
+      ipv4: driver.network({ serverId: server.server_id }).ipv4,
+      ipv6: null,
+    },
+    ssh: sshCard(options, actor, server),
+    billing: {
+      price_hour_rub: formatMoney(server.price_hour, 4),
+      price_month_rub: formatMoney(server.price_month),
+      billed_since: isoTimeOrNull(server.billed_since),
+      month_to_date_rub: formatMoney(0),
+      is_billed_when_stopped: true,
+    },
+    allowed_actions: allowedActions(server),
+  }
+}
+
+/** Zone, template and preset as the catalogue has them now; null where the operator took one off. */
+async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: ServerTable) {
+  const zone = catalog.zones.find((candidate) => candidate.zone_slug === server.zone_slug)
+  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const preset = catalog.presets.find((candidate) => candidate.presetId === server.preset_id)
+  const prices = catalog.unitPrices(server.zone_slug, server.cpu_type, clock.now())
+  const rows = await capacity.list(db)
+  const isZoneAvailable = rows.some((row) => row.zone_slug === server.zone_slug && row.is_available)
+  const isPresetAvailable = preset
+    ? await capacity.fits(db, server.zone_slug, server.cpu_type, { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb })
+    : false
+  return {
+    zone: zone ? zoneView(zone, await capacity.cpuTypes(zone), isZoneAvailable) : null,
+    template: template ? templateView(template) : null,
+    preset: preset && prices ? presetView(preset, presetPrice(preset, prices), isPresetAvailable) : null,
+  }
+}
+
+function sshCard({ catalog, secrets, sshHost }: DetailsOptions, actor: Actor, server: ServerTable): ServerDetails['ssh'] {
+  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const username = template?.defaultUsername ?? 'root'
+  const keys = storedKeys(server)
+  const hostKeys: HostKey[] = JSON.parse(server.host_keys)
+  // A password opens the server: only a token that may change the server gets to see it.
+  const password = server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
+  return {
+    host: sshHost,
+    port: server.ssh_port,
+    username,
+    command: server.ssh_port === null ? null : `ssh -p ${server.ssh_port} ${username}@${sshHost}`,
+    auth_methods: [server.password === null ? 'public_key' : 'password'],
+    keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
+    host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({ type, fingerprint, public_key: publicKey })),
+    is_ready: server.status === 'running',
+    password,
+  }
+}

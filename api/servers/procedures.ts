@@ -1,0 +1,151 @@
+import { countInProject } from '../accounts/projects.ts'
+import type { Size } from '../catalog/capacity.ts'
+import type { Plan } from '../catalog/plans.ts'
+import type { Queries } from '../database/database.ts'
+import type { ServerStatus, ServerTable } from '../database/schema.ts'
+import { again, done, type Operation, type OperationType, type Outcome, type Procedure, type Step } from '../operations/engine.ts'
+import { bootSteps } from './boot.ts'
+import { offSteps } from './off.ts'
+import { machineSpec, type ProcedureOptions } from './machine.ts'
+import { release } from './reservation.ts'
+import { getServer, updateServer } from './store.ts'
+
+const MINUTE = 60_000
+
+/** Where an operation begins and when it has taken too long, also with a download or a full start queue before it. */
+const plans: Record<OperationType, { first: string; deadlineMs: number }> = {
+  create: { first: 'image', deadlineMs: 90 * MINUTE },
+  start: { first: 'image', deadlineMs: 60 * MINUTE },
+  stop: { first: 'shutdown', deadlineMs: 20 * MINUTE },
+  reboot: { first: 'shutdown', deadlineMs: 60 * MINUTE },
+  resize: { first: 'define', deadlineMs: 10 * MINUTE },
+  delete: { first: 'destroy', deadlineMs: 60 * MINUTE },
+}
+
+/** The step that an operation of this type begins with. */
+export function firstStep(type: OperationType, data: { force?: unknown }): string {
+  if (!data.force) return plans[type].first
+  return type === 'reboot' ? 'reset' : 'power_off'
+}
+
+export function operationDeadlineMs(type: OperationType): number {
+  return plans[type].deadlineMs
+}
+
+/** How each type of operation is carried out on a server. */
+export function procedures(options: ProcedureOptions): Record<OperationType, Procedure> {
+  const boot = bootSteps(options)
+  const off = offSteps(options)
+  const conclude = concluder(options)
+  const procedure = (type: OperationType, steps: Record<string, Step>, end = conclude): Procedure => ({
+    ...plans[type],
+    steps,
+    conclude: end,
+  })
+  return {
+    create: procedure('create', boot),
+    start: procedure('start', boot),
+    stop: procedure('stop', { ...off, off: async () => done() }),
+    reboot: procedure('reboot', { ...boot, ...off, off: boot.boot }),
+    resize: procedure('resize', { define: resizeStep(options) }, resizeConcluder(options)),
+    delete: procedure('delete', { destroy: destroyStep(options) }, removeConcluder(options)),
+  }
+}
+
+/** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
+function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude'] {
+  return async (operation, outcome) => {
+    const server = await getServer(db, operation.server_id)
+    const now = clock.now()
+    const isOn =
+      outcome.status === 'succeeded'
+        ? operation.type !== 'stop' && operation.data.start_on_create !== false
+        : (await driver.inspect(server.server_id)).power === 'running'
+    const hostKeys = operation.data.host_keys
+    const change: Partial<ServerTable> = {
+      status: isOn ? 'running' : restStatus(operation, outcome),
+      status_reason: outcome.status === 'failed' ? outcome.code : null,
+      started_at: isOn ? startTime(operation, server, now) : null,
+      billed_since: server.billed_since ?? (isOn ? now : null),
+      ...(hostKeys === undefined ? {} : { host_keys: JSON.stringify(hostKeys) }),
+      updated_at: now,
+    }
+    return async (tx) => void (await updateServer(tx, server.server_id, change))
+  }
+}
+
+/** The status of a server whose machine is off after an operation. */
+function restStatus(operation: Operation, outcome: Outcome): ServerStatus {
+  return operation.type === 'create' && outcome.status === 'failed' ? 'error' : 'stopped'
+}
+
+/** A stop that failed leaves the machine as it was: running since then. */
+function startTime(operation: Operation, server: ServerTable, now: number): number {
+  return operation.type === 'stop' ? (server.started_at ?? now) : now
+}
+
+interface ResizeData {
+  plan: Plan
+  growth: Size
+}
+
+function resizeStep(options: ProcedureOptions): Step {
+  const { db, driver } = options
+  return async (operation) => {
+    const { plan } = operation.data as unknown as ResizeData // written by Servers.update
+    const server = await getServer(db, operation.server_id)
+    // A server that never had a machine gets the new size when its first one is made.
+    if (server.has_disk) await driver.define(machineSpec(options, { ...server, ...plan.size }))
+    return done()
+  }
+}
+
+function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude'] {
+  return async (operation, outcome) => {
+    const { plan, growth } = operation.data as unknown as ResizeData // written by Servers.update
+    const server = await getServer(db, operation.server_id)
+    const rest = { status: 'stopped' as const, updated_at: clock.now() }
+    return async (tx: Queries) => {
+      if (outcome.status === 'failed') {
+        await release(tx, server.account_id, growth, 0)
+        await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
+        return
+      }
+      await updateServer(tx, server.server_id, {
+        ...rest,
+        status_reason: null,
+        plan_type: plan.planType,
+        preset_id: plan.presetId,
+        ...plan.size,
+        price_month: plan.priceMonth,
+        price_hour: plan.priceHour,
+      })
+    }
+  }
+}
+
+function destroyStep({ driver }: ProcedureOptions): Step {
+  return async (operation) => {
+    await driver.destroy(operation.server_id)
+    const { power } = await driver.inspect(operation.server_id)
+    return power === 'absent' ? done() : again(500)
+  }
+}
+
+/** When nothing of the machine is left, the row gives back all it held and forgets its secrets. */
+function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude'] {
+  return async (operation, outcome) => {
+    const server = await getServer(db, operation.server_id)
+    const now = clock.now()
+    return async (tx: Queries) => {
+      if (outcome.status === 'failed') {
+        await updateServer(tx, server.server_id, { status: 'error', status_reason: outcome.code, updated_at: now })
+        return
+      }
+      await release(tx, server.account_id, server, 1)
+      await countInProject(tx, server.account_id, server.project_id, -1)
+      const gone = { deleted_at: now, updated_at: now, started_at: null }
+      await updateServer(tx, server.server_id, { ...gone, ssh_port: null, password: null, user_data: null, ssh_keys: '[]' })
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import type { Database } from '../database/database.ts'
+import type { OperationTable } from '../database/schema.ts'
+import type { Actor } from '../http/auth.ts'
+import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
+import { notFound, type ProblemCode } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Engine } from '../operations/engine.ts'
+import { findActive, findActiveOf, findOperation, listOperations } from '../operations/store.ts'
+import Type from 'typebox'
+import { type DetailsOptions, serverDetails } from './details.ts'
+import { Operation, OperationWait, Server, ServerCreate, ServerDetails, ServerQuery, ServerUpdate, StartRequest, StopRequest } from './schema.ts'
+import type { Servers } from './servers.ts'
+import { findServer, listServers } from './store.ts'
+import { operationView, serverView } from './view.ts'
+
+const tag = 'Servers'
+const params = { server_id: 'server_not_found' } as const
+const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operation_in_progress']
+
+export interface ServerRoutesOptions extends DetailsOptions {
+  servers: Servers
+  engine: Engine
+}
+
+export function serverRoutes(options: ServerRoutesOptions): Route[] {
+  const load = loader(options.db)
+  return [...collectionRoutes(options), ...objectRoutes(options, load), ...powerRoutes(options, load), ...operationRoutes(options)]
+}
+
+function loader(db: Database) {
+  return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) => {
+    const server = await findServer(db, actor.accountId, params.server_id)
+    if (!server) throw notFound('server_not_found')
+    return server
+  }
+}
+
+function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
+  return [
+    route({
+      id: 'listServers',
+      method: 'GET',
+      path: '/servers',
+      scope: 'servers:read',
+      tag,
+      summary: 'List servers',
+      query: ServerQuery,
+      reply: { 200: listOf(Server) },
+      run: async ({ actor, query, url, setHeader }) => {
+        const page = pageOf(query)
+        const { items, total } = await listServers(db, actor.accountId, query, page)
+        const active = await findActiveOf(db, items.map((row) => row.server_id))
+        setHeader('link', linkHeader(url, page, total))
+        return { items: items.map((row) => serverView(row, active.get(row.server_id))), total }
+      },
+    }),
+    route({
+      id: 'createServer',
+      method: 'POST',
+      path: '/servers',
+      scope: 'servers:write',
+      tag,
+      summary: 'Create a server',
+      body: ServerCreate,
+      reply: { 202: Server },
+      errors: ['account_suspended', 'quota_exceeded', 'insufficient_balance', 'capacity_unavailable'],
+      run: async ({ actor, body, setHeader }) => {
+        const { server, operation } = await servers.create(actor, body)
+        setHeader('location', `/v1/servers/${server.server_id}`)
+        return serverView(server, operation)
+      },
+    }),
+  ]
+}
+
+function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+  const { db, servers } = options
+  const path = '/servers/:server_id'
+  return [
+    route({
+      id: 'getServer',
+      method: 'GET',
+      path,
+      scope: 'servers:read',
+      tag,
+      summary: 'Get a server',
+      params,
+      load,
+      reply: { 200: Server },
+      run: async ({ loaded }) => serverView(loaded, await findActive(db, loaded.server_id)),
+    }),
+    route({
+      id: 'getServerDetails',
+      method: 'GET',
+      path: `${path}/details`,
+      scope: 'servers:read',
+      tag,
+      summary: 'The extended card of a server, with how to log in',
+      params,
+      load,
+      reply: { 200: ServerDetails },
+      run: ({ actor, loaded }) => serverDetails(options, actor, loaded),
+    }),
+    route({
+      id: 'updateServer',
+      method: 'PATCH',
+      path,
+      scope: 'servers:write',
+      tag,
+      summary: 'Change metadata at once, or the configuration of a stopped server',
+      params,
+      load,
+      body: ServerUpdate,
+      reply: { 200: Server, 202: Server },
+      errors: [...STATE_ERRORS, 'quota_exceeded', 'capacity_unavailable'],
+      run: async ({ actor, loaded, body, setStatus }) => {
+        const { server, operation } = await servers.update(actor, loaded, body)
+        if (operation) setStatus(202)
+        return serverView(server, operation ?? (await findActive(db, server.server_id)))
+      },
+    }),
+    route({
+      id: 'deleteServer',
+      method: 'DELETE',
+      path,
+      scope: 'servers:write',
+      tag,
+      summary: 'Delete a server and its disk',
+      params,
+      load,
+      reply: { 202: Operation },
+      errors: ['delete_protected'],
+      run: async ({ loaded, setHeader }) => accepted((await servers.remove(loaded.server_id)).operation, setHeader),
+    }),
+  ]
+}
+
+function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+  const summaries = { start: 'Start a server', stop: 'Stop a server', reboot: 'Reboot a server' }
+  return (['start', 'stop', 'reboot'] as const).map((type) =>
+    route({
+      id: `${type}Server`,
+      method: 'POST',
+      path: `/servers/:server_id/${type}`,
+      scope: 'servers:write',
+      tag,
+      summary: summaries[type],
+      params,
+      load,
+      body: type === 'start' ? StartRequest : StopRequest,
+      reply: { 202: Operation },
+      errors: [...STATE_ERRORS, ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : [])],
+      run: async ({ actor, loaded, body, setHeader }) =>
+        accepted((await servers.power(actor, loaded.server_id, type, body)).operation, setHeader),
+    }),
+  )
+}
+
+function accepted(operation: OperationTable, setHeader: (name: string, value: string) => void): Operation {
+  setHeader('location', `/v1/servers/${operation.server_id}/operations/${operation.operation_id}`)
+  return operationView(operation)
+}
+
+function operationRoutes({ db, engine, clock }: ServerRoutesOptions): Route[] {
+  const path = '/servers/:server_id/operations'
+  return [
+    route({
+      id: 'listOperations',
+      method: 'GET',
+      path,
+      scope: 'servers:read',
+      tag,
+      summary: 'List the operations of a server, also of one that is gone',
+      params,
+      query: Type.Object(pagingQuery),
+      reply: { 200: listOf(Operation) },
+      run: async ({ actor, params, query, url, setHeader }) => {
+        const page = pageOf(query)
+        const { items, total } = await listOperations(db, actor.accountId, params.server_id, page, clock.now())
+        if (total === 0) throw notFound('server_not_found')
+        setHeader('link', linkHeader(url, page, total))
+        return { items: items.map(operationView), total }
+      },
+    }),
+    route({
+      id: 'getOperation',
+      method: 'GET',
+      path: `${path}/:operation_id`,
+      scope: 'servers:read',
+      tag,
+      summary: 'Get an operation, or wait for its end',
+      params: { ...params, operation_id: 'operation_not_found' },
+      query: OperationWait,
+      load: async ({ actor, params }) => {
+        const operation = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
+        if (!operation) throw notFound('operation_not_found')
+        return operation
+      },
+      reply: { 200: Operation },
+      run: async ({ actor, params, query, loaded, signal }) => {
+        if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
+        await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
+        const now = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
+        return operationView(now ?? loaded)
+      },
+    }),
+  ]
+}

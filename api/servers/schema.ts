@@ -1,0 +1,184 @@
+import Type, { type Static } from 'typebox'
+import { Project } from '../accounts/schema.ts'
+import { CpuTypeName, Preset, Template, Zone } from '../catalog/schema.ts'
+import { HourPrice, Money, nullable, Timestamp, Uuid } from '../http/fields.ts'
+import { pagingQuery } from '../http/paging.ts'
+import { statuses } from './states.ts'
+
+const PlanType = Type.Enum(['preset', 'custom'])
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
+  errorMessage: 'must be a host name: letters, digits and dashes, with no dash at either end.',
+})
+const Labels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$', errorMessage: 'must have names of letters, digits and . _ / - (63 at most).' },
+  additionalProperties: { type: 'string', maxLength: 63 },
+})
+const Description = nullable(Type.String({ maxLength: 255 }))
+const plan = {
+  preset_id: Type.Optional(Uuid),
+  cpu: Type.Optional(Type.Integer({ minimum: 1 })),
+  ram_mb: Type.Optional(Type.Integer({ minimum: 1 })),
+  disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
+}
+const isPlan = (value: string) => ({ properties: { plan_type: { const: value } }, required: ['plan_type'] })
+const NO_SIZE = { properties: { cpu: false, ram_mb: false, disk_gb: false } }
+const NO_PRESET = { properties: { preset_id: false } }
+
+export const ServerCreate = Type.Object(
+  {
+    zone_slug: Type.String(),
+    template_id: Uuid,
+    plan_type: PlanType,
+    cpu_type: CpuTypeName,
+    ...plan,
+    name: Type.Optional(Name),
+    project_id: Type.Optional(Uuid),
+    description: Type.Optional(Description),
+    ssh_key_ids: Type.Optional(Type.Array(Uuid, { maxItems: 20, uniqueItems: true })),
+    user_data: Type.Optional(nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' }))),
+    labels: Type.Optional(Labels),
+    start_on_create: Type.Optional(Type.Boolean({ default: true })),
+    delete_protection: Type.Optional(Type.Boolean({ default: false })),
+  },
+  {
+    allOf: [
+      { if: isPlan('preset'), then: { required: ['preset_id'], ...NO_SIZE } },
+      { if: isPlan('custom'), then: { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET } },
+    ],
+  },
+)
+export type ServerCreate = Static<typeof ServerCreate>
+
+export const ServerUpdate = Type.Object(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    labels: Type.Optional(Labels),
+    project_id: Type.Optional(Uuid),
+    delete_protection: Type.Optional(Type.Boolean()),
+    plan_type: Type.Optional(PlanType),
+    ...plan,
+  },
+  {
+    minProperties: 1,
+    allOf: [
+      { if: isPlan('preset'), then: { required: ['preset_id'], ...NO_SIZE } },
+      { if: isPlan('custom'), then: NO_PRESET },
+      { if: { required: ['preset_id'] }, then: NO_SIZE },
+    ],
+  },
+)
+export type ServerUpdate = Static<typeof ServerUpdate>
+
+export const StartRequest = Type.Object({})
+export const StopRequest = Type.Object({
+  force: Type.Optional(Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' })),
+  timeout_seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 600, default: 60, description: 'How long the guest may take to shut down before its plug is pulled' }),
+  ),
+})
+export type StopRequest = Static<typeof StopRequest>
+
+const OperationStatus = Type.Enum(['pending', 'running', 'succeeded', 'failed', 'canceled'])
+const OperationTypeName = Type.Enum(['create', 'start', 'stop', 'reboot', 'resize', 'delete'])
+const Progress = Type.Integer({ minimum: 0, maximum: 100 })
+
+export const Operation = Type.Object({
+  operation_id: Uuid,
+  server_id: Uuid,
+  type: OperationTypeName,
+  status: OperationStatus,
+  progress: Progress,
+  step: Type.String(),
+  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  created_at: Timestamp,
+  started_at: nullable(Timestamp),
+  finished_at: nullable(Timestamp),
+})
+export type Operation = Static<typeof Operation>
+
+export const OperationWait = Type.Object({
+  wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60, default: 0, description: 'Seconds to wait for the end of the operation' })),
+})
+
+const server = {
+  server_id: Uuid,
+  name: Type.String(),
+  description: nullable(Type.String()),
+  project_id: Uuid,
+  zone_slug: Type.String(),
+  status: Type.Enum([...statuses]),
+  status_reason: nullable(Type.String()),
+  plan_type: PlanType,
+  cpu_type: CpuTypeName,
+  preset_id: nullable(Uuid),
+  cpu: Type.Integer(),
+  ram_mb: Type.Integer(),
+  disk_gb: Type.Integer(),
+  template_id: Uuid,
+  ssh_key_ids: Type.Array(Uuid),
+  ipv4: nullable(Type.String({ description: 'Public address of its own, where it has one' })),
+  ipv6: nullable(Type.String()),
+  labels: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+  delete_protection: Type.Boolean(),
+  price_month_rub: Money,
+  price_hour_rub: HourPrice,
+  current_operation: nullable(
+    Type.Object({ operation_id: Uuid, type: OperationTypeName, status: OperationStatus, progress: Progress }),
+  ),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  started_at: nullable(Timestamp),
+}
+export const Server = Type.Object(server)
+export type Server = Static<typeof Server>
+
+const Address = nullable(Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }))
+
+export const ServerDetails = Type.Object({
+  ...server,
+  project: Project,
+  zone: nullable(Zone),
+  template: nullable(Template),
+  preset: nullable(Preset),
+  network: Type.Object({ hostname: Type.String(), mac: Type.String(), ipv4: Address, ipv6: Address }),
+  ssh: Type.Object({
+    host: Type.String(),
+    port: nullable(Type.Integer()),
+    username: Type.String(),
+    command: nullable(Type.String({ description: 'Pasted into a terminal it logs in' })),
+    auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
+    keys: Type.Array(Type.Object({ ssh_key_id: Uuid, name: Type.String(), fingerprint: Type.String() })),
+    host_key_fingerprints: Type.Array(Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() })),
+    is_ready: Type.Boolean(),
+    password: nullable(Type.String()),
+  }),
+  billing: Type.Object({
+    price_hour_rub: HourPrice,
+    price_month_rub: Money,
+    billed_since: nullable(Timestamp),
+    month_to_date_rub: Money,
+    is_billed_when_stopped: Type.Boolean(),
+  }),
+  allowed_actions: Type.Array(Type.Enum(['start', 'stop', 'reboot', 'update', 'resize', 'delete'])),
+})
+export type ServerDetails = Static<typeof ServerDetails>
+
+export const ServerQuery = Type.Object({
+  ...pagingQuery,
+  project_id: Type.Optional(Uuid),
+  zone_slug: Type.Optional(Type.String()),
+  status: Type.Optional(Type.Enum([...statuses])),
+  plan_type: Type.Optional(PlanType),
+  cpu_type: Type.Optional(CpuTypeName),
+  template_id: Type.Optional(Uuid),
+  name: Type.Optional(Type.String({ description: 'The whole name' })),
+  label: Type.Optional(Type.String({ pattern: '^[^=]+=?.*$', description: 'name or name=value' })),
+  sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
+})
+export type ServerQuery = Static<typeof ServerQuery>

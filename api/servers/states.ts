@@ -1,0 +1,67 @@
+import type { ServerStatus } from '../database/schema.ts'
+import type { OperationType } from '../operations/engine.ts'
+
+export type { ServerStatus }
+
+/** What a customer can ask of a server. `update` is metadata, `resize` is configuration. */
+export type Action = 'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'
+
+/** The operation that a transient status belongs to. Every other status is settled. */
+export const transient = {
+  creating: 'create',
+  starting: 'start',
+  stopping: 'stop',
+  rebooting: 'reboot',
+  resizing: 'resize',
+  deleting: 'delete',
+} as const satisfies Partial<Record<ServerStatus, OperationType>>
+
+/** The status of a server while an operation of this type is carried out. */
+export const statusDuring = Object.fromEntries(
+  Object.entries(transient).map(([status, type]) => [type, status]),
+  // The inverse of a one-to-one table; fromEntries forgets the keys.
+) as Record<OperationType, keyof typeof transient>
+
+export const statuses = [
+  'creating',
+  'running',
+  'stopped',
+  'starting',
+  'stopping',
+  'rebooting',
+  'resizing',
+  'suspended',
+  'error',
+  'deleting',
+] as const satisfies readonly ServerStatus[]
+
+/** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
+export const allowedIn = {
+  start: ['stopped', 'error'],
+  stop: ['running', 'error'],
+  reboot: ['running', 'error'],
+  resize: ['stopped'],
+  update: statuses.filter((status) => status !== 'deleting'),
+  delete: statuses,
+} as const satisfies Record<Action, readonly ServerStatus[]>
+
+/** A forced stop replaces an operation that turns the machine off anyway. */
+const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'rebooting']
+
+export type Verdict = 'allowed' | 'operation_in_progress' | 'server_state_conflict' | 'insufficient_balance'
+
+export function judge(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
+  const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
+  if (allowed.includes(status)) return 'allowed'
+  if (status in transient) return 'operation_in_progress'
+  return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'
+}
+
+/** What the server can be asked for now. */
+export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
+  const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']
+  return actions.filter((action) => {
+    if (action === 'delete' && server.delete_protection) return false
+    return judge(action, server.status) === 'allowed'
+  })
+}

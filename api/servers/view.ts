@@ -1,0 +1,65 @@
+import type { OperationTable, ServerTable } from '../database/schema.ts'
+import { isoTime, isoTimeOrNull } from '../http/fields.ts'
+import { formatMoney } from '../money.ts'
+import type { Operation, Server } from './schema.ts'
+
+/** The keys that a server was made with. */
+export interface StoredKey {
+  ssh_key_id: string
+  name: string
+  fingerprint: string
+  public_key: string
+}
+
+export function storedKeys(row: ServerTable): StoredKey[] {
+  return JSON.parse(row.ssh_keys)
+}
+
+/** @param active the operation that is carried out on it now */
+export function serverView(row: ServerTable, active: OperationTable | null | undefined): Server {
+  return {
+    server_id: row.server_id,
+    name: row.name,
+    description: row.description,
+    project_id: row.project_id,
+    zone_slug: row.zone_slug,
+    status: row.status,
+    status_reason: row.status_reason,
+    plan_type: row.plan_type,
+    cpu_type: row.cpu_type,
+    preset_id: row.preset_id,
+    cpu: row.cpu,
+    ram_mb: row.ram_mb,
+    disk_gb: row.disk_gb,
+    template_id: row.template_id,
+    ssh_key_ids: storedKeys(row).map((key) => key.ssh_key_id),
+    // Servers of one host are reached through its ports; they have no public address of their own.
+    ipv4: null,
+    ipv6: null,
+    labels: JSON.parse(row.labels),
+    delete_protection: row.delete_protection === 1,
+    price_month_rub: formatMoney(row.price_month),
+    price_hour_rub: formatMoney(row.price_hour, 4),
+    current_operation: active
+      ? { operation_id: active.operation_id, type: active.type, status: active.status, progress: active.progress }
+      : null,
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+    started_at: isoTimeOrNull(row.started_at),
+  }
+}
+
+export function operationView(row: OperationTable): Operation {
+  return {
+    operation_id: row.operation_id,
+    server_id: row.server_id,
+    type: row.type,
+    status: row.status,
+    progress: row.progress,
+    step: row.step,
+    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
+    created_at: isoTime(row.created_at),
+    started_at: isoTimeOrNull(row.started_at),
+    finished_at: isoTimeOrNull(row.finished_at),
+  }
+}
