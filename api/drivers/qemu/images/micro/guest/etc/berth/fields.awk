@@ -4,7 +4,7 @@
 # characters come out, and in a path nothing but letters, digits, dot, dash and underscore. Nothing is executed.
 
 function emit(path, v) {
-  gsub(/\\/, "\\\\", v); gsub(/\n/, "\\n", v); gsub(/\t/, "\\t", v); gsub(/[\001-\037\177]/, "", v)
+  gsub(/\\/, "\\\\&", v); gsub(/\n/, "\\n", v); gsub(/\t/, "\\t", v); gsub(/[\001-\037\177]/, "", v)
   print name ":" path "=" v
 }
 function join(path, key) { gsub(/[^A-Za-z0-9_-]/, "_", key); return path == "" ? key : path "." key }
