@@ -8,7 +8,7 @@ export type Database = Kysely<Schema>
 export type Queries = Kysely<Schema> | Transaction<Schema>
 
 /** In the order they run. A number is never reused, a migration that has landed never changes. */
-const migrations: Record<string, Migration> = {
+export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
 }
 
