@@ -65,12 +65,23 @@ export async function bootSector(accel: Accel, sector: Buffer, timeoutMs: number
   try {
     const image = join(dir, 'sector.img')
     await writeFile(image, sector)
-    const machine = ['-machine', 'pc,graphics=off', '-m', '16', '-nodefaults', '-no-user-config', '-no-reboot']
+    const machine = [
+      '-machine',
+      'pc,graphics=off',
+      '-m',
+      '16',
+      '-nodefaults',
+      '-no-user-config',
+      '-no-reboot',
+    ]
     const args = [
       ...['-accel', accel, '-cpu', accel === 'kvm' ? 'host' : 'max', ...machine, '-display', 'none'],
       ...['-device', 'isa-debug-exit,iobase=0xf4,iosize=1'],
       // A floppy, because SeaBIOS boots no 512-byte disk through virtio.
-      ...['-blockdev', JSON.stringify({ driver: 'file', 'node-name': 'f', filename: image, 'read-only': true })],
+      ...[
+        '-blockdev',
+        JSON.stringify({ driver: 'file', 'node-name': 'f', filename: image, 'read-only': true }),
+      ],
       ...['-blockdev', '{"driver":"raw","node-name":"d","file":"f","read-only":true}'],
       ...['-device', 'floppy,drive=d'],
     ]

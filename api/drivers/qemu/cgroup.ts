@@ -42,7 +42,11 @@ export class Cgroups {
     const taken = new Set<string>()
     for (const candidate of candidates(mounts, own)) {
       const wanted = candidate.controllers.filter((controller) => !taken.has(controller))
-      const usable = await usableControllers({ ...candidate, controllers: wanted, base: join(candidate.base, name) })
+      const usable = await usableControllers({
+        ...candidate,
+        controllers: wanted,
+        base: join(candidate.base, name),
+      })
       if (usable.length === 0) continue
       for (const controller of usable) taken.add(controller)
       hierarchies.push({ ...candidate, base: join(candidate.base, name), controllers: usable })
@@ -126,7 +130,8 @@ function candidates(mountinfo: string, own: string): Hierarchy[] {
       const controllers = CONTROLLERS.filter((name) => options.split(',').includes(name))
       for (const controller of controllers) {
         const path = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)?.[1] ?? '/'
-        for (const base of new Set([join(mount, path), mount])) found.push({ version: 1, base, controllers: [controller] })
+        for (const base of new Set([join(mount, path), mount]))
+          found.push({ version: 1, base, controllers: [controller] })
       }
     }
   }
@@ -145,7 +150,8 @@ async function usableControllers(hierarchy: Hierarchy): Promise<string[]> {
       if (version === 1 || (await enable(controller, [dirname(base), base]))) usable.push(controller)
     await mkdir(trial, { recursive: true })
     const one = { cpu: 1, memoryBytes: 2 ** 30, pids: 64 }
-    for (const [file, value] of settings({ ...hierarchy, controllers: usable }, one)) await writeFile(join(trial, file), value)
+    for (const [file, value] of settings({ ...hierarchy, controllers: usable }, one))
+      await writeFile(join(trial, file), value)
     if (usable.length === 0) await rmdir(trial).then(() => rmdir(base))
     return usable
   } catch {

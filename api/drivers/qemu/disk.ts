@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { rename, rm, stat } from 'node:fs/promises'
+import { chmod, rename, rm, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { DriverError } from '../driver.ts'
 import { isMissing } from './layout.ts'
@@ -42,6 +42,7 @@ export async function provideDisk(path: string, sizeGb: number, image: ReadyImag
   const draft = `${path}.tmp`
   await rm(draft, { force: true })
   await qemuImg(['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'qcow2', draft, String(wanted)])
+  await chmod(draft, 0o600)
   await rename(draft, path)
   return true
 }
@@ -69,7 +70,10 @@ async function qemuImg(args: string[]): Promise<string> {
 
 /** Tells a full disk, which the operator can cure, from everything else. */
 export function diskFailure(error: unknown): Error {
-  const text = error instanceof Error ? `${error.message} ${'stderr' in error ? String(error.stderr) : ''}` : String(error)
+  const text =
+    error instanceof Error
+      ? `${error.message} ${'stderr' in error ? String(error.stderr) : ''}`
+      : String(error)
   if (/ENOSPC|EDQUOT|No space left|Disk quota exceeded/.test(text))
     return new DriverError('disk_full', "The host's disk is full", { cause: error })
   if (/Could not open backing|backing file/.test(text))

@@ -4,6 +4,7 @@ import { open, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { MachineSpec } from '../driver.ts'
+import { isPassable } from './owner.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
 const SOCKET_PATH_LIMIT = 107
@@ -29,6 +30,8 @@ export interface MachineRecord {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData'>
   passwordHash: string | null
+  /** The image under the disk. */
+  base: string
   direct: { kernel: string; initrd: string; append: string } | null
 }
 
@@ -55,9 +58,10 @@ export class Layout {
     this.machines = join(dataDir, 'vms')
     this.trash = join(dataDir, 'trash')
     this.kvmMemory = join(dataDir, 'kvm-failed')
-    mkdirSync(this.trash, { recursive: true, mode: 0o700 })
     // Passable, not readable: QEMU may run as another user, who has to get to its own machine's files.
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     mkdirSync(this.machines, { recursive: true, mode: 0o711 })
+    mkdirSync(this.trash, { recursive: true, mode: 0o700 })
   }
 
   /** @throws Error for an id that is no plain name, as it becomes a path */
@@ -78,17 +82,27 @@ export class Layout {
     }
   }
 
-  /** A folder for the machine's sockets: among its files, or a short one where those have too long a name. */
+  /**
+   * A folder for the machine's sockets: among its files, or in a place for temporary files where the former have
+   * too long a name, or where we are root and the machine's own user could not get to them.
+   */
   socketFolder(serverId: string): string {
     const { run } = this.files(serverId)
-    if (Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
+    const isReachable = process.getuid?.() !== 0 || isPassable(this.machines)
+    if (isReachable && Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
     const hash = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
-    const base = ownFolder(join(process.env.XDG_RUNTIME_DIR ?? tmpdir(), `berth-${process.getuid?.() ?? 0}-${hash}`))
+    const base = ownFolder(join(shortFolder(), `berth-${process.getuid?.() ?? 0}-${hash}`))
     // The id is cut down by hashing: two hex digests this long do not meet.
     const folder = join(base, createHash('sha256').update(serverId).digest('hex').slice(0, 20))
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
   }
+}
+
+/** Root's XDG_RUNTIME_DIR is closed to the users that its machines run as. */
+function shortFolder(): string {
+  const own = process.getuid?.() === 0 ? undefined : process.env.XDG_RUNTIME_DIR
+  return own ?? tmpdir()
 }
 
 /**

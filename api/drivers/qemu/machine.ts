@@ -23,6 +23,7 @@ import {
 } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
 import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst } from './network.ts'
+import { isReadable, machineOwner } from './owner.ts'
 import {
   findByArgument,
   identify,
@@ -53,14 +54,15 @@ export interface Surroundings {
   cgroups: Cgroups
   clock: Clock
   log: Log
-  /** The user that a machine's processes run as; null: our own. */
-  owner: (record: MachineRecord) => Promise<Owner | null>
+  /** Whether QEMU runs as a user of its own for each machine. */
+  ownUsers: boolean
   /** Called when QEMU said, or its end shows, that something happened to the machine. */
   changed: (serverId: string) => void
 }
 
 type Seen =
-  | { power: 'absent' | 'off' }
+  | { power: 'absent' }
+  | { power: 'off' }
   | { power: 'on'; qmp: Qmp; status: string }
   | { power: 'hung'; process: ProcessId }
 
@@ -126,7 +128,8 @@ export class Machine {
         const passwordHash = hashFor(password, isNew ? null : (old?.passwordHash ?? null))
         const direct = old && !isNew ? old.direct : (image?.direct ?? null)
         await writeDurably(this.files.seed, seedVolume({ ...kept, userData, passwordHash }))
-        const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, direct }
+        const base = old && !isNew ? old.base : (image?.disk ?? '')
+        const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, base, direct }
         await writeDurably(this.files.record, JSON.stringify(record, null, 2))
         this.#record = record
       } catch (error) {
@@ -142,7 +145,10 @@ export class Machine {
       const record = this.#record
       if (!record) throw new DriverError('not_found', 'There is no such machine')
       if (seen.power === 'hung')
-        throw new DriverError('start_failed', 'The machine has a process that does not answer; power it off first')
+        throw new DriverError(
+          'start_failed',
+          'The machine has a process that does not answer; power it off first',
+        )
       if (seen.power === 'on' && seen.status !== 'shutdown') return 'started'
       if (!admit()) return 'queued'
       await this.#off()
@@ -247,7 +253,7 @@ export class Machine {
     const process = await this.#findProcess()
     if (!process || !this.#record) {
       this.#unlink()
-      return { power: this.#record || (await exists(this.files.dir)) ? 'off' : 'absent' }
+      return this.#record || (await exists(this.files.dir)) ? { power: 'off' } : { power: 'absent' }
     }
     try {
       const young = this.#around.clock.now() - (this.#run?.startedAt ?? 0) < 30_000
@@ -280,13 +286,12 @@ export class Machine {
     const deadline = performance.now() + patienceMs
     for (;;) {
       try {
-        const qmp: Qmp = await Qmp.connect(
+        const qmp = await Qmp.connect(
           path,
           1500,
           (event) => this.#heard(event),
-          () => {
-            if (this.#qmp === qmp) this.#around.changed(this.id)
-          },
+          // Of a connection that we closed, or that was never made, #qmp no longer, or not yet, tells.
+          () => this.#qmp && !this.#qmp.isOpen && this.#around.changed(this.id),
         )
         const answer = await qmp.run('query-uuid')
         // QEMU's schema: { UUID: string }.
@@ -311,7 +316,7 @@ export class Machine {
   }
 
   #heard(event: QmpEvent): void {
-    if (event.event === 'RESET') this.boot++
+    if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
     if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#around.changed(this.id)
   }
 
@@ -325,10 +330,10 @@ export class Machine {
     const { spec } = record
     const passt = network === 'passt'
     const sockets = layout.socketFolder(this.id)
-    const owner = await this.#around.owner(record)
+    const owner = this.#owner(record)
     await mkdir(this.files.run, { recursive: true, mode: 0o700 })
     if (owner)
-      for (const path of [this.files.disk, this.files.seed, this.files.run, sockets])
+      for (const path of [this.files.disk, this.files.seed, this.files.run])
         await chown(path, owner.uid, owner.gid)
     await truncate(this.files.qemuLog, 0).catch(() => {})
     this.boot++
@@ -338,7 +343,11 @@ export class Machine {
     const memoryBytes = spec.ramMb * 2 ** 20 + MEMORY_OVERHEAD
     await cgroups.limit(this.id, { cpu: spec.cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
     try {
-      if (passt) await cgroups.add(this.id, await startPasst(sockets, host, spec.sshPort, this.files.qemuLog, owner))
+      if (passt)
+        await cgroups.add(
+          this.id,
+          await startPasst(this.id, sockets, { host, port: spec.sshPort }, this.files.qemuLog),
+        )
       const network_ = netdev(network, sockets, host, spec.sshPort)
       const args = qemuArguments(record, this.files, sockets, accel, network_)
       const { pid } = await spawnDetached(QEMU, args, this.files.qemuLog, owner)
@@ -351,11 +360,28 @@ export class Machine {
     }
   }
 
+  /** The user that QEMU runs as; null: ours, where an image can be read by us only. */
+  #owner(record: MachineRecord): Owner | null {
+    if (!this.#around.ownUsers) return null
+    const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
+    const closed = needed.find((path) => !isReadable(path))
+    if (closed === undefined) return machineOwner(this.id)
+    this.#around.log.warn(
+      { serverId: this.id, closed },
+      'QEMU runs as root: its own user cannot read the image',
+    )
+    return null
+  }
+
   async #startFailure(cause: unknown): Promise<Error> {
     const words = await this.lastWords()
     const options = { cause }
     if (saysPortTaken(words))
-      return new DriverError('port_taken', `Port ${this.sshPort} is taken by another program of this host`, options)
+      return new DriverError(
+        'port_taken',
+        `Port ${this.sshPort} is taken by another program of this host`,
+        options,
+      )
     if (/Failed to get .* lock/.test(words))
       return new DriverError('start_failed', "The machine's disk is in use by another process", options)
     const last = words.trim().split('\n').pop() || (cause instanceof Error ? cause.message : String(cause))
@@ -385,7 +411,8 @@ export class Machine {
     if (run.passt) await stopPasst(run.sockets)
     await removeCgroups(run.cgroups)
     for (const name of SOCKETS) await rm(join(run.sockets, name), { force: true })
-    if (basename(run.sockets) !== basename(this.files.run)) await rm(run.sockets, { recursive: true, force: true })
+    if (basename(run.sockets) !== basename(this.files.run))
+      await rm(run.sockets, { recursive: true, force: true })
     await rm(this.files.pid, { force: true })
     await removeDurably(this.files.running)
     this.#run = null

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process'
-import { rm, stat } from 'node:fs/promises'
+import { chown, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { DriverError } from '../driver.ts'
 import { escaped } from './command.ts'
-import { findByArgument, killVerified, type Owner, spawnDetached } from './process.ts'
+import { errorCode } from './layout.ts'
+import { machineOwner } from './owner.ts'
+import { findByArgument, killVerified, spawnDetached } from './process.ts'
 
 /** What both kinds of network give every guest: each has one of its own, so all may have the same. */
 export const GUEST_ADDRESS = { address: '10.0.2.15', prefix_length: 24, gateway: '10.0.2.2' }
@@ -19,18 +20,26 @@ const PASST = 'passt'
  */
 export type NetworkKind = 'passt' | 'slirp'
 
-export async function chooseNetwork(): Promise<NetworkKind> {
+/** passt where it works: it needs user namespaces, which some hosts refuse. */
+export async function chooseNetwork(
+  wanted?: NetworkKind,
+): Promise<{ kind: NetworkKind; warning: string | null }> {
+  if (wanted === 'slirp') return { kind: 'slirp', warning: SLIRP_WARNING }
+  const trial = await mkdtemp(join(tmpdir(), 'berth-net-'))
   try {
-    await promisify(execFile)(PASST, ['--version'], { timeout: 5000 })
-    return 'passt'
-  } catch {
-    return 'slirp'
+    await startPasst('trial', trial, null, '/dev/null')
+    await stopPasst(trial)
+    return { kind: 'passt', warning: null }
+  } catch (error) {
+    const reason = errorCode(error) === 'ENOENT' ? 'passt is not installed' : 'passt does not work here'
+    return { kind: 'slirp', warning: `${SLIRP_WARNING} (${reason}; install the package passt)` }
+  } finally {
+    await rm(trial, { recursive: true, force: true })
   }
 }
 
-export const SLIRP_WARNING =
-  'Guests can reach services on this machine that listen on 127.0.0.1 only: passt is not installed, and without it ' +
-  "QEMU's own network has no such limit. Do not let strangers rent servers here. Install the package passt."
+const SLIRP_WARNING =
+  'Guests can reach services of this machine that listen on 127.0.0.1 only: do not let strangers rent servers here'
 
 /** The value of QEMU's -netdev. */
 export function netdev(kind: NetworkKind, sockets: string, host: string, sshPort: number): string {
@@ -48,12 +57,13 @@ function passtSocket(sockets: string): string {
  * @throws DriverError port_taken, start_failed
  */
 export async function startPasst(
+  serverId: string,
   sockets: string,
-  host: string,
-  sshPort: number,
+  ssh: { host: string; port: number } | null,
   log: string,
-  owner: Owner | null,
 ): Promise<number> {
+  const owner = process.getuid?.() === 0 ? machineOwner(serverId) : null
+  if (owner) await chown(sockets, owner.uid, owner.gid)
   const socket = passtSocket(sockets)
   await rm(socket, { force: true })
   const args = [
@@ -61,7 +71,7 @@ export async function startPasst(
     ...['-a', GUEST_ADDRESS.address, '-n', String(GUEST_ADDRESS.prefix_length), '-g', GUEST_ADDRESS.gateway],
     ...['-D', DNS, '--dns-forward', DNS],
     // The guest's gateway must not stand for this host, and nothing but the guest's ssh leads inwards.
-    ...['--no-map-gw', '-t', `${host}/${sshPort}:22`, '-u', 'none'],
+    ...['--no-map-gw', '-t', ssh ? `${ssh.host}/${ssh.port}:22` : 'none', '-u', 'none'],
     // Started as root it would become "nobody", who owns other things too.
     ...(owner ? ['--runas', `${owner.uid}:${owner.gid}`] : []),
   ]

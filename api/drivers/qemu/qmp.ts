@@ -102,7 +102,7 @@ export class Qmp {
   #read(text: string): void {
     const lines = (this.#partial + text).split('\n')
     this.#partial = lines.pop() ?? ''
-    if (this.#partial.length > LINE_LIMIT) return this.#end(new Error('QEMU sent a line without an end'))
+    if (this.#partial.length > LINE_LIMIT) this.#end(new Error('QEMU sent a line without an end'))
     for (const line of lines) {
       if (this.#closed) return
       if (line.trim() !== '') this.#take(line)
@@ -111,8 +111,8 @@ export class Qmp {
 
   #take(line: string): void {
     const message = parsed(line)
-    if (message === null) return this.#end(new Error('QEMU sent something that is not JSON'))
-    if ('QMP' in message) this.#greeted?.()
+    if (message === null) this.#end(new Error('QEMU sent something that is not JSON'))
+    else if ('QMP' in message) this.#greeted?.()
     else if (typeof message.event === 'string')
       this.#onEvent({ event: message.event, data: objectOr(message.data, {}) })
     else if (typeof message.id === 'number') {

@@ -44,10 +44,12 @@ export class Readiness {
 
   async #read(machine: Machine, boot: number): Promise<Answer | null> {
     try {
-      const hostKeys = machine.sshPort === null ? null : await readHostKeys(this.#host, machine.sshPort, PATIENCE_MS)
+      const hostKeys =
+        machine.sshPort === null ? null : await readHostKeys(this.#host, machine.sshPort, PATIENCE_MS)
       if (!hostKeys) return null
       // A server that shows no key is asked again the next time, but it does answer.
-      if (hostKeys.length > 0 && machine.boot === boot) this.#answers.set(machine, { boot, answer: { hostKeys } })
+      if (hostKeys.length > 0 && machine.boot === boot)
+        this.#answers.set(machine, { boot, answer: { hostKeys } })
       return { hostKeys }
     } finally {
       if (this.#questions.get(machine)?.boot === boot) this.#questions.delete(machine)

@@ -27,7 +27,11 @@ const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
  * A connection alone means nothing: the forwarder accepts it before the guest listens.
  * @returns null when no ssh server answered within the time; else the algorithms, none if it speaks nonsense
  */
-export function offeredKeys(host: string, port: number, bannerMs: number): Promise<ServerHostKeyAlgorithm[] | null> {
+export function offeredKeys(
+  host: string,
+  port: number,
+  bannerMs: number,
+): Promise<ServerHostKeyAlgorithm[] | null> {
   return new Promise((resolve) => {
     let received = Buffer.alloc(0)
     let afterBanner = -1
@@ -78,7 +82,13 @@ function keyAlgorithms(bytes: Buffer): string[] | null {
 function nameList(bytes: Buffer, at: number): [names: string[], next: number] {
   if (at + 4 > bytes.length) return [[], at]
   const end = at + 4 + bytes.readUInt32BE(at)
-  return [bytes.subarray(at + 4, end).toString('latin1').split(','), end]
+  return [
+    bytes
+      .subarray(at + 4, end)
+      .toString('latin1')
+      .split(','),
+    end,
+  ]
 }
 
 /**

@@ -1,0 +1,319 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type Clock, systemClock } from '../../clock.ts'
+import {
+  type CpuType,
+  type Driver,
+  DriverError,
+  type HostFacts,
+  type ImageSpec,
+  type ImageState,
+  type MachineSpec,
+  type MachineState,
+} from '../driver.ts'
+import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './accel.ts'
+import { Cgroups } from './cgroup.ts'
+import type { ReadyImage } from './disk.ts'
+import { hostCapacity } from './host.ts'
+import { Layout } from './layout.ts'
+import { endOfLog } from './logs.ts'
+import { type Log, Machine, type Surroundings } from './machine.ts'
+import { chooseNetwork, GUEST_ADDRESS, type NetworkKind } from './network.ts'
+import { ownerObstacle } from './owner.ts'
+import { Readiness } from './readiness.ts'
+
+/** What the driver wants of the image store. */
+export interface Images {
+  /** Begins to prepare an image if need be, and returns at once with how far it is. */
+  ensure(image: ImageSpec): Promise<ImageState>
+  /** The prepared image, or null. */
+  ready(image: ImageSpec): ReadyImage | null
+  close(): void | Promise<void>
+}
+
+export interface QemuOptions {
+  dataDir: string
+  images: Images
+  accel: 'auto' | Accel
+  /** Address on which the machines' ssh ports listen; 127.0.0.1 unless told. */
+  host?: string
+  /** passt where it works, unless told. */
+  network?: NetworkKind
+  log: Log
+  clock?: Clock
+}
+
+/** A machine counts as booting until it is ready, but no longer than this. */
+const BOOT_MS = 60_000
+const TEND_MS = 10_000
+/** How many machines are looked at at the same time. */
+const WIDTH = 32
+
+/** @throws DriverError unavailable, with what to do, when machines cannot be run here */
+export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
+  const version = await qemuVersion()
+  const layout = new Layout(resolve(options.dataDir))
+  const choice = await chooseAccel(options.accel, layout.kvmMemory)
+  const network = await chooseNetwork(options.network)
+  const obstacle = ownerObstacle(layout.machines, choice.accel)
+  const ownerWarning =
+    obstacle !== null && process.getuid?.() === 0
+      ? `QEMU runs as root, and so would a guest that breaks out of it: ${obstacle}`
+      : null
+  const driver = new QemuDriver({
+    choice,
+    version,
+    images: options.images,
+    layout,
+    accel: choice.accel,
+    network: network.kind,
+    warnings: [network.warning, ownerWarning].filter((warning) => warning !== null),
+    host: options.host ?? '127.0.0.1',
+    cgroups: await Cgroups.open(
+      `berth-${createHash('sha256').update(layout.dataDir).digest('hex').slice(0, 12)}`,
+    ),
+    clock: options.clock ?? systemClock,
+    log: options.log,
+    ownUsers: obstacle === null,
+  })
+  await driver.adopt()
+  options.log.info({ accel: choice.accel, reason: choice.reason, qemu: version }, 'Machines run on QEMU')
+  return driver
+}
+
+interface Settings extends Omit<Surroundings, 'changed'> {
+  warnings: readonly string[]
+  choice: AccelChoice
+  version: string
+  images: Images
+}
+
+/** Real machines: one QEMU process each, on this host. Made by openQemu. */
+export class QemuDriver implements Driver {
+  readonly #settings: Settings
+  readonly #around: Surroundings
+  readonly #images: Images
+  readonly #readiness: Readiness
+  readonly #machines = new Map<string, Machine>()
+  /** When the machines that are booting were started. */
+  readonly #booting = new Map<string, number>()
+  /** Machines that were last seen running, and so turn off by themselves if they are found off. */
+  readonly #running = new Set<string>()
+  readonly #listeners = new Set<(serverId: string) => void>()
+  readonly #timer: NodeJS.Timeout
+  #isClosed = false
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#images = settings.images
+    this.#around = { ...settings, changed: (serverId) => void this.#changed(serverId) }
+    this.#readiness = new Readiness(settings.host)
+    this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
+  }
+
+  /** Finds the machines that an earlier process of the service left running, and clears away what it left half. */
+  async adopt(): Promise<void> {
+    const { layout, log, clock } = this.#around
+    for (const [serverId, state] of await this.list()) {
+      if (state.power !== 'running') continue
+      log.info({ serverId }, 'Found the machine running')
+      if (clock.now() - state.startedAt < BOOT_MS) this.#booting.set(serverId, state.startedAt)
+    }
+    for (const name of await readdir(layout.trash))
+      await rm(join(layout.trash, name), { recursive: true, force: true })
+  }
+
+  async host(): Promise<HostFacts> {
+    const { choice, version, cgroups, layout } = this.#settings
+    const warnings = [...this.#settings.warnings]
+    if (cgroups.missing.length > 0)
+      warnings.push(
+        `Machines are not held to their ${cgroups.missing.join(', ')} limits: no control groups for that`,
+      )
+    return {
+      compute: `QEMU ${version} with ${choice.accel.toUpperCase()}`,
+      reason: choice.reason,
+      isReal: true,
+      cpuTypes: offeredCpuTypes(choice.accel),
+      ...(await hostCapacity(layout)),
+      warnings,
+    }
+  }
+
+  image(image: ImageSpec): Promise<ImageState> {
+    return this.#images.ensure(image)
+  }
+
+  async define(spec: MachineSpec): Promise<void> {
+    this.#requireCpuType(spec.cpuType)
+    await this.#machine(spec.serverId).define(spec, this.#images.ready(spec.image))
+  }
+
+  async start(serverId: string): Promise<'started' | 'queued'> {
+    const outcome = await this.#machine(serverId)
+      .start(() => this.#admit(serverId))
+      .catch((error: unknown) => {
+        this.#booting.delete(serverId)
+        throw error
+      })
+    if (outcome === 'started') this.#running.add(serverId)
+    return outcome
+  }
+
+  shutdown(serverId: string): Promise<void> {
+    return this.#machine(serverId).shutdown()
+  }
+
+  reset(serverId: string): Promise<void> {
+    return this.#machine(serverId).reset()
+  }
+
+  async powerOff(serverId: string): Promise<void> {
+    const machine = this.#machine(serverId)
+    this.#running.delete(serverId)
+    await machine.powerOff()
+    this.#booting.delete(serverId)
+  }
+
+  async destroy(serverId: string): Promise<void> {
+    const machine = this.#machine(serverId)
+    this.#running.delete(serverId)
+    await machine.destroy()
+    this.#booting.delete(serverId)
+    this.#forget(machine)
+  }
+
+  async inspect(serverId: string): Promise<MachineState> {
+    const machine = this.#machine(serverId)
+    const state = await machine.inspect()
+    if (state.power === 'running') this.#running.add(serverId)
+    if (state.power === 'absent') this.#forget(machine)
+    return state
+  }
+
+  async list(): Promise<Map<string, MachineState>> {
+    const states = new Map<string, MachineState>()
+    const names = (await readdir(this.#around.layout.machines)).filter((name) =>
+      /^[A-Za-z0-9_-]{1,64}$/.test(name),
+    )
+    const next = names.values()
+    const worker = async () => {
+      for (const name of next) {
+        const state = await this.inspect(name)
+        if (state.power !== 'absent') states.set(name, state)
+      }
+    }
+    await Promise.all(Array.from({ length: WIDTH }, worker))
+    return states
+  }
+
+  async ready(serverId: string): ReturnType<Driver['ready']> {
+    const machine = this.#machine(serverId)
+    if (!machine.isLinked) {
+      const state = await this.inspect(serverId)
+      if (state.power !== 'running') return null
+    }
+    const answer = await this.#readiness.ask(machine)
+    if (answer) this.#booting.delete(serverId)
+    return answer
+  }
+
+  network(): ReturnType<Driver['network']> {
+    return { ipv4: { ...GUEST_ADDRESS } }
+  }
+
+  watch(listener: (serverId: string) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  console(serverId: string, bytes: number): Promise<string> {
+    return endOfLog(this.#around.layout.files(serverId).serialLog, bytes)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#listeners.clear()
+    await Promise.all([...this.#machines.values()].map((machine) => machine.close()))
+    await this.#images.close()
+  }
+
+  #machine(serverId: string): Machine {
+    let machine = this.#machines.get(serverId)
+    if (!machine) {
+      machine = new Machine(serverId, this.#around)
+      this.#machines.set(serverId, machine)
+    }
+    return machine
+  }
+
+  #forget(machine: Machine): void {
+    if (machine.isIdle && this.#machines.get(machine.id) === machine) this.#machines.delete(machine.id)
+  }
+
+  /**
+   * Whether one more machine may boot now. Guests that boot all at once under emulation starve each other until
+   * their kernels give up on their timers.
+   */
+  #admit(serverId: string): boolean {
+    const now = this.#around.clock.now()
+    for (const [id, since] of this.#booting) if (now - since >= BOOT_MS) this.#booting.delete(id)
+    if (!this.#booting.has(serverId) && this.#booting.size >= availableParallelism()) return false
+    this.#booting.set(serverId, now)
+    return true
+  }
+
+  /** A hint came that a machine turned off: looks, and tells the listeners if it did. */
+  async #changed(serverId: string): Promise<void> {
+    if (this.#isClosed) return
+    const { log } = this.#around
+    try {
+      const wasRunning = this.#running.has(serverId)
+      const state = await this.inspect(serverId)
+      if (state.power !== 'stopped' || !wasRunning || !this.#running.delete(serverId)) return
+      this.#booting.delete(serverId)
+      if (state.reason === 'crashed')
+        log.error({ serverId, words: await this.#machine(serverId).lastWords() }, 'The machine crashed')
+      for (const listener of this.#listeners) listener(serverId)
+    } catch (error) {
+      log.error({ serverId, err: error }, 'The machine cannot be looked at')
+    }
+  }
+
+  async #tend(): Promise<void> {
+    for (const serverId of this.#running) {
+      const machine = this.#machine(serverId)
+      await machine
+        .boundLogs()
+        .catch((error: unknown) => this.#around.log.error({ serverId, err: error }, 'Bad log'))
+      if (!machine.isLinked) await this.#changed(serverId)
+    }
+  }
+
+  #requireCpuType(cpuType: CpuType): void {
+    const offered = offeredCpuTypes(this.#settings.choice.accel)
+    if (!offered.includes(cpuType))
+      throw new DriverError(
+        'unavailable',
+        `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
+      )
+  }
+}
+
+async function qemuVersion(): Promise<string> {
+  try {
+    await promisify(execFile)('qemu-img', ['--version'], { timeout: 10_000 })
+    const { stdout } = await promisify(execFile)(QEMU, ['--version'], { timeout: 10_000 })
+    return /version (\d+(?:\.\d+)+)/.exec(stdout)?.[1] ?? basename(QEMU)
+  } catch (error) {
+    throw new DriverError(
+      'unavailable',
+      'QEMU is not installed. Install it (Debian, Ubuntu: qemu-system-x86 qemu-utils; Fedora: qemu-kvm qemu-img).',
+      { cause: error },
+    )
+  }
+}
