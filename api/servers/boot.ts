@@ -9,7 +9,8 @@ import { getServer, updateServer } from './store.ts'
 export const BOOT_MS = 300_000
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
-const ASK_READY_MS = 50
+/** A guest that has taken long is asked less often; the delay stays a fiftieth of what it took. */
+const ASK_READY_MS = { least: 50, most: 1_000, share: 1 / 50 }
 /** The part of create's progress bar that the image takes, and where the guest's boot begins. */
 const IMAGE_SHARE = 50
 const BOOT_AT = 60
@@ -70,5 +71,8 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
 }
 
 function waiting(leftMs: number): StepResult {
-  return again(ASK_READY_MS, BOOT_AT + Math.floor((1 - leftMs / BOOT_MS) * (99 - BOOT_AT)))
+  const takenMs = BOOT_MS - leftMs
+  const progress = BOOT_AT + Math.floor((takenMs / BOOT_MS) * (99 - BOOT_AT))
+  const { least, most, share } = ASK_READY_MS
+  return again(Math.min(most, Math.max(least, Math.floor(takenMs * share))), progress)
 }

@@ -1,5 +1,6 @@
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
+import { monthToDate } from '../billing/accrual.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import { presetPrice } from '../catalog/plans.ts'
@@ -52,7 +53,7 @@ export async function serverDetails(options: DetailsOptions, actor: Actor, serve
       price_hour_rub: formatMoney(server.price_hour, 4),
       price_month_rub: formatMoney(server.price_month),
       billed_since: isoTimeOrNull(server.billed_since),
-      month_to_date_rub: formatMoney(0),
+      month_to_date_rub: formatMoney(monthToDate(server, options.clock.now())),
       is_billed_when_stopped: true,
     },
     allowed_actions: allowedActions(server),
