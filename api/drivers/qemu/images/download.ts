@@ -130,6 +130,8 @@ async function writeBody(
   start: number,
   total: number | null,
 ) {
+  // A whole file that was published in part before a crash is read-only: start with a new one.
+  if (start === 0) await rm(job.file, { force: true })
   // 'r+' keeps the bytes before `start`; a new file needs 'w'.
   await using handle = await open(job.file, start > 0 ? 'r+' : 'w')
   let at = start
