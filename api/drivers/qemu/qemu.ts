@@ -31,7 +31,7 @@ export interface Images {
   /** Begins to prepare an image if need be, and returns at once with how far it is. */
   ensure(image: ImageSpec): Promise<ImageState>
   /** The prepared image, or null. */
-  ready(image: ImageSpec): ReadyImage | null
+  ready(image: ImageSpec): Promise<ReadyImage | null>
   close(): void | Promise<void>
 }
 
@@ -150,7 +150,7 @@ export class QemuDriver implements Driver {
 
   async define(spec: MachineSpec): Promise<void> {
     this.#requireCpuType(spec.cpuType)
-    await this.#machine(spec.serverId).define(spec, this.#images.ready(spec.image))
+    await this.#machine(spec.serverId).define(spec, await this.#images.ready(spec.image))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {

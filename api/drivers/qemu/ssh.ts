@@ -44,6 +44,8 @@ export function offeredKeys(
     let timer = setTimeout(() => finish(null), bannerMs)
     socket.on('error', () => finish(afterBanner < 0 ? null : []))
     socket.on('close', () => finish(afterBanner < 0 ? null : []))
+    // We speak first, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
+    socket.on('connect', () => socket.write(`${IDENT}\r\n`))
     socket.on('data', (data) => {
       received = Buffer.concat([received, data])
       if (received.length > READ_LIMIT) return finish(afterBanner < 0 ? null : [])
@@ -52,7 +54,6 @@ export function offeredKeys(
         if (afterBanner < 0) return
         clearTimeout(timer)
         timer = setTimeout(() => finish([]), 5000)
-        socket.write(`${IDENT}\r\n`)
       }
       const offer = keyAlgorithms(received.subarray(afterBanner))
       if (offer) finish(KEY_ALGORITHMS.filter((name) => offer.includes(name)))
