@@ -1,0 +1,306 @@
+// Gets everything ready that `npm start` and `npm test` need, and does nothing where all is there.
+// It runs on whatever Node the machine has, before anything is installed: plain JavaScript, no dependencies.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = path.dirname(fileURLToPath(import.meta.url))
+const forTests = process.argv[2] === 'test'
+const isRoot = process.getuid?.() === 0
+const say = (line) => console.log(line)
+
+function refuse(...lines) {
+  for (const line of lines) console.error(line)
+  process.exit(1)
+}
+
+// ---- npm packages ----
+
+const nodeBinary = path.join(root, 'node_modules/.bin/node')
+const readPackages = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages
+
+/**
+ * npm writes node_modules/.package-lock.json when all else is in place, and removes it before it begins: where it
+ * agrees with package-lock.json, nothing is missing, whoever ran npm. A killed install leaves none.
+ */
+function packagesAreInstalled() {
+  try {
+    const installed = readPackages('node_modules/.package-lock.json')
+    // Optional packages are often for other systems than this.
+    return Object.entries(readPackages('package-lock.json')).every(
+      ([place, { version, integrity, optional, devOptional }]) =>
+        !place.includes('node_modules/') ||
+        optional ||
+        devOptional ||
+        (installed[place]?.version === version && installed[place].integrity === integrity),
+    )
+      ? existsSync(nodeBinary)
+      : false
+  } catch {
+    return false
+  }
+}
+
+async function installPackages() {
+  say('Installing npm packages. This happens once and takes about a minute.')
+  // The node in node_modules/.bin is about to be removed: npm must not run on it.
+  const outside = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .filter((folder) => !folder.endsWith('node_modules/.bin'))
+  // npm's own waits between attempts add up to minutes where there is no network.
+  const patience = { npm_config_fetch_retry_mintimeout: '1000', npm_config_fetch_retry_maxtimeout: '10000' }
+  const env = { ...patience, ...process.env, PATH: outside.join(path.delimiter), NODE_ENV: '' }
+  const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
+  const { ok, words } = await run('npm', args, env)
+  if (!ok)
+    refuse(
+      'The npm packages could not be installed, so Berth cannot start.',
+      explainNpm(words),
+      ...lastLines(words, 12),
+    )
+  if (spawnSync(nodeBinary, ['--version']).status !== 0)
+    refuse(
+      'The npm packages are installed, but the Node in the package "node" does not run here.',
+      'Either npm was told not to run install scripts (npm config get ignore-scripts), or this system has no glibc (Alpine).',
+    )
+  if (!packagesAreInstalled())
+    refuse('npm reported success, but packages are missing. Delete the folder node_modules and try again.')
+  say('The npm packages are installed.')
+}
+
+function explainNpm(words) {
+  if (
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT/.test(
+      words,
+    )
+  )
+    return 'The npm registry cannot be reached: is this machine offline? Behind a proxy, set it with: npm config set https-proxy URL'
+  if (/SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|CERT_/.test(words))
+    return "The npm registry's certificate is not trusted here. Name your organisation's certificates with: npm config set cafile FILE"
+  if (/ENOSPC/.test(words)) return 'The disk is full.'
+  if (/EACCES|EPERM|EROFS/.test(words))
+    return `This user may not write to a folder that npm needs: ${root}, or npm's cache.`
+  if (/spawn npm ENOENT/.test(words))
+    return 'There is no npm on this machine. It comes with Node: https://nodejs.org'
+  return 'These were its last words:'
+}
+
+// ---- programs of the system ----
+
+/** What Berth runs beside itself, and the package that has it where the name differs. */
+const programs = [
+  {
+    program: 'qemu-system-x86_64',
+    apt: 'qemu-system-x86',
+    dnf: 'qemu-system-x86',
+    pacman: 'qemu-system-x86',
+    zypper: 'qemu-x86',
+  },
+  { program: 'qemu-img', apt: 'qemu-utils', zypper: 'qemu-tools' },
+  // Not in older distributions; without it guests have QEMU's own network, which is less of a wall.
+  { program: 'passt', isOptional: true },
+  {
+    program: 'ssh',
+    apt: 'openssh-client',
+    dnf: 'openssh-clients',
+    pacman: 'openssh',
+    zypper: 'openssh-clients',
+    apk: 'openssh-client',
+    testsOnly: true,
+  },
+  { program: 'sshpass', testsOnly: true },
+]
+
+const aptLists = '/var/lib/apt/lists'
+const aptOptions = ['-q', '-y', '-o', 'DPkg::Lock::Timeout=600']
+const managers = {
+  apt: {
+    command: 'apt-get',
+    refresh: ['apt-get', ...aptOptions, 'update'],
+    isStale: () => !readdirSync(aptLists).some((name) => name.includes('_Packages')),
+    install: ['apt-get', ...aptOptions, '--no-install-recommends', 'install'],
+    byHand: 'apt-get install',
+  },
+  dnf: {
+    command: 'dnf',
+    install: ['dnf', '-y', '--setopt=install_weak_deps=False', 'install'],
+    byHand: 'dnf install',
+  },
+  // Partial upgrades are not supported there, so no refresh: the package that the system's lists name is taken.
+  pacman: { command: 'pacman', install: ['pacman', '-S', '--noconfirm', '--needed'], byHand: 'pacman -S' },
+  zypper: {
+    command: 'zypper',
+    install: ['zypper', '--non-interactive', 'install', '--no-recommends'],
+    byHand: 'zypper install',
+  },
+  apk: { command: 'apk', refresh: ['apk', 'update'], install: ['apk', 'add'], byHand: 'apk add' },
+}
+
+function hasProgram(name) {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/sbin']
+  return folders.some((folder) => isExecutable(path.join(folder, name)))
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function missingPrograms() {
+  const simulated = !forTests && process.env.BERTH_COMPUTE === 'simulator'
+  return simulated
+    ? []
+    : programs.filter(({ program, testsOnly }) => (forTests || !testsOnly) && !hasProgram(program))
+}
+
+// What could not be had is not tried again at each start, but once in a while.
+const noteFile = path.join(root, 'node_modules/.berth-setup.json')
+const namesOf = (missing) => missing.map(({ program }) => program).join(' ')
+
+function wasTriedLately(missing) {
+  try {
+    const { tried, at } = JSON.parse(readFileSync(noteFile, 'utf8'))
+    return tried === namesOf(missing) && Date.now() - at < 3600_000
+  } catch {
+    return false
+  }
+}
+
+async function installPrograms(missing) {
+  const name = Object.keys(managers).find((candidate) => hasProgram(managers[candidate].command))
+  const manager = managers[name]
+  // Root needs no sudo; -n never asks for a password, which nobody may be there to type.
+  const mayInstall =
+    isRoot || (hasProgram('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0)
+  if (!manager || !mayInstall) return
+  const as = [...(isRoot ? [] : ['sudo', '-n']), 'env', 'DEBIAN_FRONTEND=noninteractive']
+  const packages = (list) => list.map((entry) => entry[name] ?? entry.program)
+  const perform = async ([...command]) => {
+    const [first, ...rest] = [...as, ...command]
+    return run(first, rest, process.env)
+  }
+  say(`Installing ${packages(missing).join(', ')} with ${manager.command}. This happens once.`)
+  if (manager.isStale?.()) await perform(manager.refresh)
+  let result = await perform([...manager.install, ...packages(missing)])
+  if (!result.ok && manager.refresh) {
+    await perform(manager.refresh)
+    result = await perform([...manager.install, ...packages(missing)])
+  }
+  // One package that this distribution lacks must not keep the others away.
+  if (!result.ok)
+    for (const entry of missing) result = await perform([...manager.install, ...packages([entry])])
+  const left = missing.filter(({ program }) => !hasProgram(program))
+  say(left.length === 0 ? 'They are installed.' : `${manager.command} could not install ${namesOf(left)}:`)
+  if (left.length > 0) for (const line of lastLines(result.words, 4)) say(line)
+}
+
+/** Says what is missing, what comes of it, and the command that mends it. */
+function reportMissing(missing) {
+  if (missing.length === 0) return
+  const name = Object.keys(managers).find((candidate) => hasProgram(managers[candidate].command))
+  const command =
+    name &&
+    `${isRoot ? '' : 'sudo '}${managers[name].byHand} ${missing.map((entry) => entry[name] ?? entry.program).join(' ')}`
+  const needsQemu = missing.some(({ isOptional, testsOnly }) => !isOptional && !testsOnly)
+  say('')
+  say(`Not installed: ${namesOf(missing)}.`)
+  if (forTests) say('Tests that need them are skipped, or fail where CI is set.')
+  else if (needsQemu) say('Without QEMU servers are only simulated.')
+  else say('Without passt guests can reach what listens on 127.0.0.1 of this machine.')
+  if (process.platform !== 'linux')
+    say('Real servers need Linux on x86_64: run Berth there, or in a Linux virtual machine.')
+  else
+    say(
+      command ? `To install, type: ${command}` : "Install QEMU and passt with this system's package manager.",
+    )
+  say('')
+}
+
+// ---- running things ----
+
+/** Runs a program quietly, with a sign of life now and then. */
+function run(command, args, env) {
+  return new Promise((resolve) => {
+    const startedAt = Date.now()
+    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const beat = setInterval(
+      () => say(`  still at it after ${Math.round((Date.now() - startedAt) / 1000)} s`),
+      15_000,
+    )
+    let words = ''
+    const hear = (chunk) => {
+      words = (words + chunk).slice(-20_000)
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    const end = (ok) => {
+      clearInterval(beat)
+      resolve({ ok, words })
+    }
+    child.on('error', (error) => {
+      hear(error.message)
+      end(false)
+    })
+    child.on('close', (code) => end(code === 0))
+  })
+}
+
+const lastLines = (text, count) =>
+  text
+    .split('\n')
+    .filter((line) => line.trim())
+    .slice(-count)
+    .map((line) => `  ${line}`)
+
+/**
+ * One set-up at a time per checkout. The lock is a name in Linux's abstract socket space, which the kernel frees
+ * when its holder ends, however that ends; other systems have none and go without.
+ */
+async function lock() {
+  const name = `\0berth-setup-${createHash('sha256').update(root).digest('hex').slice(0, 32)}`
+  for (let isFirst = true; ; isFirst = false) {
+    // Whoever waits holds a connection, which this process's end closes.
+    const server = createServer((socket) => socket.unref()).unref()
+    const error = await new Promise((resolve) =>
+      server.once('error', resolve).listen(name, () => resolve(null)),
+    )
+    if (error?.code !== 'EADDRINUSE') return () => error || server.close()
+    if (isFirst) say('Another set-up of this checkout is under way; waiting for it.')
+    await new Promise((resolve) =>
+      connect(name)
+        .on('error', () => {})
+        .on('close', () => setTimeout(resolve, 100)),
+    )
+  }
+}
+
+if (Number(process.versions.node.split('.')[0]) < 20)
+  refuse(
+    `Berth needs Node 20 or newer to set itself up; this is ${process.version}. Get one from https://nodejs.org`,
+  )
+if (process.platform === 'win32')
+  refuse(
+    'Berth runs on Linux. On Windows, run it within WSL 2: https://learn.microsoft.com/windows/wsl/install',
+  )
+
+let missing = missingPrograms()
+const isWorthTrying = () => process.platform === 'linux' && missing.length > 0 && !wasTriedLately(missing)
+if (!packagesAreInstalled() || isWorthTrying()) {
+  const unlock = await lock()
+  if (!packagesAreInstalled()) await installPackages()
+  missing = missingPrograms()
+  if (isWorthTrying()) {
+    await installPrograms(missing)
+    missing = missingPrograms()
+    writeFileSync(noteFile, JSON.stringify({ tried: namesOf(missing), at: Date.now() }))
+  }
+  unlock()
+}
+reportMissing(missing)

@@ -1,0 +1,90 @@
+// `npm test`: format and lint, types, then every test. All parts run, so that one look shows all that is wrong.
+// Arguments go to vitest: npm test -- --project unit
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+const root = path.resolve(import.meta.dirname, '..')
+const given = process.argv.slice(2)
+// The tools' own "env node" must find the Node that Berth runs on, not the machine's.
+const PATH = [path.join(root, 'node_modules/.bin'), process.env.PATH].join(path.delimiter)
+const env = { ...process.env, PATH }
+
+/** @returns whether it went well */
+function part(title: string, command: string, args: string[]): boolean {
+  console.log(`\n== ${title}`)
+  const { status, signal, error } = spawnSync(command, args, { cwd: root, env, stdio: 'inherit' })
+  if (error) console.error(`${command} can't be run: ${error.message}`)
+  if (signal) process.exit(130)
+  return status === 0
+}
+
+function lacks(program: string): boolean {
+  return !PATH.split(path.delimiter).some((folder) => {
+    try {
+      accessSync(path.join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+interface VitestReport {
+  numPassedTests: number
+  numFailedTests: number
+  numPendingTests: number
+  testResults: { status: string; assertionResults: unknown[] }[]
+}
+
+/** The numbers of vitest's report; null where it wrote none. */
+function readReport(file: string): { passed: number; failed: number; skipped: number } | null {
+  try {
+    const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'))
+    // A file that fails before its first test has no test to count.
+    const broken = report.testResults.filter(
+      (result) => result.status === 'failed' && result.assertionResults.length === 0,
+    )
+    return {
+      passed: report.numPassedTests,
+      failed: report.numFailedTests + broken.length,
+      skipped: report.numPendingTests,
+    }
+  } catch {
+    return null
+  }
+}
+
+const missing = ['qemu-system-x86_64', 'qemu-img', 'ssh', 'sshpass'].filter(lacks)
+const failedParts: string[] = []
+if (!part('Biome: format and lint', 'biome', ['check', '--error-on-warnings'])) failedParts.push('Biome')
+if (!part('TypeScript: types', 'tsc', ['--noEmit'])) failedParts.push('TypeScript')
+if (missing.length > 0 && process.env.CI) failedParts.push(`QEMU (not installed: ${missing.join(', ')})`)
+
+const folder = mkdtempSync(path.join(tmpdir(), 'berth-test-'))
+const file = path.join(folder, 'report.json')
+const selection =
+  missing.length > 0 && !given.some((arg) => arg.startsWith('--project')) ? ['--project=!qemu'] : []
+const isGreen = part('vitest: tests', 'vitest', [
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${file}`,
+  ...selection,
+  ...given,
+])
+const report = readReport(file)
+rmSync(folder, { recursive: true })
+// vitest also fails without a failed test: nothing found to run, an error outside of tests, a global set-up.
+if (!isGreen && !report?.failed) failedParts.push('vitest')
+
+console.log('')
+if (selection.length > 0)
+  console.log(`*** QEMU tests were skipped because these are not installed: ${missing.join(', ')} ***`)
+for (const name of failedParts) console.log(`Failed: ${name}`)
+if (report?.skipped) console.log(`${report.skipped} tests were skipped.`)
+// CI reads this line. A part that failed counts as one more, so that it never says "0 failed" of a red run.
+const failed = (report?.failed ?? 0) + failedParts.length
+console.log(`${report?.passed ?? 0} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)
