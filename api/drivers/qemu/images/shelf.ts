@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
@@ -126,7 +127,7 @@ export class Shelf {
       ))
     )
       return
-    await rm(dir, { recursive: true, force: true })
+    await removeTree(dir)
   }
 
   /**
@@ -178,8 +179,7 @@ export class Shelf {
     for (const name of await readdir(tmp).catch(() => [])) {
       if (isAlive(ownerOf(name))) continue
       const part = await stat(path.join(tmp, name, 'part')).catch(() => null)
-      if (!part || now - part.mtimeMs > WEEK_MS)
-        await rm(path.join(tmp, name), { recursive: true, force: true })
+      if (!part || now - part.mtimeMs > WEEK_MS) await removeTree(path.join(tmp, name))
     }
   }
 
@@ -249,6 +249,17 @@ async function writeWhole(file: string, text: string): Promise<void> {
   }
   await rename(draft, file)
   await syncFolder(path.dirname(file))
+}
+
+/** Removes a work folder. Never fails: what cannot be removed is in nobody's way. */
+async function removeTree(dir: string): Promise<void> {
+  try {
+    await rm(dir, { recursive: true, force: true })
+  } catch {
+    // A build of an ordinary user that was killed leaves files of the ids that only its namespace may touch.
+    const args = ['--map-root-user', '--map-auto', 'rm', '-rf', '--', dir]
+    await new Promise((resolve) => execFile('unshare', args, resolve))
+  }
 }
 
 async function syncFolder(dir: string): Promise<void> {

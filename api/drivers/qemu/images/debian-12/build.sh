@@ -17,12 +17,15 @@ if ! command -v mmdebstrap >/dev/null && [ "$(id -u)" = 0 ]; then
   { apt-get -q update && apt-get -q -y --no-install-recommends install mmdebstrap; } > "$work/install.log" 2>&1 ||
     stop "mmdebstrap could not be installed: $(tail -n 1 "$work/install.log")"
 fi
-require apt-get=apt dpkg-deb=dpkg mke2fs=e2fsprogs qemu-img=qemu-utils unshare=util-linux mmdebstrap=mmdebstrap newuidmap=uidmap
-# A user namespace in which an ordinary user is root and may use the other ids that /etc/subuid gives it.
-if [ "$(id -u)" != 0 ]; then
-  unshare --map-root-user --map-auto --mount true 2>/dev/null ||
-    stop "This host does not let this user make a user namespace with ids from /etc/subuid. Build the image as root."
-  exec unshare --map-root-user --map-auto --mount bash "$here/build.sh" "$out" "$work"
+require apt-get=apt dpkg-deb=dpkg mke2fs=e2fsprogs qemu-img=qemu-utils unshare=util-linux mmdebstrap=mmdebstrap
+# Mounts of our own, so that a build that is killed leaves none on the host, where the next clean-up would follow them
+# into /dev. For an ordinary user also a user namespace: root in it, with the other ids from /etc/subuid.
+if [ -z "${BERTH_UNSHARED:-}" ]; then
+  ids=()
+  [ "$(id -u)" = 0 ] || { require newuidmap=uidmap; ids=(--map-root-user --map-auto); }
+  unshare "${ids[@]}" --mount true 2>/dev/null ||
+    stop "This host does not let this user mount in a namespace (as an ordinary user: with ids from /etc/subuid). Build the image as root."
+  BERTH_UNSHARED=1 exec unshare "${ids[@]}" --mount bash "$here/build.sh" "$out" "$work"
 fi
 
 say 0.03 fetching package lists
