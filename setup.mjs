@@ -59,7 +59,7 @@ async function installPackages() {
     refuse(
       'The npm packages could not be installed, so Berth cannot start.',
       explainNpm(words),
-      ...lastLines(words, 12),
+      ...errorLines(words),
     )
   if (spawnSync(nodeBinary, ['--version']).status !== 0)
     refuse(
@@ -85,8 +85,17 @@ function explainNpm(words) {
     return `This user may not write to a folder that npm needs: ${root}, or npm's cache.`
   if (/spawn npm ENOENT/.test(words))
     return 'There is no npm on this machine. It comes with Node: https://nodejs.org'
-  return 'These were its last words:'
+  if (/EUSAGE/.test(words))
+    return 'package-lock.json does not fit package.json. After a change of the latter run: npm install'
+  return 'These were its words:'
 }
+
+/** What npm says of an error before it comes to stacks and advice. */
+const errorLines = (words) =>
+  lines(words)
+    .filter((line) => /^npm error/.test(line) && !/^npm error\s*($|at )/.test(line))
+    .slice(0, 5)
+    .map((line) => `  ${line}`)
 
 // ---- programs of the system ----
 
@@ -198,7 +207,7 @@ async function installPrograms(missing) {
     for (const entry of missing) result = await perform([...manager.install, ...packages([entry])])
   const left = missing.filter(({ program }) => !hasProgram(program))
   say(left.length === 0 ? 'They are installed.' : `${manager.command} could not install ${namesOf(left)}:`)
-  if (left.length > 0) for (const line of lastLines(result.words, 4)) say(line)
+  if (left.length > 0) for (const line of lines(result.words).slice(-4)) say(`  ${line}`)
 }
 
 /** Says what is missing, what comes of it, and the command that mends it. */
@@ -252,12 +261,7 @@ function run(command, args, env) {
   })
 }
 
-const lastLines = (text, count) =>
-  text
-    .split('\n')
-    .filter((line) => line.trim())
-    .slice(-count)
-    .map((line) => `  ${line}`)
+const lines = (text) => text.split('\n').filter((line) => line.trim())
 
 /**
  * One set-up at a time per checkout. The lock is a name in Linux's abstract socket space, which the kernel frees
