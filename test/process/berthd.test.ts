@@ -1,0 +1,321 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Reply } from '../app.ts'
+import { type Child, start, twoAtATime } from './child.ts'
+
+const TIMEOUT_MS = 240_000
+
+function folder(): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'berthd-'))
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+function berthd(args: readonly string[], env: Record<string, string> = {}): Child {
+  return start('api/main.ts', args, env)
+}
+
+/** Runs a command to its end. */
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const child = berthd(args, env)
+  const { code } = await child.ended
+  return { code, stdout: child.stdout, stderr: child.stderr }
+}
+
+interface Service extends Child {
+  call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Omit<Reply, 'headers'>>
+}
+
+/** Serves on the simulator until the test ends. */
+async function serve(data: string, env: Record<string, string> = {}): Promise<Service> {
+  const child = berthd(['serve'], {
+    BERTH_DATA: data,
+    BERTH_COMPUTE: 'simulator',
+    PORT: '0',
+    BERTH_LOG: 'warn',
+    ...env,
+  })
+  onTestFinished(async () => {
+    child.process.kill('SIGKILL')
+    await child.ended
+  })
+  const line = await child.line((candidate) => candidate.includes('  API  '))
+  const address = line.split(/\s+/)[2]
+  await child.line((candidate) => candidate.startsWith('Ctrl-C'))
+  const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
+  return Object.assign(child, {
+    call: async (method: string, url: string, body?: unknown) => {
+      const reply = await fetch(`${address}${url}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: reply.status, body: await reply.json() }
+    },
+  })
+}
+
+async function order(service: Service): Promise<Record<string, unknown>> {
+  const presets = await service.call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')
+  const templates = await service.call('GET', '/templates')
+  const ids = { template_id: templates.body[0].template_id, preset_id: presets.body[0].preset_id }
+  return { zone_slug: 'local-1', plan_type: 'preset', cpu_type: 'amd', ...ids }
+}
+
+test(
+  'SIGTERM in the middle of operations ends the service within 5 s, and the next start finishes them',
+  async () => {
+    const data = folder()
+    const first = await serve(data)
+    const body = await order(first)
+    const servers: { server_id: string; current_operation: { operation_id: string } }[] = []
+    for (let count = 0; count < 5; count++) servers.push((await first.call('POST', '/servers', body)).body)
+    const operationOf = ({ server_id, current_operation }: (typeof servers)[number]) =>
+      `/servers/${server_id}/operations/${current_operation.operation_id}`
+    // One client waits for an end that will not come in this process: it gets its answer, and holds nothing up.
+    const waiting = first.call('GET', `${operationOf(servers[0]!)}?wait=60`) // five were made above
+    await expect
+      .poll(async () => (await first.call('GET', operationOf(servers[0]!))).body.status)
+      .toBe('running')
+    const askedAt = Date.now()
+    first.process.kill('SIGTERM')
+    expect(await first.ended).toEqual({ code: 0, signal: null })
+    expect(Date.now() - askedAt).toBeLessThan(5_000)
+    expect(first.stdout).toContain('Stopping. Servers keep running')
+    expect((await waiting).body.status).toBe('running')
+
+    const second = await serve(data)
+    expect(second.stdout).not.toContain('belongs to no server')
+    for (const server of servers) {
+      const operation = (await second.call('GET', `${operationOf(server)}?wait=60`)).body
+      expect(operation).toMatchObject({ type: 'create', status: 'succeeded', error: null })
+      expect((await second.call('GET', `/servers/${server.server_id}`)).body.status).toBe('running')
+    }
+    expect(Object.keys(JSON.parse(readFileSync(path.join(data, 'simulator.json'), 'utf8')))).toHaveLength(5)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a first start makes an account with money and a token that only the owner can read',
+  async () => {
+    const data = path.join(folder(), 'made', 'on', 'the', 'way')
+    const service = await serve(data)
+    const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
+    expect(service.stdout).toContain(token)
+    expect(service.stdout).toContain('balance 10000.00 RUB')
+    expect(service.stdout).toContain('SIMULATED')
+    for (const [name, mode] of [
+      ['', 0o700],
+      ['demo-token', 0o600],
+      ['berth.db', 0o600],
+      ['secret.key', 0o600],
+    ] as const)
+      expect([name, statSync(path.join(data, name)).mode & 0o777]).toEqual([name, mode])
+    expect((await service.call('GET', '/account/me')).body.email).toBe('demo@berth.local')
+    service.process.kill('SIGINT')
+    expect((await service.ended).code).toBe(0)
+
+    const again = await serve(data)
+    expect(again.stdout).not.toContain(token)
+    expect((await again.call('GET', '/account/me')).body.email).toBe('demo@berth.local')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a second service on one data folder is refused, and takes over when the first was killed',
+  async () => {
+    const data = folder()
+    const first = await serve(data)
+    const refused = await run(['serve'], { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0' })
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`Another berthd serves ${data} already.`),
+    })
+    expect((await first.call('GET', '/zones')).status).toBe(200)
+    // Commands beside a service are fine.
+    expect(await run(['account', 'list'], { BERTH_DATA: data })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('demo@berth.local'),
+    })
+    first.process.kill('SIGKILL')
+    await first.ended
+    await serve(data)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'every mistake of a user is answered with a sentence, and no stack trace',
+  async () => {
+    const data = folder()
+    const file = path.join(data, 'file')
+    writeFileSync(file, 'not a folder')
+    const broken = path.join(data, 'broken.yaml')
+    writeFileSync(broken, 'zones: []\n')
+    const noYaml = path.join(data, 'no.yaml')
+    writeFileSync(noYaml, 'zones: [')
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void taken.close())
+    const address = taken.address()
+    const port = typeof address === 'object' && address ? String(address.port) : ''
+    const own = { BERTH_DATA: path.join(data, 'own'), BERTH_COMPUTE: 'simulator', PORT: '0' }
+    const nobody = '00000000-0000-7000-8000-000000000000'
+
+    const mistakes: [args: string[], env: Record<string, string>, said: RegExp][] = [
+      [
+        ['serve'],
+        { ...own, PORT: '80800' },
+        /PORT \(--port\) is "80800": it must be a port number from 0 to 65535\./,
+      ],
+      [['serve', '--port', 'eighty'], own, /PORT \(--port\) is "eighty": it must be a port number/],
+      [['serve'], { ...own, PORT: port }, new RegExp(`port ${port} is in use by another program`)],
+      [['serve'], { ...own, HOST: 'not a host' }, /HOST \(--host\) is "not a host"/],
+      [['serve'], { ...own, HOST: '192.0.2.1' }, /this machine has no address 192\.0\.2\.1/],
+      [
+        ['serve'],
+        { ...own, BERTH_ACCEL: 'xen' },
+        /BERTH_ACCEL \(--accel\) is "xen": it must be one of auto, kvm, tcg\./,
+      ],
+      [['serve'], { ...own, BERTH_COMPUTE: 'vmware' }, /BERTH_COMPUTE .* one of auto, qemu, simulator/],
+      [['serve'], { ...own, BERTH_SSH_PORTS: '22' }, /BERTH_SSH_PORTS .* it must be a range/],
+      [['serve'], { ...own, BERTH_LOG: 'loud' }, /BERTH_LOG .* one of trace, debug/],
+      [
+        ['serve'],
+        { ...own, BERTH_DATA: file },
+        /BERTH_DATA \(--data\) is ".*file": the folder can't be made/,
+      ],
+      [
+        ['serve'],
+        { ...own, BERTH_DATA: path.join(file, 'below') },
+        /BERTH_DATA \(--data\) is .*: the folder can't be made/,
+      ],
+      [
+        ['serve'],
+        { ...own, BERTH_CATALOG: path.join(data, 'none.yaml') },
+        /The catalogue .*none\.yaml can't be read/,
+      ],
+      [['serve'], { ...own, BERTH_CATALOG: data }, /The catalogue .* can't be read/],
+      [
+        ['catalog', 'check'],
+        { ...own, BERTH_CATALOG: broken },
+        /broken\.yaml:1: zones must have at least 1 entry\./m,
+      ],
+      [['catalog', 'check'], { ...own, BERTH_CATALOG: noYaml }, /no\.yaml/],
+      [['frobnicate'], own, /unknown command 'frobnicate'/],
+      [['serve', '--frobnicate'], own, /unknown option '--frobnicate'/],
+      [['account', 'frobnicate'], own, /unknown command 'frobnicate'/],
+      [['account', 'create'], own, /missing required argument 'email'/],
+      [['account', 'create', 'nonsense'], own, /"nonsense" is not an e-mail address\./],
+      [
+        ['account', 'credit', 'nobody@example.com', '5', '--reason', 'x'],
+        own,
+        /There is no account nobody@example\.com\./,
+      ],
+      [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`There is no account ${nobody}`)],
+      [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
+      [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
+      [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
+      [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
+      [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /There is no scope root\./],
+      [['token', 'create', 'a@example.com', '--days', '0'], own, /--days is a whole number/],
+      [['token', 'revoke', nobody], own, new RegExp(`There is no valid token ${nobody}`)],
+      [['image', 'pull', 'windows'], own, /There is no template windows\./],
+    ]
+    const wrong: unknown[] = []
+    await twoAtATime(
+      mistakes.map(([args, env, said], at) => async () => {
+        // Two of them run at once: each has a data folder of its own, but for those that are about the folder.
+        const apart = env.BERTH_DATA === own.BERTH_DATA ? { BERTH_DATA: path.join(data, `own-${at}`) } : {}
+        const { code, stdout, stderr } = await run(args, { ...env, ...apart })
+        const lines = stderr.trim().split('\n').length
+        const isSentence = said.test(stderr) && lines <= 6 && !/^\s+at |node:internal/m.test(stderr)
+        if (!isSentence || ![1, 2].includes(code ?? 0) || stdout !== '')
+          wrong.push({ args, env, code, stdout, stderr })
+      }),
+    )
+    expect(wrong).toEqual([])
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'every command explains itself with --help',
+  async () => {
+    const commands = [[], ['serve'], ['migrate'], ['account'], ['token'], ['image'], ['catalog']]
+    const groups: Record<string, string[]> = {
+      account: ['create', 'list', 'credit'],
+      token: ['create', 'revoke'],
+      image: ['list', 'pull', 'build'],
+      catalog: ['check'],
+    }
+    for (const [group, names] of Object.entries(groups))
+      for (const name of names) commands.push([group, name])
+    const wrong: unknown[] = []
+    await twoAtATime(
+      commands.map((command) => async () => {
+        const { code, stdout, stderr } = await run([...command, '--help'])
+        const isHelp = stdout.startsWith(`Usage: ${['berthd', ...command].join(' ')}`)
+        if (code !== 0 || stderr !== '' || !isHelp) wrong.push({ command, code, stdout, stderr })
+      }),
+    )
+    expect(wrong).toEqual([])
+    const { stdout } = await run(['--help'])
+    for (const name of ['HOST', 'PORT', 'BERTH_DATA', 'BERTH_COMPUTE', 'BERTH_CATALOG', 'BERTH_ACCEL'])
+      expect(stdout).toContain(`[${name}]`)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an operator makes an account, gives it money and a token, and takes the token back',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const env = { BERTH_DATA: data }
+    const made = await run(['account', 'create', 'ann@example.com', '--name', 'Ann'], env)
+    expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
+    expect(await run(['account', 'create', 'ann@example.com'], env)).toMatchObject({
+      code: 2,
+      stderr: 'There is an account ann@example.com already.\n',
+    })
+    const credit = [
+      'account',
+      'credit',
+      'ann@example.com',
+      '499.90',
+      '--reason',
+      'bank transfer',
+      '--reference',
+      'tx-1',
+    ]
+    expect((await run(credit, env)).stdout).toBe('Credited. Balance: 499.90 RUB\n')
+    expect((await run(credit, env)).stdout).toBe(
+      'Nothing changed: this reference was booked before. Balance: 499.90 RUB\n',
+    )
+    expect((await run(['account', 'list'], env)).stdout).toMatch(/ann@example\.com +active +499\.90 RUB/)
+    const { stdout, stderr } = await run(
+      ['token', 'create', 'ann@example.com', '--scopes', 'account:read'],
+      env,
+    )
+    const headers = { authorization: `Bearer ${stdout.trim()}` }
+    const address = (await service.line((line) => line.includes('  API  '))).split(/\s+/)[2]
+    const me = await (await fetch(`${address}/account/me`, { headers })).json()
+    expect(me).toMatchObject({ email: 'ann@example.com', name: 'Ann', token: { scopes: ['account:read'] } })
+    const tokenId = /^Token (\S+),/.exec(stderr)?.[1] ?? ''
+    expect(await run(['token', 'revoke', tokenId], env)).toMatchObject({ code: 0, stdout: 'Revoked.\n' })
+    expect(await (await fetch(`${address}/account/me`, { headers })).json()).toMatchObject({
+      code: 'token_revoked',
+    })
+  },
+  TIMEOUT_MS,
+)

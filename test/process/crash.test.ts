@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { start, twoAtATime } from './child.ts'
+import type { Death, Finding, Order, StepName } from './orders.ts'
+
+/** `before` the step, `after` its effect but before its result is saved, and right after it was `saved`. */
+const MOMENTS = ['before', 'after', 'saved'] as const
+
+/** Some seventy processes, half a minute on two idle cores; the cores may be anything but idle. */
+const TIMEOUT_MS = 400_000
+
+function folder(): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'berth-crash-'))
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+/** Runs the service until it ends or dies; @returns how, and what it told */
+async function serve(order: Order, kill?: (pid: number) => void) {
+  const child = start('test/process/service.ts', [JSON.stringify(order)])
+  if (kill) {
+    await child.line((line) => line.includes('loading'))
+    kill(child.process.pid ?? 0)
+  }
+  const { code, signal } = await child.ended
+  const findings = child.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line): Finding => JSON.parse(line))
+  const problems = findings.flatMap((finding) => finding.broken ?? [])
+  if (code !== 0 && signal !== 'SIGKILL')
+    problems.push(`the service failed with code ${code}: ${child.stderr}`)
+  if (child.stderr.includes('killed by the test')) problems.push(`the service hung: ${child.stderr}`)
+  return {
+    hasEnded: findings.some((finding) => finding.ended),
+    isKilled: signal === 'SIGKILL',
+    findings,
+    problems,
+  }
+}
+
+const nameOf = ({ type, step }: StepName) => `${type}: ${step}`
+
+test(
+  'killed at any moment of any step, the next start ends the operation right',
+  async () => {
+    const { findings, problems } = await serve({ folder: folder(), trace: true })
+    expect(problems).toEqual([])
+    const walks = findings.flatMap(({ walk }) => walk ?? [])
+    const table = findings.flatMap(({ steps }) => steps ?? [])
+    const deaths = table.flatMap((step) => {
+      const walk = walks.find(({ steps }) => steps.some((seen) => nameOf(seen) === nameOf(step)))
+      return walk ? MOMENTS.map((moment) => ({ scenario: walk.scenario, death: { ...step, moment } })) : []
+    })
+    // A step that no scenario reaches would be killed nowhere: write a scenario for it.
+    const covered = new Set(deaths.map(({ death }) => nameOf(death)))
+    expect([...covered].sort()).toEqual(table.map(nameOf).sort())
+
+    // Each process finishes what the one before it left, then plays its own scenario until it is killed.
+    const wrong: string[] = []
+    await twoAtATime(
+      [0, 1].map(
+        (half) => () =>
+          chain(
+            deaths.filter((_, at) => at % 2 === half),
+            wrong,
+          ),
+      ),
+    )
+    expect(wrong).toEqual([])
+  },
+  TIMEOUT_MS,
+)
+
+async function chain(deaths: readonly { scenario: string; death: Death }[], wrong: string[]): Promise<void> {
+  const home = folder()
+  let last = 'nothing'
+  for (const play of [...deaths, null]) {
+    const { isKilled, findings, problems } = await serve(play ? { folder: home, play } : { folder: home })
+    // Nothing in these scenarios may fail or be canceled: a kill is no reason to.
+    for (const [type, status, error] of findings.flatMap((finding) => finding.settled ?? []))
+      if (status !== 'succeeded') problems.push(`${type} ended ${status} ${error}`)
+    wrong.push(...problems.map((problem) => `after a kill at ${last}: ${problem}`))
+    if (problems.length > 0) return
+    last = play ? `${play.death.type}: ${play.death.step}, ${play.death.moment}` : 'nothing'
+    if (play && !isKilled) wrong.push(`${play.scenario} never came to ${last}`)
+  }
+}
+
+test(
+  'killed at random moments while many servers come and go, nothing is lost, doubled or stuck',
+  async () => {
+    const wrong: string[] = []
+    await twoAtATime(
+      [1, 2].map((lane) => async () => {
+        const home = folder()
+        for (let round = 0; round < 6; round++) {
+          const seed = lane * 100 + round
+          // Every other time at a moment that the service counts out, else whenever the signal happens to arrive.
+          const dieAt = round % 2 === 0 ? 40 + ((seed * 7919) % 700) : null
+          const kill = (pid: number) => setTimeout(() => process.kill(pid, 'SIGKILL'), (seed * 104_729) % 600)
+          const { findings, problems } = await serve(
+            { folder: home, load: { seed, dieAt } },
+            dieAt === null ? kill : undefined,
+          )
+          // Guests of this load do turn themselves off while they boot; nothing else may go wrong.
+          for (const [type, status, error] of findings.flatMap((finding) => finding.settled ?? []))
+            if (status === 'failed' && error !== 'boot_failed') problems.push(`${type} failed: ${error}`)
+          wrong.push(...problems.map((problem) => `seed ${seed}: ${problem}`))
+        }
+        const { hasEnded, problems } = await serve({ folder: home })
+        wrong.push(...problems.map((problem) => `in the end: ${problem}`))
+        if (!hasEnded) wrong.push('the last start did not end by itself')
+      }),
+    )
+    expect(wrong).toEqual([])
+  },
+  TIMEOUT_MS,
+)

@@ -1,0 +1,37 @@
+/** What the test tells the service under test, and what that tells back. */
+
+export const PORTS = { first: 22000, last: 22999 }
+
+export interface StepName {
+  type: string
+  step: string
+}
+
+export interface Death extends StepName {
+  moment: 'before' | 'after' | 'saved'
+}
+
+export interface Order {
+  /** Holds the database and the machines. What an earlier process left there is finished first. */
+  folder: string
+  /** Then this scenario is played; with a death, its process ends there. */
+  play?: { scenario: string; death: Death | null }
+  /** Then many servers are made, stopped and deleted; with `dieAt`, the process ends at that moment of them. */
+  load?: { seed: number; dieAt: number | null }
+  /** Then every scenario is played, and its walk is told; and which steps there are. */
+  trace?: boolean
+}
+
+/** One line of what the service under test says. */
+export interface Finding {
+  /** Type, status and error of all operations, once what was left over has ended. */
+  settled?: [type: string, status: string, error: string][]
+  /** Sentences: which promises are broken. */
+  broken?: string[]
+  /** The steps that a scenario walked through. */
+  walk?: { scenario: string; steps: StepName[] }
+  /** The steps that the program has. */
+  steps?: StepName[]
+  loading?: boolean
+  ended?: boolean
+}
