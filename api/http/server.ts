@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { type Actor, acceptedFor, holds } from './auth.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { Route } from './route.ts'
@@ -36,7 +43,9 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff')
   })
   acceptJson(http)
-  http.setErrorHandler((error: FastifyError, request, reply) => sendProblem(toApiError(error), request, reply))
+  http.setErrorHandler((error: FastifyError, request, reply) =>
+    sendProblem(toApiError(error), request, reply),
+  )
   http.setNotFoundHandler(async (request) => {
     throw unknownRoute(options.routes, request)
   })
@@ -55,7 +64,9 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    schema: { response: Object.fromEntries(replies.flatMap(([status, schema]) => (schema ? [[status, schema]] : []))) },
+    schema: {
+      response: Object.fromEntries(replies.flatMap(([status, schema]) => (schema ? [[status, schema]] : []))),
+    },
     onRequest: async (request) => {
       const actor = await authenticate(request.headers.authorization)
       requireScope(actor, route)
@@ -123,7 +134,9 @@ function acceptJson(http: FastifyInstance): void {
 
 function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiError {
   const path = request.url.split('?')[0] ?? ''
-  const here = routes.filter((route) => new RegExp(`^${PREFIX}${route.path.replace(/:\\w+/g, '[^/]+')}$`).test(path))
+  const here = routes.filter((route) =>
+    new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
+  )
   if (here.length === 0)
     return new ApiError('route_not_found', `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`)
   const allow = [...new Set(here.map((route) => route.method))].join(', ')
@@ -139,7 +152,8 @@ function toApiError(error: unknown): ApiError | Error {
     return new ApiError('payload_too_large', `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError('invalid_json', `The body is not JSON: ${message}.`)
-  if (statusCode >= 400 && statusCode < 500) return new ApiError('bad_request', `The request is malformed: ${message}.`)
+  if (statusCode >= 400 && statusCode < 500)
+    return new ApiError('bad_request', `The request is malformed: ${message}.`)
   return error instanceof Error ? error : new Error(String(error))
 }
 
@@ -147,7 +161,10 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
   let problem = error
   if (!(problem instanceof ApiError)) {
     request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
-    problem = new ApiError('internal_error', 'This is our fault, not yours. Try again; if it stays, name the request id to the operator.')
+    problem = new ApiError(
+      'internal_error',
+      'This is our fault, not yours. Try again; if it stays, name the request id to the operator.',
+    )
   }
   const known = problem as ApiError // by the lines above
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
@@ -162,13 +179,19 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
 
 /** Compares each reply with its schema: what is undocumented fails the test that saw it. */
 function replyChecker(route: Route) {
-  const checks = new Map(Object.entries(route.reply).map(([status, schema]) => [Number(status), schema && compileCheck('body', closed(schema))]))
+  const checks = new Map(
+    Object.entries(route.reply).map(([status, schema]) => [
+      Number(status),
+      schema && compileCheck('body', closed(schema)),
+    ]),
+  )
   const checkProblem = compileCheck('body', Problem)
   return async (_request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const check = reply.statusCode >= 400 ? checkProblem : checks.get(reply.statusCode)
     if (!check) throw new Error(`${route.id} replied ${reply.statusCode}, which it does not document`)
     const issues = check(JSON.parse(JSON.stringify(payload)))
-    if (issues.length > 0) throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
+    if (issues.length > 0)
+      throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
     return payload
   }
 }

@@ -3,10 +3,19 @@ import type { Size } from '../catalog/capacity.ts'
 import type { Plan } from '../catalog/plans.ts'
 import type { Queries } from '../database/database.ts'
 import type { ServerStatus, ServerTable } from '../database/schema.ts'
-import { again, done, type Operation, type OperationType, type Outcome, type Procedure, type Step } from '../operations/engine.ts'
+import {
+  again,
+  done,
+  next,
+  type Operation,
+  type OperationType,
+  type Outcome,
+  type Procedure,
+  type Step,
+} from '../operations/engine.ts'
 import { bootSteps } from './boot.ts'
-import { offSteps } from './off.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
+import { offSteps } from './off.ts'
 import { release } from './reservation.ts'
 import { getServer, updateServer } from './store.ts'
 
@@ -35,7 +44,7 @@ export function operationDeadlineMs(type: OperationType): number {
 /** How each type of operation is carried out on a server. */
 export function procedures(options: ProcedureOptions): Record<OperationType, Procedure> {
   const boot = bootSteps(options)
-  const off = offSteps(options)
+  const { reset, ...off } = offSteps(options)
   const conclude = concluder(options)
   const procedure = (type: OperationType, steps: Record<string, Step>, end = conclude): Procedure => ({
     ...plans[type],
@@ -46,7 +55,8 @@ export function procedures(options: ProcedureOptions): Record<OperationType, Pro
     create: procedure('create', boot),
     start: procedure('start', boot),
     stop: procedure('stop', { ...off, off: async () => done() }),
-    reboot: procedure('reboot', { ...boot, ...off, off: boot.boot }),
+    // From `image` on as a start does: a server in `error` may have no machine yet.
+    reboot: procedure('reboot', { ...boot, ...off, reset, off: async () => next('image', 55) }),
     resize: procedure('resize', { define: resizeStep(options) }, resizeConcluder(options)),
     delete: procedure('delete', { destroy: destroyStep(options) }, removeConcluder(options)),
   }
@@ -139,13 +149,23 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
     const now = clock.now()
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
-        await updateServer(tx, server.server_id, { status: 'error', status_reason: outcome.code, updated_at: now })
+        await updateServer(tx, server.server_id, {
+          status: 'error',
+          status_reason: outcome.code,
+          updated_at: now,
+        })
         return
       }
       await release(tx, server.account_id, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)
       const gone = { deleted_at: now, updated_at: now, started_at: null }
-      await updateServer(tx, server.server_id, { ...gone, ssh_port: null, password: null, user_data: null, ssh_keys: '[]' })
+      await updateServer(tx, server.server_id, {
+        ...gone,
+        ssh_port: null,
+        password: null,
+        user_data: null,
+        ssh_keys: '[]',
+      })
     }
   }
 }
