@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger as Logger, FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticator } from './accounts/tokens.ts'
 import { Capacity, openPool } from './catalog/capacity.ts'
@@ -61,7 +61,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...catalogRoutes(db, clock, catalog, capacity),
     ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
   ]
-  const http = buildHttp({ routes, authenticate: authenticator(db, clock), log, validateReplies: options.validateReplies ?? false })
+  const http = buildHttp({
+    routes,
+    authenticate: authenticator(db, clock),
+    log,
+    validateReplies: options.validateReplies ?? false,
+  })
   mountDocs(http, openApi(routes))
   return {
     http,

@@ -24,14 +24,49 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
 /** The one table of settings: `--help`, README and the parser read it. */
 export const settings = {
-  host: { env: 'HOST', flag: '--host', fallback: '127.0.0.1', help: 'address that the API and the ssh ports of servers listen on' },
+  host: {
+    env: 'HOST',
+    flag: '--host',
+    fallback: '127.0.0.1',
+    help: 'address that the API and the ssh ports of servers listen on',
+  },
   port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
-  dataDir: { env: 'BERTH_DATA', flag: '--data', fallback: './data', help: 'folder of the database, images and machines' },
-  catalogFile: { env: 'BERTH_CATALOG', flag: '--catalog', fallback: './catalog.yaml', help: 'what is on offer: zones, templates, presets, prices' },
-  compute: { env: 'BERTH_COMPUTE', flag: '--compute', fallback: 'auto', help: 'what runs the servers: auto, qemu or simulator' },
-  accel: { env: 'BERTH_ACCEL', flag: '--accel', fallback: 'auto', help: 'how QEMU runs guests: auto, kvm or tcg' },
-  sshPorts: { env: 'BERTH_SSH_PORTS', flag: '--ssh-ports', fallback: '22000-22999', help: 'range of ports that lead to the ssh of servers' },
-  logLevel: { env: 'BERTH_LOG', flag: '--log', fallback: 'info', help: `least important log lines to write: ${LOG_LEVELS.join(', ')}` },
+  dataDir: {
+    env: 'BERTH_DATA',
+    flag: '--data',
+    fallback: './data',
+    help: 'folder of the database, images and machines',
+  },
+  catalogFile: {
+    env: 'BERTH_CATALOG',
+    flag: '--catalog',
+    fallback: './catalog.yaml',
+    help: 'what is on offer: zones, templates, presets, prices',
+  },
+  compute: {
+    env: 'BERTH_COMPUTE',
+    flag: '--compute',
+    fallback: 'auto',
+    help: 'what runs the servers: auto, qemu or simulator',
+  },
+  accel: {
+    env: 'BERTH_ACCEL',
+    flag: '--accel',
+    fallback: 'auto',
+    help: 'how QEMU runs guests: auto, kvm or tcg',
+  },
+  sshPorts: {
+    env: 'BERTH_SSH_PORTS',
+    flag: '--ssh-ports',
+    fallback: '22000-22999',
+    help: 'range of ports that lead to the ssh of servers',
+  },
+  logLevel: {
+    env: 'BERTH_LOG',
+    flag: '--log',
+    fallback: 'info',
+    help: `least important log lines to write: ${LOG_LEVELS.join(', ')}`,
+  },
 } as const satisfies Record<keyof Config, Setting>
 
 /** A setting has a value that can't be used. The message says which, and why. */
@@ -43,7 +78,10 @@ export class ConfigError extends Error {
  * @param flags values from the command line by name of the setting; they win over the environment
  * @throws ConfigError
  */
-export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<keyof Config, string>> = {}): Config {
+export function readConfig(
+  env: NodeJS.ProcessEnv,
+  flags: Partial<Record<keyof Config, string>> = {},
+): Config {
   const raw = (name: keyof Config) => flags[name] ?? (env[settings[name].env] || settings[name].fallback)
   return Object.freeze({
     host: readHost(raw('host')),

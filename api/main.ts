@@ -2,7 +2,13 @@
 import { Command, Option } from 'commander'
 import pino from 'pino'
 import { CatalogError } from './catalog/file.ts'
-import { accountCommands, catalogCommands, imageCommands, migrateCommand, tokenCommands } from './commands/operator.ts'
+import {
+  accountCommands,
+  catalogCommands,
+  imageCommands,
+  migrateCommand,
+  tokenCommands,
+} from './commands/operator.ts'
 import { serve } from './commands/serve.ts'
 import { type Config, ConfigError, readConfig, settings } from './config.ts'
 
@@ -19,13 +25,18 @@ function refuse(error: unknown): never {
 }
 
 const program = new Command('berthd')
-  .description("The operator's program of Berth: runs the service and looks after accounts, tokens and images.")
+  .description(
+    "The operator's program of Berth: runs the service and looks after accounts, tokens and images.",
+  )
   .showHelpAfterError('(add --help for how it is used)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 for (const [name, setting] of Object.entries(settings))
   program.addOption(
-    new Option(`${setting.flag} <value>`, `${setting.help} [${setting.env}] (default: ${setting.fallback})`).argParser((value: string) => {
+    new Option(
+      `${setting.flag} <value>`,
+      `${setting.help} [${setting.env}] (default: ${setting.fallback})`,
+    ).argParser((value: string) => {
       flags[name as keyof Config] = value // the keys of settings are those of Config
       return value
     }),

@@ -23,7 +23,12 @@ export interface Reply {
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD'
-export type Call = (method: Method, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
+export type Call = (
+  method: Method,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Reply>
 
 export interface TestApp {
   app: App
@@ -35,7 +40,10 @@ export interface TestApp {
   call: Call
   /** Calls /v1 with another token, or with none. */
   callAs(token: string | null): Call
-  makeToken(scopes: readonly ScopeName[], options?: { accountId?: string; expiresAt?: number }): Promise<string>
+  makeToken(
+    scopes: readonly ScopeName[],
+    options?: { accountId?: string; expiresAt?: number },
+  ): Promise<string>
   makeAccount(balance?: string): Promise<string>
   /** Carries out all that is due at this moment. */
   work(): Promise<void>
@@ -47,7 +55,13 @@ const ALL: readonly ScopeName[] = ['account:read', 'account:write', 'servers:rea
 export const catalogText = readFileSync(new URL('../catalog.yaml', import.meta.url), 'utf8')
 
 /** The real application in memory: real database, simulated machines, a clock that is turned by hand. */
-export async function testApp(options: { simulator?: Partial<SimulatorOptions>; observe?: AppOptions['observe']; sshPorts?: AppOptions['sshPorts'] } = {}): Promise<TestApp> {
+export async function testApp(
+  options: {
+    simulator?: Partial<SimulatorOptions>
+    observe?: AppOptions['observe']
+    sshPorts?: AppOptions['sshPorts']
+  } = {},
+): Promise<TestApp> {
   const clock = new ManualClock()
   const { db, drop } = await testDatabase()
   const driver = new Simulator({ clock, ...options.simulator })
@@ -70,15 +84,26 @@ export async function testApp(options: { simulator?: Partial<SimulatorOptions>; 
   let accounts = 0
   const makeAccount = async (balance = '10000') => {
     accounts += 1
-    const id = await createAccount(db, clock, { email: `customer${accounts}@example.com`, name: `Customer ${accounts}` })
+    const id = await createAccount(db, clock, {
+      email: `customer${accounts}@example.com`,
+      name: `Customer ${accounts}`,
+    })
     if (!id) throw new Error('the account exists already')
-    const entry = { accountId: id, amount: parseMoney(balance), serverId: null, description: 'test', reference: null }
+    const entry = {
+      accountId: id,
+      amount: parseMoney(balance),
+      serverId: null,
+      description: 'test',
+      reference: null,
+    }
     if (entry.amount !== 0) await post(db, clock, { ...entry, type: 'payment' })
     return id
   }
   const accountId = await makeAccount()
-  const makeToken: TestApp['makeToken'] = async (scopes, { accountId: owner = accountId, expiresAt = null as number | null } = {}) =>
-    (await createToken(db, clock, { accountId: owner, name: 'test', scopes, expiresAt })).value
+  const makeToken: TestApp['makeToken'] = async (
+    scopes,
+    { accountId: owner = accountId, expiresAt = null as number | null } = {},
+  ) => (await createToken(db, clock, { accountId: owner, name: 'test', scopes, expiresAt })).value
   const callAs = (token: string | null): Call => caller(app, token)
   const work = async () => {
     do await app.engine.settled()
@@ -93,7 +118,19 @@ export async function testApp(options: { simulator?: Partial<SimulatorOptions>; 
     }
   }
   const token = await makeToken(ALL)
-  return { app, db, clock, driver, accountId, call: callAs(token), callAs, makeToken, makeAccount, work, finish }
+  return {
+    app,
+    db,
+    clock,
+    driver,
+    accountId,
+    call: callAs(token),
+    callAs,
+    makeToken,
+    makeAccount,
+    work,
+    finish,
+  }
 }
 
 function caller(app: App, token: string | null): Call {
@@ -113,7 +150,9 @@ function caller(app: App, token: string | null): Call {
     return {
       status: reply.statusCode,
       body: isJson ? JSON.parse(reply.body) : reply.body,
-      headers: Object.fromEntries(Object.entries(reply.headers).map(([name, value]) => [name, value?.toString()])),
+      headers: Object.fromEntries(
+        Object.entries(reply.headers).map(([name, value]) => [name, value?.toString()]),
+      ),
     }
   }
 }

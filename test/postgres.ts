@@ -13,12 +13,14 @@ declare module 'vitest' {
   }
 }
 
+const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
+let server: EmbeddedPostgres | null = null
+
 /** Starts a real PostgreSQL for the project in which each test has a schema of its own. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
+export async function setup(project: TestProject): Promise<void> {
   const port = await freePort()
   const password = 'test'
-  const server = new EmbeddedPostgres({
+  server = new EmbeddedPostgres({
     databaseDir,
     port,
     user: 'postgres',
@@ -38,10 +40,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate(db)
   await db.destroy()
   project.provide('postgresUrl', url)
-  return async () => {
-    await server.stop()
-    rmSync(databaseDir, { recursive: true, force: true })
-  }
+}
+
+export async function teardown(): Promise<void> {
+  await server?.stop()
+  rmSync(databaseDir, { recursive: true, force: true })
 }
 
 async function freePort(): Promise<number> {

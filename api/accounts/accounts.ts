@@ -7,7 +7,11 @@ import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
  * Makes an account with its default project.
  * @returns the account's id, or null where the e-mail address is taken
  */
-export async function createAccount(db: Database, clock: Clock, account: { email: string; name: string }): Promise<string | null> {
+export async function createAccount(
+  db: Database,
+  clock: Clock,
+  account: { email: string; name: string },
+): Promise<string | null> {
   const accountId = uuid()
   const projectId = uuid()
   const now = clock.now()
@@ -88,13 +92,19 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
   for (const name of ['servers', 'cpu', 'ram_mb', 'disk_gb'] as const) {
     const requested = load[name]
     const used = account[`${name}_used`] - requested
-    if (requested > 0 && used + requested > quotas[name]) throw quotaExceeded(name, quotas[name], used, requested)
+    if (requested > 0 && used + requested > quotas[name])
+      throw quotaExceeded(name, quotas[name], used, requested)
   }
 }
 
 /** Gives back what takeQuota took. */
 export async function releaseQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
-  await takeQuota(tx, accountId, { servers: -load.servers, cpu: -load.cpu, ram_mb: -load.ram_mb, disk_gb: -load.disk_gb })
+  await takeQuota(tx, accountId, {
+    servers: -load.servers,
+    cpu: -load.cpu,
+    ram_mb: -load.ram_mb,
+    disk_gb: -load.disk_gb,
+  })
 }
 
 /** The account's limits; until the transaction ends no other one gets them, so that a count made now stays true. */

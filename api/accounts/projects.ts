@@ -20,7 +20,10 @@ export async function listProjects(db: Queries, accountId: string, page: Page) {
 }
 
 export function findProject(db: Queries, accountId: string, projectId: string) {
-  return withDefault(db).where('projects.account_id', '=', accountId).where('project_id', '=', projectId).executeTakeFirst()
+  return withDefault(db)
+    .where('projects.account_id', '=', accountId)
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
 }
 
 export type ProjectRow = NonNullable<Awaited<ReturnType<typeof findProject>>>
@@ -37,7 +40,14 @@ export async function createProject(
   return db.transaction().execute(async (tx) => {
     await tx
       .insertInto('projects')
-      .values({ project_id: projectId, account_id: accountId, ...project, server_count: 0, created_at: now, updated_at: now })
+      .values({
+        project_id: projectId,
+        account_id: accountId,
+        ...project,
+        server_count: 0,
+        created_at: now,
+        updated_at: now,
+      })
       .execute()
     const limit = (await lockQuotas(tx, accountId)).projects
     const count = await countProjects(tx, accountId)
@@ -63,14 +73,20 @@ export async function updateProject(
 /** @throws ApiError project_is_default, project_not_empty */
 export async function deleteProject(db: Database, project: ProjectRow): Promise<void> {
   if (project.project_id === project.default_project_id)
-    throw new ApiError('project_is_default', 'The default project takes servers that name no project; it stays.')
+    throw new ApiError(
+      'project_is_default',
+      'The default project takes servers that name no project; it stays.',
+    )
   const { numDeletedRows } = await db
     .deleteFrom('projects')
     .where('project_id', '=', project.project_id)
     .where('server_count', '=', 0)
     .executeTakeFirst()
   if (numDeletedRows > 0n) return
-  throw new ApiError('project_not_empty', 'The project still has servers. Delete them or move them to another project first.')
+  throw new ApiError(
+    'project_not_empty',
+    'The project still has servers. Delete them or move them to another project first.',
+  )
 }
 
 export async function countProjects(db: Queries, accountId: string): Promise<number> {
@@ -83,7 +99,12 @@ export async function countProjects(db: Queries, accountId: string): Promise<num
 }
 
 /** Counts the servers of a project; @returns false where the account has no such project */
-export async function countInProject(tx: Queries, accountId: string, projectId: string, change: 1 | -1): Promise<boolean> {
+export async function countInProject(
+  tx: Queries,
+  accountId: string,
+  projectId: string,
+  change: 1 | -1,
+): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('projects')
     .set((eb) => ({ server_count: eb('server_count', '+', change) }))

@@ -7,7 +7,13 @@ const SECURITY_KEYS: Record<string, { plain: string; fields: number }> = {
   'sk-ssh-ed25519@openssh.com': { plain: 'ssh-ed25519', fields: 2 },
   'sk-ecdsa-sha2-nistp256@openssh.com': { plain: 'ecdsa-sha2-nistp256', fields: 3 },
 }
-const PLAIN_KEYS = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521', 'ssh-rsa']
+const PLAIN_KEYS = [
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'ssh-rsa',
+]
 
 export interface PublicKey {
   type: string
@@ -23,7 +29,8 @@ export interface PublicKey {
  */
 export function parsePublicKey(text: string): PublicKey | string {
   const line = text.trim()
-  if (line.includes('PRIVATE KEY')) return 'This is a private key. Keep it secret and send the .pub file beside it.'
+  if (line.includes('PRIVATE KEY'))
+    return 'This is a private key. Keep it secret and send the .pub file beside it.'
   if (/[\r\n]/.test(line)) return 'Send one key: a single line.'
   const [type = '', base64 = ''] = line.split(/[ \t]+/)
   if (type === 'ssh-dss') return 'DSA keys are no longer safe. Make an ed25519 key: ssh-keygen -t ed25519.'
@@ -31,7 +38,8 @@ export function parsePublicKey(text: string): PublicKey | string {
   if (!security && !PLAIN_KEYS.includes(type))
     return 'A public key starts with its type, such as ssh-ed25519, followed by base64; options are not accepted.'
   const blob = Buffer.from(base64, 'base64')
-  if (blob.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, '')) return 'The part after the key type is not base64.'
+  if (blob.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, ''))
+    return 'The part after the key type is not base64.'
   const plain = security ? plainKey(blob, type, security) : `${type} ${base64}`
   const problem = plain ? checkPlainKey(plain) : 'The key is malformed.'
   if (problem) return problem
@@ -42,12 +50,15 @@ export function parsePublicKey(text: string): PublicKey | string {
 /** @returns why the key can't be used, or null */
 function checkPlainKey(line: string): string | null {
   const key = ssh2.utils.parseKey(line)
-  if (key instanceof Error || key.isPrivateKey()) return 'The key is malformed: copy the whole line of the .pub file.'
+  if (key instanceof Error || key.isPrivateKey())
+    return 'The key is malformed: copy the whole line of the .pub file.'
   // The library rebuilds the blob from what it understood; anything left over was never part of a key.
-  if (key.getPublicSSH().toString('base64') !== line.split(' ')[1]) return 'The key has bytes that do not belong to it.'
+  if (key.getPublicSSH().toString('base64') !== line.split(' ')[1])
+    return 'The key has bytes that do not belong to it.'
   try {
     const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength
-    if (bits !== undefined && bits < MIN_RSA_BITS) return `RSA keys need ${MIN_RSA_BITS} bits or more; this one has ${bits}.`
+    if (bits !== undefined && bits < MIN_RSA_BITS)
+      return `RSA keys need ${MIN_RSA_BITS} bits or more; this one has ${bits}.`
   } catch {
     return 'The key is malformed: its numbers are no valid key.'
   }
@@ -55,7 +66,11 @@ function checkPlainKey(line: string): string | null {
 }
 
 /** Cuts the plain key out of a security key's blob: RFC 4251 strings, of which the last is the application. */
-function plainKey(blob: Buffer, type: string, { plain, fields }: { plain: string; fields: number }): string | null {
+function plainKey(
+  blob: Buffer,
+  type: string,
+  { plain, fields }: { plain: string; fields: number },
+): string | null {
   const parts: Buffer[] = []
   let at = 0
   while (at + 4 <= blob.length) {

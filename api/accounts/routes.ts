@@ -5,7 +5,14 @@ import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
 import { notFound } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
-import { countProjects, createProject, deleteProject, findProject, listProjects, updateProject } from './projects.ts'
+import {
+  countProjects,
+  createProject,
+  deleteProject,
+  findProject,
+  listProjects,
+  updateProject,
+} from './projects.ts'
 import { Me, Project, ProjectCreate, ProjectUpdate, SshKey, SshKeyCreate } from './schema.ts'
 import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
 import { findToken } from './tokens.ts'
@@ -41,7 +48,13 @@ function profileRoute(db: Database): Route {
 
 function projectRoutes(db: Database, clock: Clock): Route[] {
   const params = { project_id: 'project_not_found' } as const
-  const load = async ({ actor, params }: { actor: { accountId: string }; params: { project_id: string } }) => {
+  const load = async ({
+    actor,
+    params,
+  }: {
+    actor: { accountId: string }
+    params: { project_id: string }
+  }) => {
     const project = await findProject(db, actor.accountId, params.project_id)
     if (!project) throw notFound('project_not_found')
     return project
@@ -111,7 +124,13 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
 
 function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   const params = { ssh_key_id: 'ssh_key_not_found' } as const
-  const load = async ({ actor, params }: { actor: { accountId: string }; params: { ssh_key_id: string } }) => {
+  const load = async ({
+    actor,
+    params,
+  }: {
+    actor: { accountId: string }
+    params: { ssh_key_id: string }
+  }) => {
     const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
     if (!key) throw notFound('ssh_key_not_found')
     return key

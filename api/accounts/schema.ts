@@ -55,6 +55,13 @@ export const Me = Type.Object({
     scopes: Type.Array(Type.String()),
     expires_at: nullable(Timestamp),
   }),
-  quotas: Type.Object({ projects: Quota, ssh_keys: Quota, servers: Quota, cpu: Quota, ram_mb: Quota, disk_gb: Quota }),
+  quotas: Type.Object({
+    projects: Quota,
+    ssh_keys: Quota,
+    servers: Quota,
+    cpu: Quota,
+    ram_mb: Quota,
+    disk_gb: Quota,
+  }),
 })
 export type Me = Static<typeof Me>

@@ -24,13 +24,23 @@ export async function listSshKeys(db: Queries, accountId: string, page: Page) {
 }
 
 export function findSshKey(db: Queries, accountId: string, sshKeyId: string) {
-  return db.selectFrom('ssh_keys').selectAll().where('account_id', '=', accountId).where('ssh_key_id', '=', sshKeyId).executeTakeFirst()
+  return db
+    .selectFrom('ssh_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('ssh_key_id', '=', sshKeyId)
+    .executeTakeFirst()
 }
 
 /** The keys among these ids that the account has. */
 export function findSshKeys(db: Queries, accountId: string, ids: readonly string[]): Promise<SshKeyTable[]> {
   if (ids.length === 0) return Promise.resolve([])
-  return db.selectFrom('ssh_keys').selectAll().where('account_id', '=', accountId).where('ssh_key_id', 'in', ids).execute()
+  return db
+    .selectFrom('ssh_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('ssh_key_id', 'in', ids)
+    .execute()
 }
 
 /** @throws ApiError validation_failed (invalid_public_key), ssh_key_exists, quota_exceeded */

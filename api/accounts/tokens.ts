@@ -79,22 +79,34 @@ export function findToken(db: Queries, tokenId: string) {
  * Who an Authorization header speaks for.
  * @throws ApiError missing_token, invalid_token, token_expired, token_revoked
  */
-export function authenticator(db: Database, clock: Clock): (authorization: string | undefined) => Promise<Actor> {
+export function authenticator(
+  db: Database,
+  clock: Clock,
+): (authorization: string | undefined) => Promise<Actor> {
   return async (authorization) => {
     if (!authorization) throw new ApiError('missing_token', 'Send a token: Authorization: Bearer berth_…')
     const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
     const [, secret, sum] = TOKEN.exec(token ?? '') ?? []
     if (!token || !secret || sum !== checksum(secret))
-      throw new ApiError('invalid_token', 'The Authorization header holds no Berth token: it must read Bearer berth_…')
+      throw new ApiError(
+        'invalid_token',
+        'The Authorization header holds no Berth token: it must read Bearer berth_…',
+      )
     const row = await findByHash(db, hashToken(token))
     const now = clock.now()
     if (!row) throw new ApiError('invalid_token', 'This token is not known. Make a new one.')
-    if (row.revoked_at !== null) throw new ApiError('token_revoked', 'This token was revoked. Make a new one.')
+    if (row.revoked_at !== null)
+      throw new ApiError('token_revoked', 'This token was revoked. Make a new one.')
     if (row.expires_at !== null && row.expires_at <= now)
       throw new ApiError('token_expired', 'This token has expired. Make a new one.')
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
       await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', row.token_id).execute()
-    return { accountId: row.account_id, accountStatus: row.status, tokenId: row.token_id, scopes: row.scopes.split(' ') }
+    return {
+      accountId: row.account_id,
+      accountStatus: row.status,
+      tokenId: row.token_id,
+      scopes: row.scopes.split(' '),
+    }
   }
 }
 
@@ -102,7 +114,15 @@ function findByHash(db: Database, hash: string) {
   return db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
-    .select(['token_id', 'tokens.account_id', 'scopes', 'expires_at', 'revoked_at', 'last_used_at', 'accounts.status'])
+    .select([
+      'token_id',
+      'tokens.account_id',
+      'scopes',
+      'expires_at',
+      'revoked_at',
+      'last_used_at',
+      'accounts.status',
+    ])
     .where('hash', '=', hash)
     .executeTakeFirst()
 }

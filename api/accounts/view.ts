@@ -27,7 +27,11 @@ export function sshKeyView(row: SshKeyTable): SshKey {
   }
 }
 
-export function meView(account: AccountTable, token: TokenTable, counts: { projects: number; ssh_keys: number }): Me {
+export function meView(
+  account: AccountTable,
+  token: TokenTable,
+  counts: { projects: number; ssh_keys: number },
+): Me {
   const limits = quotasOf(account.quotas)
   const quota = (name: keyof Me['quotas'], used: number) => ({ limit: limits[name], used })
   return {

@@ -13,7 +13,10 @@ export function monthStart(at: number): number {
  * second, and never more than its month price.
  * @returns units
  */
-export function monthToDate(server: { billed_since: number | null; price_hour: number; price_month: number }, now: number): number {
+export function monthToDate(
+  server: { billed_since: number | null; price_hour: number; price_month: number },
+  now: number,
+): number {
   if (server.billed_since === null) return 0
   const since = Math.max(server.billed_since, monthStart(now))
   const seconds = Math.max(0, Math.floor((now - since) / 1000))

@@ -20,7 +20,11 @@ export interface Entry {
  * Adds an entry to an account's ledger and moves its balance, both or neither.
  * @returns the entry, also where the reference was written before
  */
-export function post(db: Database, clock: Clock, entry: Entry): Promise<{ entry: TransactionTable; isNew: boolean }> {
+export function post(
+  db: Database,
+  clock: Clock,
+  entry: Entry,
+): Promise<{ entry: TransactionTable; isNew: boolean }> {
   return db.transaction().execute(async (tx) => {
     // This update locks the account: entries of one account follow each other, each with its balance_after.
     const { balance } = await tx
@@ -40,7 +44,8 @@ export function post(db: Database, clock: Clock, entry: Entry): Promise<{ entry:
       reference: entry.reference,
       created_at: clock.now(),
     }
-    const earlier = entry.reference === null ? undefined : await findByReference(tx, entry.accountId, entry.reference)
+    const earlier =
+      entry.reference === null ? undefined : await findByReference(tx, entry.accountId, entry.reference)
     if (earlier) {
       await tx
         .updateTable('accounts')
@@ -75,8 +80,12 @@ export function requireBalance(balance: number, priceHour: number): void {
   const required = priceHour * HOURS_TO_COVER
   if (balance >= required) return
   const [needed, available] = [formatMoney(required), formatMoney(balance)]
-  throw new ApiError('insufficient_balance', `This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`, {
-    required: needed,
-    available,
-  })
+  throw new ApiError(
+    'insufficient_balance',
+    `This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
+    {
+      required: needed,
+      available,
+    },
+  )
 }

@@ -50,8 +50,11 @@ export class Capacity {
         const total = host.cpuTypes.includes(cpu_type) ? sellable(host, zone) : NOTHING
         const free = this.#largest(total, used)
         const { limits } = this.#catalog
-        const is_available = free.cpu >= limits.cpu.min && free.ram_mb >= limits.ram_mb.min && free.disk_gb >= limits.disk_gb.min
-        const share = Math.min(...PARTS.map((part) => (total[part] > 0 ? (total[part] - used[part]) / total[part] : 0)))
+        const is_available =
+          free.cpu >= limits.cpu.min && free.ram_mb >= limits.ram_mb.min && free.disk_gb >= limits.disk_gb.min
+        const share = Math.min(
+          ...PARTS.map((part) => (total[part] > 0 ? (total[part] - used[part]) / total[part] : 0)),
+        )
         return {
           zone_slug: zone.zone_slug,
           cpu_type,
@@ -68,7 +71,10 @@ export class Capacity {
   async fits(db: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<boolean> {
     const rows = await this.list(db)
     return rows.some(
-      (row) => row.zone_slug === zoneSlug && row.cpu_type === cpuType && PARTS.every((part) => size[part] <= row.max_server[part]),
+      (row) =>
+        row.zone_slug === zoneSlug &&
+        row.cpu_type === cpuType &&
+        PARTS.every((part) => size[part] <= row.max_server[part]),
     )
   }
 
@@ -95,7 +101,11 @@ export class Capacity {
       }))
       .where('pool', '=', POOL)
       // A part that shrinks always may, also where the host has lost capacity.
-      .where((eb) => eb.and(PARTS.filter((part) => size[part] > 0).map((part) => eb(part, '<=', total[part] - size[part]))))
+      .where((eb) =>
+        eb.and(
+          PARTS.filter((part) => size[part] > 0).map((part) => eb(part, '<=', total[part] - size[part])),
+        ),
+      )
       .executeTakeFirst()
     if (taken.numUpdatedRows > 0n) return
     const others = await this.list(tx)
@@ -111,7 +121,8 @@ export class Capacity {
 
   async #host() {
     const now = this.#clock.now()
-    if (!this.#facts || now - this.#facts.at >= FACTS_ARE_FRESH_MS) this.#facts = { host: await this.#driver.host(), at: now }
+    if (!this.#facts || now - this.#facts.at >= FACTS_ARE_FRESH_MS)
+      this.#facts = { host: await this.#driver.host(), at: now }
     return this.#facts
   }
 
@@ -138,7 +149,11 @@ function sellable(host: HostFacts, zone: Zone): Size {
 }
 
 async function usage(db: Queries): Promise<Size> {
-  return db.selectFrom('pool_usage').select(['cpu', 'ram_mb', 'disk_gb']).where('pool', '=', POOL).executeTakeFirstOrThrow()
+  return db
+    .selectFrom('pool_usage')
+    .select(['cpu', 'ram_mb', 'disk_gb'])
+    .where('pool', '=', POOL)
+    .executeTakeFirstOrThrow()
 }
 
 /** Gives back what take reserved. */

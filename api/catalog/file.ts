@@ -9,8 +9,14 @@ import { parseMoney } from '../money.ts'
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
 
-const Slug = Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,62}$', errorMessage: 'must be lower-case letters, digits, dots and dashes.' })
-const Amount = Type.String({ pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`, errorMessage: 'must be an amount such as "180.00", in quotes.' })
+const Slug = Type.String({
+  pattern: '^[a-z0-9][a-z0-9.-]{0,62}$',
+  errorMessage: 'must be lower-case letters, digits, dots and dashes.',
+})
+const Amount = Type.String({
+  pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`,
+  errorMessage: 'must be an amount such as "180.00", in quotes.',
+})
 const Range = Type.Object({
   min: Type.Integer({ minimum: 1 }),
   max: Type.Integer({ minimum: 1 }),
@@ -35,7 +41,11 @@ const CatalogFile = Type.Object({
       city: Type.String(),
       country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
       cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
-      overcommit: Type.Object({ cpu: Type.Number({ minimum: 0.1 }), ram: Type.Number({ minimum: 0.1 }), disk: Type.Number({ minimum: 0.1 }) }),
+      overcommit: Type.Object({
+        cpu: Type.Number({ minimum: 0.1 }),
+        ram: Type.Number({ minimum: 0.1 }),
+        disk: Type.Number({ minimum: 0.1 }),
+      }),
     }),
     { minItems: 1 },
   ),
@@ -125,7 +135,9 @@ export function readCatalog(file: string): Catalog {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new CatalogError(`The catalogue ${file} can't be read: ${(error as Error).message}. Name another with BERTH_CATALOG.`)
+    throw new CatalogError(
+      `The catalogue ${file} can't be read: ${(error as Error).message}. Name another with BERTH_CATALOG.`,
+    )
   }
   return parseCatalog(text, file)
 }
@@ -140,8 +152,10 @@ export function parseCatalog(text: string, file: string): Catalog {
   const lineOf = (pointer: string): number => {
     const path = pointer.split('/').slice(1)
     for (let depth = path.length; depth >= 0; depth--) {
-      const node: unknown = depth === 0 ? document.contents : document.getIn(path.slice(0, depth).map(indexOrName), true)
-      if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) return lines.linePos(node.range[0]).line
+      const node: unknown =
+        depth === 0 ? document.contents : document.getIn(path.slice(0, depth).map(indexOrName), true)
+      if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range))
+        return lines.linePos(node.range[0]).line
     }
     return 1
   }
@@ -150,7 +164,9 @@ export function parseCatalog(text: string, file: string): Catalog {
   // What the check let through has the shape of the schema.
   if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile))
   if (complaints.length > 0)
-    throw new CatalogError(complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'))
+    throw new CatalogError(
+      complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'),
+    )
   return toCatalog(value as CatalogFile)
 }
 
@@ -165,16 +181,29 @@ function contradictions(file: CatalogFile): [pointer: string, message: string][]
     names.forEach((name, at) => {
       if (names.indexOf(name) !== at) found.push([`/${section}/${at}`, `${section} has "${name}" twice.`])
     })
-  twice('zones', file.zones.map((zone) => zone.zone_slug))
-  twice('presets', file.presets.map((preset) => preset.slug))
-  twice('templates', file.templates.map((template) => template.slug))
+  twice(
+    'zones',
+    file.zones.map((zone) => zone.zone_slug),
+  )
+  twice(
+    'presets',
+    file.presets.map((preset) => preset.slug),
+  )
+  twice(
+    'templates',
+    file.templates.map((template) => template.slug),
+  )
   file.zones.forEach((zone, at) => {
     for (const cpuType of zone.cpu_types)
       if (!file.prices.some((price) => price.zone_slug === zone.zone_slug && price.cpu_type === cpuType))
-        found.push([`/zones/${at}`, `zone ${zone.zone_slug} offers ${cpuType}, but prices has no entry for it.`])
+        found.push([
+          `/zones/${at}`,
+          `zone ${zone.zone_slug} offers ${cpuType}, but prices has no entry for it.`,
+        ])
   })
   file.prices.forEach((price, at) => {
-    if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug)) found.push([`/prices/${at}`, `there is no zone ${price.zone_slug}.`])
+    if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
+      found.push([`/prices/${at}`, `there is no zone ${price.zone_slug}.`])
   })
   file.templates.forEach((template, at) => {
     template.image.forEach((source, place) => {
@@ -225,8 +254,14 @@ function toCatalog(file: CatalogFile): Catalog {
   }
 }
 
-function toSource({ url, file, build, ...checksums }: CatalogFile['templates'][number]['image'][number]): ImageSource {
+function toSource({
+  url,
+  file,
+  build,
+  ...checksums
+}: CatalogFile['templates'][number]['image'][number]): ImageSource {
   if (url !== undefined) return { type: 'url', url, ...checksums }
-  if (file !== undefined) return { type: 'file', path: file, ...(checksums.sha256 ? { sha256: checksums.sha256 } : {}) }
+  if (file !== undefined)
+    return { type: 'file', path: file, ...(checksums.sha256 ? { sha256: checksums.sha256 } : {}) }
   return { type: 'build', name: build ?? '' }
 }

@@ -26,7 +26,9 @@ export interface Plan {
 
 /** Units a month for a size; halves of a unit are rounded up. */
 export function priceOf(size: Size, prices: UnitPrices): number {
-  return size.cpu * prices.cpu + divideHalfUp(size.ram_mb * prices.ramGb, MB_PER_GB) + size.disk_gb * prices.diskGb
+  return (
+    size.cpu * prices.cpu + divideHalfUp(size.ram_mb * prices.ramGb, MB_PER_GB) + size.disk_gb * prices.diskGb
+  )
 }
 
 export function presetPrice(preset: Preset, prices: UnitPrices): number {
@@ -43,15 +45,21 @@ export function resolvePlan(
   place: { zoneSlug: string; cpuType: CpuType; at: number },
 ): Plan | Issue[] {
   const prices = catalog.unitPrices(place.zoneSlug, place.cpuType, place.at)
-  if (!prices) return [bodyIssue('cpu_type', 'not_in_enum', `Zone ${place.zoneSlug} does not offer ${place.cpuType}.`)]
+  if (!prices)
+    return [bodyIssue('cpu_type', 'not_in_enum', `Zone ${place.zoneSlug} does not offer ${place.cpuType}.`)]
   if (request.plan_type === 'preset') {
     const preset = catalog.presets.find((candidate) => candidate.presetId === request.preset_id)
-    if (!preset) return [bodyIssue('preset_id', 'not_found', 'There is no such preset: GET /v1/pricing/presets lists them.')]
+    if (!preset)
+      return [
+        bodyIssue('preset_id', 'not_found', 'There is no such preset: GET /v1/pricing/presets lists them.'),
+      ]
     const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
     return priced('preset', preset.presetId, size, presetPrice(preset, prices))
   }
   const size = { cpu: request.cpu ?? 0, ram_mb: request.ram_mb ?? 0, disk_gb: request.disk_gb ?? 0 }
-  const issues = (['cpu', 'ram_mb', 'disk_gb'] as const).flatMap((part) => outsideLimits(catalog, part, size[part]))
+  const issues = (['cpu', 'ram_mb', 'disk_gb'] as const).flatMap((part) =>
+    outsideLimits(catalog, part, size[part]),
+  )
   return issues.length > 0 ? issues : priced('custom', null, size, priceOf(size, prices))
 }
 
@@ -64,6 +72,7 @@ function outsideLimits(catalog: Catalog, part: keyof Size, value: number): Issue
   if (value < min) return [bodyIssue(part, 'below_minimum', `${part} must be at least ${min}.`)]
   if (value > max) return [bodyIssue(part, 'above_maximum', `${part} must be at most ${max}.`)]
   // Steps count from zero, so that presets and custom plans share one grid; the minimum itself is always fine.
-  if (value !== min && value % step !== 0) return [bodyIssue(part, 'not_a_step', `${part} must be a multiple of ${step}.`)]
+  if (value !== min && value % step !== 0)
+    return [bodyIssue(part, 'not_a_step', `${part} must be a multiple of ${step}.`)]
   return []
 }

@@ -15,7 +15,12 @@ const scope = 'servers:read'
 const CACHE_A_MINUTE = 'private, max-age=60'
 const ASK_EACH_TIME = 'no-cache'
 
-export function catalogRoutes(db: Database, clock: Clock, catalog: Catalog, capacity: CapacityService): Route[] {
+export function catalogRoutes(
+  db: Database,
+  clock: Clock,
+  catalog: Catalog,
+  capacity: CapacityService,
+): Route[] {
   return [
     route({
       id: 'listZones',

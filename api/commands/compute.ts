@@ -32,11 +32,18 @@ export async function openCompute(config: Config, log: Logger): Promise<Compute>
   const images = openImages(config, (line) => log.info(line))
   try {
     if (!hasQemu()) throw new DriverError('unavailable', 'QEMU is not installed.')
-    const driver = await openQemu({ dataDir: config.dataDir, images, accel: config.accel, host: config.host, log })
+    const driver = await openQemu({
+      dataDir: config.dataDir,
+      images,
+      accel: config.accel,
+      host: config.host,
+      log,
+    })
     return { driver, images, fallback: null }
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
-    if (config.compute === 'qemu' || config.accel !== 'auto') throw new ConfigError(`BERTH_COMPUTE (--compute): QEMU can't be used. ${error.message}`)
+    if (config.compute === 'qemu' || config.accel !== 'auto')
+      throw new ConfigError(`BERTH_COMPUTE (--compute): QEMU can't be used. ${error.message}`)
     return { driver: openSimulator(config), images: null, fallback: error.message }
   }
 }

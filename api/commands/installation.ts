@@ -20,7 +20,9 @@ export function openDataDir({ dataDir }: Config): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new ConfigError(`BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${(error as Error).message}.`)
+    throw new ConfigError(
+      `BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${(error as Error).message}.`,
+    )
   }
 }
 
@@ -46,7 +48,9 @@ export function lockDataDir(config: Config): () => void {
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch {
     lock.close()
-    throw new ConfigError(`Another berthd serves ${config.dataDir} already. Stop that one, or set BERTH_DATA (--data) to another folder.`)
+    throw new ConfigError(
+      `Another berthd serves ${config.dataDir} already. Stop that one, or set BERTH_DATA (--data) to another folder.`,
+    )
   }
   return () => lock.close()
 }
@@ -72,7 +76,8 @@ export interface Demo {
 export async function openDemo(db: Database, config: Config, clock: Clock = systemClock): Promise<Demo> {
   const tokenFile = path.join(config.dataDir, 'demo-token')
   const accountId =
-    (await createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })) ?? (await findAccountByEmail(db, DEMO_EMAIL))?.account_id
+    (await createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })) ??
+    (await findAccountByEmail(db, DEMO_EMAIL))?.account_id
   if (!accountId) throw new Error('the demo account is neither there nor can it be made')
   await post(db, clock, {
     accountId,

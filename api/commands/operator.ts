@@ -25,15 +25,19 @@ async function withDatabase<T>(config: Config, run: (db: Database) => Promise<T>
 /** @throws ConfigError */
 async function accountByNameOrId(db: Database, given: string) {
   const isEmail = given.includes('@')
-  const account = isEmail ? await findAccountByEmail(db, given) : await findAccount(db, given).catch(() => undefined)
+  const account = isEmail
+    ? await findAccountByEmail(db, given)
+    : await findAccount(db, given).catch(() => undefined)
   if (!account) throw new ConfigError(`There is no account ${given}. berthd account list shows them.`)
   return account
 }
 
 export function migrateCommand(config: ReadConfig): Command {
-  return new Command('migrate').description('bring the database to the newest schema (serve does so by itself)').action(async () => {
-    await withDatabase(config(), async () => console.log('The database has the newest schema.'))
-  })
+  return new Command('migrate')
+    .description('bring the database to the newest schema (serve does so by itself)')
+    .action(async () => {
+      await withDatabase(config(), async () => console.log('The database has the newest schema.'))
+    })
 }
 
 export function accountCommands(config: ReadConfig): Command {
@@ -56,7 +60,12 @@ export function accountCommands(config: ReadConfig): Command {
     .description('all accounts with their balances')
     .action(async () => {
       await withDatabase(config(), async (db) => {
-        const rows = (await listAccounts(db)).map((row) => [row.account_id, row.email, row.status, `${formatMoney(row.balance)} RUB`])
+        const rows = (await listAccounts(db)).map((row) => [
+          row.account_id,
+          row.email,
+          row.status,
+          `${formatMoney(row.balance)} RUB`,
+        ])
         printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
       })
     })
@@ -67,16 +76,30 @@ export function accountCommands(config: ReadConfig): Command {
     .argument('<rubles>', 'such as 500 or 499.90')
     .requiredOption('--reason <text>', 'what the customer reads in the ledger')
     .option('--reference <text>', 'number of the payment; the same one a second time changes nothing')
-    .action(async (given: string, rubles: string, { reason, reference }: { reason: string; reference?: string }) => {
-      const amount = amountOf(rubles)
-      await withDatabase(config(), async (db) => {
-        const { account_id } = await accountByNameOrId(db, given)
-        const entry = { accountId: account_id, amount, serverId: null, description: reason, reference: reference ?? null }
-        const { isNew } = await post(db, clock, { ...entry, type: amount < 0 ? 'correction' : 'payment' })
-        const { balance } = await findAccount(db, account_id)
-        console.log(`${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(balance)} RUB`)
-      })
-    })
+    .action(
+      async (
+        given: string,
+        rubles: string,
+        { reason, reference }: { reason: string; reference?: string },
+      ) => {
+        const amount = amountOf(rubles)
+        await withDatabase(config(), async (db) => {
+          const { account_id } = await accountByNameOrId(db, given)
+          const entry = {
+            accountId: account_id,
+            amount,
+            serverId: null,
+            description: reason,
+            reference: reference ?? null,
+          }
+          const { isNew } = await post(db, clock, { ...entry, type: amount < 0 ? 'correction' : 'payment' })
+          const { balance } = await findAccount(db, account_id)
+          console.log(
+            `${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(balance)} RUB`,
+          )
+        })
+      },
+    )
   return account
 }
 
@@ -105,12 +128,19 @@ export function tokenCommands(config: ReadConfig): Command {
       const wanted = options.scopes.split(',').map((name) => name.trim())
       const scopes = scopeNames.filter((name) => wanted.includes(name))
       const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
-      if (unknown.length > 0) throw new ConfigError(`There is no scope ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
-      if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days)) throw new ConfigError('--days is a whole number from 1.')
+      if (unknown.length > 0)
+        throw new ConfigError(`There is no scope ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
+      if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
+        throw new ConfigError('--days is a whole number from 1.')
       const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
       await withDatabase(config(), async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
-        const { tokenId, value } = await createToken(db, clock, { accountId: account_id, name: options.name, scopes, expiresAt })
+        const { tokenId, value } = await createToken(db, clock, {
+          accountId: account_id,
+          name: options.name,
+          scopes,
+          expiresAt,
+        })
         console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown this once:`)
         console.log(value)
       })
@@ -121,7 +151,8 @@ export function tokenCommands(config: ReadConfig): Command {
     .argument('<token_id>')
     .action(async (tokenId: string) => {
       await withDatabase(config(), async (db) => {
-        if (!(await revokeToken(db, clock, tokenId))) throw new ConfigError(`There is no valid token ${tokenId}.`)
+        if (!(await revokeToken(db, clock, tokenId)))
+          throw new ConfigError(`There is no valid token ${tokenId}.`)
         console.log('Revoked.')
       })
     })
@@ -136,7 +167,9 @@ export function catalogCommands(config: ReadConfig): Command {
     .action(() => {
       const { catalogFile } = config()
       const { zones, templates, presets } = readCatalog(catalogFile)
-      console.log(`${catalogFile} is fine: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`)
+      console.log(
+        `${catalogFile} is fine: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`,
+      )
     })
   return catalog
 }
@@ -154,7 +187,12 @@ export function imageCommands(config: ReadConfig): Command {
       const rows = templates.map((template, at) => {
         const state = states[at]
         const size = state?.state === 'ready' ? `${Math.ceil(state.bytes / 2 ** 20)} MB` : ''
-        return [template.slug, state?.state ?? '', size, template.image.sources.map((source) => source.type).join(', ')]
+        return [
+          template.slug,
+          state?.state ?? '',
+          size,
+          template.image.sources.map((source) => source.type).join(', '),
+        ]
       })
       printTable(['TEMPLATE', 'STATE', 'SIZE', 'SOURCES'], rows)
       await images.close()
@@ -163,8 +201,11 @@ export function imageCommands(config: ReadConfig): Command {
     const parsed = config()
     const template = readCatalog(parsed.catalogFile).templates.find((candidate) => candidate.slug === slug)
     if (!template) throw new ConfigError(`There is no template ${slug}. berthd image list shows them.`)
-    const sources = onlyBuild ? template.image.sources.filter((source) => source.type === 'build') : template.image.sources
-    if (sources.length === 0) throw new ConfigError(`The template ${slug} has no build source in ${parsed.catalogFile}.`)
+    const sources = onlyBuild
+      ? template.image.sources.filter((source) => source.type === 'build')
+      : template.image.sources
+    if (sources.length === 0)
+      throw new ConfigError(`The template ${slug} has no build source in ${parsed.catalogFile}.`)
     const images = openImages(parsed, (line) => console.error(line))
     let last = ''
     const stored = await images
@@ -178,12 +219,26 @@ export function imageCommands(config: ReadConfig): Command {
       .finally(() => images.close())
     console.log(`${slug} is ready: ${stored.id}`)
   }
-  image.command('pull').description("make a template's image ready, from its first source that works").argument('<template>').action((slug: string) => prepare(slug, false))
-  image.command('build').description("build a template's image from the distribution's packages").argument('<template>').action((slug: string) => prepare(slug, true))
+  image
+    .command('pull')
+    .description("make a template's image ready, from its first source that works")
+    .argument('<template>')
+    .action((slug: string) => prepare(slug, false))
+  image
+    .command('build')
+    .description("build a template's image from the distribution's packages")
+    .argument('<template>')
+    .action((slug: string) => prepare(slug, true))
   return image
 }
 
 function printTable(head: string[], rows: string[][]): void {
   const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
-  for (const row of [head, ...rows]) console.log(row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ').trimEnd())
+  for (const row of [head, ...rows])
+    console.log(
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
 }

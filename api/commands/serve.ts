@@ -33,7 +33,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
   const stopped = untilStopped()
-  for (const template of compute.images ? builtTemplates(catalog) : []) void prepareEarly(compute, template, log)
+  for (const template of compute.images ? builtTemplates(catalog) : [])
+    void prepareEarly(compute, template, log)
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
   for (const line of banner({ config, address, facts, compute, demo, images, strangers })) say(line)
@@ -43,7 +44,10 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   unlock()
 }
 
-async function listen(http: { listen(options: { host: string; port: number }): Promise<string> }, config: Config): Promise<string> {
+async function listen(
+  http: { listen(options: { host: string; port: number }): Promise<string> },
+  config: Config,
+): Promise<string> {
   try {
     return await http.listen({ host: config.host, port: config.port })
   } catch (error) {
@@ -54,14 +58,21 @@ async function listen(http: { listen(options: { host: string; port: number }): P
       EADDRNOTAVAIL: `this machine has no address ${config.host}. Set HOST (--host) to one that it has.`,
       ENOTFOUND: `there is no address for the name ${config.host}. Set HOST (--host) to an address of this machine.`,
     }
-    throw new ConfigError(`The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? (error as Error).message}`)
+    throw new ConfigError(
+      `The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? (error as Error).message}`,
+    )
   }
 }
 
-function prepareEarly({ driver }: Compute, template: Catalog['templates'][number], log: Logger): Promise<void> {
+function prepareEarly(
+  { driver }: Compute,
+  template: Catalog['templates'][number],
+  log: Logger,
+): Promise<void> {
   return driver.image(template.image).then(
     () => {},
-    (error: unknown) => log.warn({ err: error, template: template.slug }, 'an image could not be prepared ahead of time'),
+    (error: unknown) =>
+      log.warn({ err: error, template: template.slug }, 'an image could not be prepared ahead of time'),
   )
 }
 
@@ -88,8 +99,13 @@ function reachableHost(host: string): string {
 
 async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
   if (!images) return []
-  const states = await Promise.all(catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })))
-  return states.map(({ template, state }) => `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`)
+  const states = await Promise.all(
+    catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })),
+  )
+  return states.map(
+    ({ template, state }) =>
+      `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`,
+  )
 }
 
 function describeImage(state: ImageState, isBuilt: boolean): string {
@@ -110,15 +126,25 @@ interface BannerFacts {
 }
 
 function banner({ config, address, facts, compute, demo, images, strangers }: BannerFacts): string[] {
-  const lines = ['', 'Berth is up.', '', `  API      ${address}/v1`, `  Docs     ${address}/v1/docs`, `  Compute  ${facts.compute}: ${facts.reason}`]
+  const lines = [
+    '',
+    'Berth is up.',
+    '',
+    `  API      ${address}/v1`,
+    `  Docs     ${address}/v1/docs`,
+    `  Compute  ${facts.compute}: ${facts.reason}`,
+  ]
   if (!facts.isReal) lines.push(`           *** SIMULATED: no server is real, and ssh leads nowhere. ***`)
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
-  images.forEach((line, at) => lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`))
+  for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   lines.push(`  Data     ${config.dataDir}`)
   lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
-  lines.push(`  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`)
+  lines.push(
+    `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
+  )
   for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
-  for (const id of strangers) lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
+  for (const id of strangers)
+    lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
   lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
   return lines
 }

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import type { Schema } from './schema.ts'
 import * as initial from './migrations/0001-initial.ts'
+import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
 /** Inside a transaction or outside of one: stores take either. */

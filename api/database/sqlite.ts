@@ -13,7 +13,9 @@ const CACHED_STATEMENTS = 500
 export function openSqlite(file: string): Database {
   const sqlite = new DatabaseSync(file)
   // FULL: a reply that says 202 must survive a power cut, not only a crash of this process.
-  sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 10000')
+  sqlite.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 10000',
+  )
   return new Kysely<Schema>({ dialect: new SqliteDialect({ database: adapt(sqlite) }) })
 }
 

@@ -124,7 +124,9 @@ export interface Driver {
   ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
 
   /** Address of the machine inside its network, for the details card. */
-  network(spec: Pick<MachineSpec, 'serverId'>): { ipv4: { address: string; prefix_length: number; gateway: string } | null }
+  network(spec: Pick<MachineSpec, 'serverId'>): {
+    ipv4: { address: string; prefix_length: number; gateway: string } | null
+  }
 
   /** Calls the listener soon after a machine turned off by itself. A hint only: `inspect` is the truth. */
   watch(listener: (serverId: string) => void): void

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import { type Driver, DriverError, type HostFacts, type HostKey, type ImageSpec, type ImageState, type MachineSpec, type MachineState } from './driver.ts'
+import {
+  type Driver,
+  DriverError,
+  type HostFacts,
+  type HostKey,
+  type ImageSpec,
+  type ImageState,
+  type MachineSpec,
+  type MachineState,
+} from './driver.ts'
 
 /** How the simulated world behaves. All times are milliseconds; 0 is at once. */
 export interface SimulatorOptions {
@@ -29,14 +38,24 @@ interface Machine {
   stopReason: 'guest_shutdown' | 'crashed' | null
 }
 
-type Method = 'image' | 'define' | 'start' | 'shutdown' | 'reset' | 'powerOff' | 'destroy' | 'inspect' | 'ready'
+type Method =
+  | 'image'
+  | 'define'
+  | 'start'
+  | 'shutdown'
+  | 'reset'
+  | 'powerOff'
+  | 'destroy'
+  | 'inspect'
+  | 'ready'
 
 /**
  * Machines that exist in memory only, on the clock that is given: for tests, for building clients, and for hosts
  * without QEMU. It behaves as driver.ts promises; the same suite runs against it and against QEMU.
  */
 export class Simulator implements Driver {
-  readonly #options: Required<Omit<SimulatorOptions, 'storage' | 'host'>> & Pick<SimulatorOptions, 'storage' | 'host'>
+  readonly #options: Required<Omit<SimulatorOptions, 'storage' | 'host'>> &
+    Pick<SimulatorOptions, 'storage' | 'host'>
   readonly #machines: Map<string, Machine>
   readonly #images = new Map<string, number>()
   readonly #listeners: ((serverId: string) => void)[] = []
@@ -78,7 +97,8 @@ export class Simulator implements Driver {
     this.#failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
     const machine = this.#find(spec.serverId)
-    if (machine?.isOn) throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
+    if (machine?.isOn)
+      throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
     const diskGb = Math.max(machine?.diskGb ?? 0, spec.diskGb)
     const fresh = { diskGb, isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
     this.#machines.set(spec.serverId, { ...fresh, ...machine, spec: kept, diskGb })
@@ -92,7 +112,13 @@ export class Simulator implements Driver {
     const now = this.#options.clock.now()
     const booting = [...this.#machines.values()].filter((other) => other.isOn && other.readyAt > now)
     if (booting.length >= this.#options.bootSlots) return 'queued'
-    Object.assign(machine, { isOn: true, startedAt: now, readyAt: now + this.#options.bootMs, offAt: null, stopReason: null })
+    Object.assign(machine, {
+      isOn: true,
+      startedAt: now,
+      readyAt: now + this.#options.bootMs,
+      offAt: null,
+      stopReason: null,
+    })
     this.#save()
     return 'started'
   }
@@ -206,7 +232,9 @@ export class Simulator implements Driver {
 
 function stateOf(machine: Machine | undefined): MachineState {
   if (!machine) return { power: 'absent' }
-  return machine.isOn ? { power: 'running', startedAt: machine.startedAt } : { power: 'stopped', reason: machine.stopReason }
+  return machine.isOn
+    ? { power: 'running', startedAt: machine.startedAt }
+    : { power: 'stopped', reason: machine.stopReason }
 }
 
 function hostKeyOf(serverId: string): HostKey {

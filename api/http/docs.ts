@@ -6,7 +6,9 @@ import { PREFIX } from './server.ts'
  * server: it loads nothing from another host.
  */
 export function mountDocs(http: FastifyInstance, document: object): void {
-  http.get(`${PREFIX}/openapi.json`, async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(document))
+  http.get(`${PREFIX}/openapi.json`, async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=60').send(document),
+  )
   http.get('/', async (_request, reply) => reply.redirect(`${PREFIX}/docs`))
   http.register(async (scope) => {
     const { default: viewer } = await import('@scalar/fastify-api-reference')

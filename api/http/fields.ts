@@ -5,8 +5,14 @@ import Type, { type TString } from 'typebox'
 export const Uuid = Type.String({ format: 'uuid' })
 /** RFC 3339, UTC, with Z. */
 export const Timestamp = Type.String({ format: 'date-time' })
-export const Money = Type.String({ pattern: String.raw`^-?\d+\.\d{2}$`, description: 'Rubles with two decimals' })
-export const HourPrice = Type.String({ pattern: String.raw`^\d+\.\d{4}$`, description: 'Rubles an hour with four decimals' })
+export const Money = Type.String({
+  pattern: String.raw`^-?\d+\.\d{2}$`,
+  description: 'Rubles with two decimals',
+})
+export const HourPrice = Type.String({
+  pattern: String.raw`^\d+\.\d{4}$`,
+  description: 'Rubles an hour with four decimals',
+})
 
 export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(schema: T) {
   return Type.Union([schema, Type.Null()])

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 import { acceptedFor } from './auth.ts'
 import { Problem, type ProblemCode, problems } from './problem.ts'
-import { PREFIX } from './server.ts'
 import type { Route } from './route.ts'
+import { PREFIX } from './server.ts'
 import { closed } from './validation.ts'
 
 /** What any authenticated route can say beside its own errors. */
@@ -48,7 +48,9 @@ function describeRoute(route: Route): object {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    description: [route.description, `Needs the scope \`${scope}\` or \`${alternative}\`.`].filter(Boolean).join('\n\n'),
+    description: [route.description, `Needs the scope \`${scope}\` or \`${alternative}\`.`]
+      .filter(Boolean)
+      .join('\n\n'),
     security: [{ token: [scope] }, { token: [alternative] }],
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...(route.body ? { requestBody: requestBody(route.body) } : {}),
@@ -69,7 +71,13 @@ function queryParameters(route: Route): object[] {
   const required: readonly string[] = route.query?.required ?? []
   return Object.entries(route.query?.properties ?? {}).map(([name, schema]) => {
     const { description, ...rest } = plain(schema as TSchema) // properties of a TypeBox object are schemas
-    return { name, in: 'query', required: required.includes(name), ...(description ? { description } : {}), schema: rest }
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description ? { description } : {}),
+      schema: rest,
+    }
   })
 }
 
@@ -80,18 +88,28 @@ function requestBody(body: TSchema): object {
 }
 
 function successes(route: Route): Record<string, object> {
-  const texts: Record<string, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted: an operation carries it out', 204: 'Done' }
+  const texts: Record<string, string> = {
+    200: 'OK',
+    201: 'Created',
+    202: 'Accepted: an operation carries it out',
+    204: 'Done',
+  }
   return Object.fromEntries(
     Object.entries(route.reply).map(([status, schema]) => [
       status,
-      { description: texts[status] ?? 'OK', ...(schema ? { content: { 'application/json': { schema: plain(schema) } } } : {}) },
+      {
+        description: texts[status] ?? 'OK',
+        ...(schema ? { content: { 'application/json': { schema: plain(schema) } } } : {}),
+      },
     ]),
   )
 }
 
 function failures(route: Route): Record<string, object> {
   const notFound = Object.values(route.params ?? {})
-  const ofBody: ProblemCode[] = route.body ? ['invalid_json', 'payload_too_large', 'unsupported_media_type', 'validation_failed'] : []
+  const ofBody: ProblemCode[] = route.body
+    ? ['invalid_json', 'payload_too_large', 'unsupported_media_type', 'validation_failed']
+    : []
   const ofQuery: ProblemCode[] = route.query ? ['validation_failed'] : []
   const codes = [...new Set([...EVERYWHERE, ...notFound, ...ofBody, ...ofQuery, ...(route.errors ?? [])])]
   const byStatus = Map.groupBy(codes, (code) => problems[code][0])

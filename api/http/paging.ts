@@ -5,13 +5,20 @@ export const MAX_LIMIT = 200
 
 /** The query parameters of every paged list. */
 export const pagingQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items on a page' })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items to skip' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items on a page' }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items to skip' }),
+  ),
 }
 
 /** The envelope of a collection that an account owns. */
 export function listOf<T extends TSchema>(item: T) {
-  return Type.Object({ items: Type.Array(item), total: Type.Integer({ description: 'All that match, not only this page' }) })
+  return Type.Object({
+    items: Type.Array(item),
+    total: Type.Integer({ description: 'All that match, not only this page' }),
+  })
 }
 
 export interface Page {

@@ -67,16 +67,19 @@ export const Issue = Type.Object({
 export type Issue = Static<typeof Issue>
 
 /** RFC 9457, with our code and request id; some codes carry further members. */
-export const Problem = Type.Object({
-  type: Type.String({ format: 'uri-reference' }),
-  title: Type.String(),
-  status: Type.Integer(),
-  detail: Type.String({ description: 'What happened and what to do, for people' }),
-  instance: Type.String({ description: 'The path that was asked for' }),
-  code: Type.String({ description: 'What a client acts on' }),
-  request_id: Type.String(),
-  errors: Type.Optional(Type.Array(Issue)),
-}, { additionalProperties: true })
+export const Problem = Type.Object(
+  {
+    type: Type.String({ format: 'uri-reference' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String({ description: 'What happened and what to do, for people' }),
+    instance: Type.String({ description: 'The path that was asked for' }),
+    code: Type.String({ description: 'What a client acts on' }),
+    request_id: Type.String(),
+    errors: Type.Optional(Type.Array(Issue)),
+  },
+  { additionalProperties: true },
+)
 
 /** Thrown anywhere under a route; turned into problem+json in one place. */
 export class ApiError extends Error {
@@ -89,7 +92,12 @@ export class ApiError extends Error {
    * @param detail what happened and what to do, for the customer
    * @param extra members that the code's documentation names
    */
-  constructor(code: ProblemCode, detail: string, extra: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    extra: Record<string, unknown> = {},
+    headers: Record<string, string> = {},
+  ) {
     super(detail)
     this.code = code
     this.extra = extra
@@ -103,7 +111,16 @@ export class ApiError extends Error {
   /** The problem+json document. */
   toProblem(requestId: string, instance: string) {
     const [status, title] = problems[this.code]
-    return { type: `urn:berth:problem:${this.code}`, title, status, detail: this.message, instance, code: this.code, request_id: requestId, ...this.extra }
+    return {
+      type: `urn:berth:problem:${this.code}`,
+      title,
+      status,
+      detail: this.message,
+      instance,
+      code: this.code,
+      request_id: requestId,
+      ...this.extra,
+    }
   }
 }
 

@@ -34,14 +34,17 @@ function closeObjects(part: unknown): unknown {
   if (typeof part !== 'object' || part === null) return part
   const entries = Object.entries(part).map(([key, value]): [string, unknown] => [key, closeObjects(value)])
   const copy = Object.fromEntries(entries)
-  if (copy.type === 'object' && copy.properties && copy.additionalProperties === undefined) copy.additionalProperties = false
+  if (copy.type === 'object' && copy.properties && copy.additionalProperties === undefined)
+    copy.additionalProperties = false
   return copy
 }
 
 function toIssue(place: Place, error: ErrorObject): Issue[] {
   const issue = (pointer: string, code: Issue['code'], message: string): Issue[] => {
     const field = pointer.slice(1).split('/').map(unescapePointer).join('.')
-    return [{ in: place, field, pointer, code, message: field ? `${field} ${message}` : `The ${place} ${message}` }]
+    return [
+      { in: place, field, pointer, code, message: field ? `${field} ${message}` : `The ${place} ${message}` },
+    ]
   }
   const here = error.instancePath
   const params: Record<string, unknown> = error.params
@@ -64,10 +67,18 @@ function toIssue(place: Place, error: ErrorObject): Issue[] {
     case 'maxProperties':
       return issue(here, 'too_long', `must have at most ${params.limit} entries.`)
     case 'minLength':
-      return issue(here, 'too_short', params.limit === 1 ? 'must not be empty.' : `must have at least ${params.limit} characters.`)
+      return issue(
+        here,
+        'too_short',
+        params.limit === 1 ? 'must not be empty.' : `must have at least ${params.limit} characters.`,
+      )
     case 'minItems':
     case 'minProperties':
-      return issue(here, 'too_short', `must have at least ${params.limit} ${params.limit === 1 ? 'entry' : 'entries'}.`)
+      return issue(
+        here,
+        'too_short',
+        `must have at least ${params.limit} ${params.limit === 1 ? 'entry' : 'entries'}.`,
+      )
     case 'minimum':
       return issue(here, 'below_minimum', `must be at least ${params.limit}.`)
     case 'maximum':
@@ -87,7 +98,10 @@ function toIssue(place: Place, error: ErrorObject): Issue[] {
   }
 }
 
-function unknownField(error: ErrorObject, issue: (pointer: string, code: 'unknown_field', message: string) => Issue[]): Issue[] {
+function unknownField(
+  error: ErrorObject,
+  issue: (pointer: string, code: 'unknown_field', message: string) => Issue[],
+): Issue[] {
   const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty)
   const known = Object.keys(error.parentSchema?.properties ?? {})
   const hint = known.length > 0 ? ` Did you mean ${closest(name, known)}?` : ''
@@ -102,7 +116,15 @@ function describeFormat(error: ErrorObject): string {
 }
 
 function typeName(type: unknown): string {
-  const names: Record<string, string> = { integer: 'a whole number', number: 'a number', string: 'a string', boolean: 'true or false', object: 'an object', array: 'a list', null: 'null' }
+  const names: Record<string, string> = {
+    integer: 'a whole number',
+    number: 'a number',
+    string: 'a string',
+    boolean: 'true or false',
+    object: 'an object',
+    array: 'a list',
+    null: 'null',
+  }
   return (Array.isArray(type) ? type : [type]).map((name) => names[String(name)] ?? String(name)).join(' or ')
 }
 

@@ -18,7 +18,12 @@ export type StepResult =
 type Data = Record<string, unknown>
 
 /** Go on with another step; `data` is kept for the later ones. */
-export const next = (step: string, progress: number, data: Data = {}): StepResult => ({ kind: 'next', step, progress, data })
+export const next = (step: string, progress: number, data: Data = {}): StepResult => ({
+  kind: 'next',
+  step,
+  progress,
+  data,
+})
 /** Run this step again after a while. */
 export const again = (afterMs: number, progress?: number): StepResult =>
   progress === undefined ? { kind: 'again', afterMs } : { kind: 'again', afterMs, progress }
@@ -30,9 +35,7 @@ export type Operation = Omit<OperationTable, 'data'> & { data: Data }
 export type OperationType = OperationTable['type']
 export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
-export interface Step {
-  (operation: Operation, signal: AbortSignal): Promise<StepResult>
-}
+export type Step = (operation: Operation, signal: AbortSignal) => Promise<StepResult>
 
 /** How operations of one type are carried out. */
 export interface Procedure {
@@ -150,7 +153,8 @@ export class Engine {
 
   /** Resolves when nothing is being carried out at this moment. */
   async settled(): Promise<void> {
-    while (this.#inFlight.size > 0) await Promise.all([...this.#inFlight.values()].map((running) => running.done))
+    while (this.#inFlight.size > 0)
+      await Promise.all([...this.#inFlight.values()].map((running) => running.done))
   }
 
   /** When the next operation is due, or null. */
@@ -220,17 +224,25 @@ export class Engine {
         if (!isOurs || result.kind !== 'next' || this.#stopping.signal.aborted) return
       }
     } catch (error) {
-      log.error({ err: error, operation_id: operation.operation_id }, 'an operation could not be recorded; it goes on when its lease ends')
+      log.error(
+        { err: error, operation_id: operation.operation_id },
+        'an operation could not be recorded; it goes on when its lease ends',
+      )
     } finally {
       // A canceled operation keeps the server's lease until its step has ended; now the next one may begin.
-      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner }).catch(() => false)
+      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner }).catch(
+        () => false,
+      )
     }
   }
 
   async #runStep(operation: Operation, signal: AbortSignal): Promise<StepResult> {
     const { clock, log } = this.#options
     if (clock.now() >= operation.deadline_at)
-      return fail('operation_timeout', `The operation did not end in time; it was at the step "${operation.step}".`)
+      return fail(
+        'operation_timeout',
+        `The operation did not end in time; it was at the step "${operation.step}".`,
+      )
     const step = this.#procedure(operation).steps[operation.step]
     if (!step) return fail('internal_error', `There is no step "${operation.step}".`)
     try {
@@ -240,7 +252,15 @@ export class Engine {
     } catch (error) {
       if (signal.aborted) return again(0)
       operation.attempt += 1
-      log.warn({ err: error, operation_id: operation.operation_id, step: operation.step, attempt: operation.attempt }, 'a step failed')
+      log.warn(
+        {
+          err: error,
+          operation_id: operation.operation_id,
+          step: operation.step,
+          attempt: operation.attempt,
+        },
+        'a step failed',
+      )
       if (operation.attempt >= MAX_ATTEMPTS) return failureOf(error)
       return again(1_000 * 2 ** (operation.attempt - 1))
     }
@@ -254,7 +274,9 @@ export class Engine {
     if (result.kind === 'done') operation.data = { ...operation.data, ...result.data }
     if (result.kind === 'done' || result.kind === 'fail') {
       const outcome: Outcome =
-        result.kind === 'done' ? { status: 'succeeded' } : { status: 'failed', code: result.code, message: result.message }
+        result.kind === 'done'
+          ? { status: 'succeeded' }
+          : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
       const isOurs = await settle(db, operation, outcome, write, by)
       if (isOurs) this.#announce(operation.operation_id)
@@ -262,7 +284,12 @@ export class Engine {
     }
     if (result.kind === 'again') {
       operation.progress = result.progress ?? operation.progress
-      return saveStep(db, operation, { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 }, by)
+      return saveStep(
+        db,
+        operation,
+        { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 },
+        by,
+      )
     }
     operation.step = result.step
     operation.progress = result.progress
@@ -280,8 +307,17 @@ export class Engine {
 }
 
 function failureOf(error: unknown): StepResult {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[a-z_]+$/.test(error.code) ? error.code : 'internal_error'
+  const code =
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^[a-z_]+$/.test(error.code)
+      ? error.code
+      : 'internal_error'
   // Only our own errors carry sentences that are meant for customers.
-  const message = code === 'internal_error' ? 'The machine could not be brought there; the operator has been told.' : (error as Error).message
+  const message =
+    code === 'internal_error'
+      ? 'The machine could not be brought there; the operator has been told.'
+      : (error as Error).message
   return fail(code, message)
 }

@@ -47,18 +47,35 @@ export async function insertOperation(
 }
 
 export async function isStillActive(db: Queries, operationId: string): Promise<boolean> {
-  const row = await db.selectFrom('operations').select('status').where('operation_id', '=', operationId).executeTakeFirst()
+  const row = await db
+    .selectFrom('operations')
+    .select('status')
+    .where('operation_id', '=', operationId)
+    .executeTakeFirst()
   return row?.status === 'pending' || row?.status === 'running'
 }
 
 export function findActive(db: Queries, serverId: string) {
-  return db.selectFrom('operations').selectAll().where('server_id', '=', serverId).where('status', 'in', ACTIVE).executeTakeFirst()
+  return db
+    .selectFrom('operations')
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .where('status', 'in', ACTIVE)
+    .executeTakeFirst()
 }
 
 /** The active operations of many servers, by server id. */
-export async function findActiveOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, OperationTable>> {
+export async function findActiveOf(
+  db: Queries,
+  serverIds: readonly string[],
+): Promise<Map<string, OperationTable>> {
   if (serverIds.length === 0) return new Map()
-  const rows = await db.selectFrom('operations').selectAll().where('server_id', 'in', serverIds).where('status', 'in', ACTIVE).execute()
+  const rows = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('server_id', 'in', serverIds)
+    .where('status', 'in', ACTIVE)
+    .execute()
   return new Map(rows.map((row) => [row.server_id, row]))
 }
 
@@ -71,18 +88,40 @@ function readable(db: Queries, accountId: string, serverId: string, now: number)
     .innerJoin('servers', 'servers.server_id', 'operations.server_id')
     .where('operations.account_id', '=', accountId)
     .where('operations.server_id', '=', serverId)
-    .where((eb) => eb.or([eb('servers.deleted_at', 'is', null), eb('servers.deleted_at', '>', now - KEPT_MS)]))
+    .where((eb) =>
+      eb.or([eb('servers.deleted_at', 'is', null), eb('servers.deleted_at', '>', now - KEPT_MS)]),
+    )
 }
 
-export function findOperation(db: Queries, accountId: string, serverId: string, operationId: string, now: number) {
-  return readable(db, accountId, serverId, now).selectAll('operations').where('operation_id', '=', operationId).executeTakeFirst()
+export function findOperation(
+  db: Queries,
+  accountId: string,
+  serverId: string,
+  operationId: string,
+  now: number,
+) {
+  return readable(db, accountId, serverId, now)
+    .selectAll('operations')
+    .where('operation_id', '=', operationId)
+    .executeTakeFirst()
 }
 
 /** Newest first. */
-export async function listOperations(db: Queries, accountId: string, serverId: string, page: Page, now: number) {
+export async function listOperations(
+  db: Queries,
+  accountId: string,
+  serverId: string,
+  page: Page,
+  now: number,
+) {
   const matching = readable(db, accountId, serverId, now)
   const [items, { total }] = await Promise.all([
-    matching.selectAll('operations').orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
+    matching
+      .selectAll('operations')
+      .orderBy('operation_id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute(),
     matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
   return { items, total }
@@ -103,42 +142,47 @@ export function cancelActive(tx: Queries, serverId: string, now: number) {
  * Takes due operations: one conditional update, so that two processes never hold the same one. An operation waits
  * while a canceled one of its server still has a step running.
  */
-export function claimDue(db: Database, by: { owner: string; now: number; leaseMs: number; limit: number }): Promise<OperationTable[]> {
+export function claimDue(
+  db: Database,
+  by: { owner: string; now: number; leaseMs: number; limit: number },
+): Promise<OperationTable[]> {
   const { owner, now, leaseMs, limit } = by
-  return db
-    .updateTable('operations')
-    .set((eb) => ({
-      status: 'running',
-      lease_owner: owner,
-      lease_until: now + leaseMs,
-      started_at: eb.fn.coalesce('started_at', eb.val(now)),
-    }))
-    .where('operation_id', 'in', (eb) =>
-      eb
-        .selectFrom('operations as due')
-        .select('due.operation_id')
-        .where('due.status', 'in', ACTIVE)
-        .where('due.next_run_at', '<=', now)
-        .where('due.lease_until', '<=', now)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('operations as other')
-                .select('other.operation_id')
-                .whereRef('other.server_id', '=', 'due.server_id')
-                .whereRef('other.operation_id', '<>', 'due.operation_id')
-                .where('other.lease_until', '>', now),
+  return (
+    db
+      .updateTable('operations')
+      .set((eb) => ({
+        status: 'running',
+        lease_owner: owner,
+        lease_until: now + leaseMs,
+        started_at: eb.fn.coalesce('started_at', eb.val(now)),
+      }))
+      .where('operation_id', 'in', (eb) =>
+        eb
+          .selectFrom('operations as due')
+          .select('due.operation_id')
+          .where('due.status', 'in', ACTIVE)
+          .where('due.next_run_at', '<=', now)
+          .where('due.lease_until', '<=', now)
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('operations as other')
+                  .select('other.operation_id')
+                  .whereRef('other.server_id', '=', 'due.server_id')
+                  .whereRef('other.operation_id', '<>', 'due.operation_id')
+                  .where('other.lease_until', '>', now),
+              ),
             ),
-          ),
-        )
-        .orderBy('due.next_run_at')
-        .limit(limit),
-    )
-    // Said again outside of the subquery: a row that another process took meanwhile is checked anew on PostgreSQL.
-    .where('lease_until', '<=', now)
-    .where('status', 'in', ACTIVE)
-    .returningAll()
-    .execute()
+          )
+          .orderBy('due.next_run_at')
+          .limit(limit),
+      )
+      // Said again outside of the subquery: a row that another process took meanwhile is checked anew on PostgreSQL.
+      .where('lease_until', '<=', now)
+      .where('status', 'in', ACTIVE)
+      .returningAll()
+      .execute()
+  )
 }
 
 export async function nextDueAt(db: Queries): Promise<number | null> {
@@ -153,11 +197,18 @@ export async function nextDueAt(db: Queries): Promise<number | null> {
 
 /** The process that held these leases is known to be dead. */
 export async function takeOverLeases(db: Database): Promise<void> {
-  await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where('lease_until', '>', 0).execute()
+  await db
+    .updateTable('operations')
+    .set({ lease_owner: null, lease_until: 0 })
+    .where('lease_until', '>', 0)
+    .execute()
 }
 
 /** @returns the operations of this owner that are still active */
-export async function renewLeases(db: Database, { owner, until }: { owner: string; until: number }): Promise<Set<string>> {
+export async function renewLeases(
+  db: Database,
+  { owner, until }: { owner: string; until: number },
+): Promise<Set<string>> {
   const rows = await db
     .updateTable('operations')
     .set({ lease_until: until })

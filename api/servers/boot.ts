@@ -1,7 +1,7 @@
 import type { ServerTable } from '../database/schema.ts'
 import { DriverError } from '../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../operations/engine.ts'
-import { type ProcedureOptions, machineSpec } from './machine.ts'
+import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { pickPort } from './ports.ts'
 import { getServer, updateServer } from './store.ts'
 
@@ -28,7 +28,9 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
       // An empty disk in place of the customer's data would be the worst of repairs.
       return fail('disk_lost', 'The disk of the server is missing on its host. The operator has been told.')
     }
-    const template = options.catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+    const template = options.catalog.templates.find(
+      (candidate) => candidate.templateId === server.template_id,
+    )
     if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
@@ -62,9 +64,13 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
     if (answer) return done({ host_keys: answer.hostKeys })
     const { power } = await driver.inspect(operation.server_id)
     if (power === 'stopped' || power === 'absent')
-      return fail('boot_failed', 'The guest turned off before it answered on ssh. Look at its user data and its image.')
+      return fail(
+        'boot_failed',
+        'The guest turned off before it answered on ssh. Look at its user data and its image.',
+      )
     const left = Number(operation.data.ready_by) - clock.now()
-    if (left <= 0) return fail('boot_timeout', `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds.`)
+    if (left <= 0)
+      return fail('boot_timeout', `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds.`)
     return waiting(left)
   }
   return { image, make, boot, ready }

@@ -31,7 +31,11 @@ export interface DetailsOptions {
 }
 
 /** The extended card of a server: all that names it, how to log in, what it costs, what it can be asked for. */
-export async function serverDetails(options: DetailsOptions, actor: Actor, server: ServerTable): Promise<ServerDetails> {
+export async function serverDetails(
+  options: DetailsOptions,
+  actor: Actor,
+  server: ServerTable,
+): Promise<ServerDetails> {
   const { db, driver } = options
   const [active, project] = await Promise.all([
     findActive(db, server.server_id),
@@ -69,7 +73,11 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   const rows = await capacity.list(db)
   const isZoneAvailable = rows.some((row) => row.zone_slug === server.zone_slug && row.is_available)
   const isPresetAvailable = preset
-    ? await capacity.fits(db, server.zone_slug, server.cpu_type, { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb })
+    ? await capacity.fits(db, server.zone_slug, server.cpu_type, {
+        cpu: preset.cpu,
+        ram_mb: preset.ramMb,
+        disk_gb: preset.diskGb,
+      })
     : false
   return {
     zone: zone ? zoneView(zone, await capacity.cpuTypes(zone), isZoneAvailable) : null,
@@ -78,13 +86,18 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   }
 }
 
-function sshCard({ catalog, secrets, sshHost }: DetailsOptions, actor: Actor, server: ServerTable): ServerDetails['ssh'] {
+function sshCard(
+  { catalog, secrets, sshHost }: DetailsOptions,
+  actor: Actor,
+  server: ServerTable,
+): ServerDetails['ssh'] {
   const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
   const username = template?.defaultUsername ?? 'root'
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
   // A password opens the server: only a token that may change the server gets to see it.
-  const password = server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
+  const password =
+    server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
   return {
     host: sshHost,
     port: server.ssh_port,
@@ -92,7 +105,11 @@ function sshCard({ catalog, secrets, sshHost }: DetailsOptions, actor: Actor, se
     command: server.ssh_port === null ? null : `ssh -p ${server.ssh_port} ${username}@${sshHost}`,
     auth_methods: [server.password === null ? 'public_key' : 'password'],
     keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
-    host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({ type, fingerprint, public_key: publicKey })),
+    host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({
+      type,
+      fingerprint,
+      public_key: publicKey,
+    })),
     is_ready: server.status === 'running',
     password,
   }

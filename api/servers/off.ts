@@ -6,7 +6,10 @@ const ASK_MS = 250
 const DEFAULT_TIMEOUT_SECONDS = 60
 
 /** From running to off, or through a reset: stop and reboot walk this way. Both go on at their own step `off`. */
-export function offSteps({ clock, driver }: ProcedureOptions): Record<'shutdown' | 'wait_off' | 'power_off' | 'reset', Step> {
+export function offSteps({
+  clock,
+  driver,
+}: ProcedureOptions): Record<'shutdown' | 'wait_off' | 'power_off' | 'reset', Step> {
   const shutdown: Step = async (operation) => {
     const { power } = await driver.inspect(operation.server_id)
     if (power !== 'running') return next('power_off', 50)

@@ -15,12 +15,21 @@ const QUICK_TRIES = 16
  * ten thousand, and a port that was just given back is not handed to a stranger whose host key differs.
  * @throws ApiError capacity_unavailable
  */
-export async function pickPort(tx: Queries, range: PortRange, exclude: readonly number[] = []): Promise<number> {
+export async function pickPort(
+  tx: Queries,
+  range: PortRange,
+  exclude: readonly number[] = [],
+): Promise<number> {
   for (let tries = 0; tries < QUICK_TRIES; tries++) {
     const port = randomInt(range.first, range.last + 1)
     if (!exclude.includes(port) && (await isPortFree(tx, port))) return port
   }
   const used = await usedPorts(tx)
-  for (let port = range.first; port <= range.last; port++) if (!used.has(port) && !exclude.includes(port)) return port
-  throw new ApiError('capacity_unavailable', 'All ssh ports of this installation are in use. Ask the operator to widen BERTH_SSH_PORTS.', { alternatives: [] })
+  for (let port = range.first; port <= range.last; port++)
+    if (!used.has(port) && !exclude.includes(port)) return port
+  throw new ApiError(
+    'capacity_unavailable',
+    'All ssh ports of this installation are in use. Ask the operator to widen BERTH_SSH_PORTS.',
+    { alternatives: [] },
+  )
 }

@@ -87,9 +87,14 @@ export class Reconciler {
   async #whatBecameOf(serverId: string, machine: MachineState): Promise<void> {
     const { driver, log } = this.#options
     if (machine.power === 'running') return
-    if (machine.power === 'hung') return log.error({ server_id: serverId }, 'the machine of a server does not answer')
+    if (machine.power === 'hung')
+      return log.error({ server_id: serverId }, 'the machine of a server does not answer')
     if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {
-      await this.#write(serverId, () => ({ status: 'stopped', status_reason: 'guest_shutdown', started_at: null }))
+      await this.#write(serverId, () => ({
+        status: 'stopped',
+        status_reason: 'guest_shutdown',
+        started_at: null,
+      }))
       return driver.powerOff(serverId)
     }
     if (machine.power === 'absent') {
@@ -127,7 +132,10 @@ export class Reconciler {
   /** Writes a change to a server that is still `running`; any other status is news from an operation. */
   async #write(
     serverId: string,
-    change: (server: ServerTable, tx: Parameters<typeof lockServer>[0]) => Partial<ServerTable> | Promise<Partial<ServerTable>>,
+    change: (
+      server: ServerTable,
+      tx: Parameters<typeof lockServer>[0],
+    ) => Partial<ServerTable> | Promise<Partial<ServerTable>>,
   ): Promise<void> {
     const { db, clock } = this.#options
     await db.transaction().execute(async (tx) => {

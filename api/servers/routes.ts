@@ -1,3 +1,4 @@
+import Type from 'typebox'
 import type { Database } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
@@ -6,9 +7,18 @@ import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation, listOperations } from '../operations/store.ts'
-import Type from 'typebox'
 import { type DetailsOptions, serverDetails } from './details.ts'
-import { Operation, OperationWait, Server, ServerCreate, ServerDetails, ServerQuery, ServerUpdate, StartRequest, StopRequest } from './schema.ts'
+import {
+  Operation,
+  OperationWait,
+  Server,
+  ServerCreate,
+  ServerDetails,
+  ServerQuery,
+  ServerUpdate,
+  StartRequest,
+  StopRequest,
+} from './schema.ts'
 import type { Servers } from './servers.ts'
 import { findServer, listServers } from './store.ts'
 import { operationView, serverView } from './view.ts'
@@ -24,7 +34,12 @@ export interface ServerRoutesOptions extends DetailsOptions {
 
 export function serverRoutes(options: ServerRoutesOptions): Route[] {
   const load = loader(options.db)
-  return [...collectionRoutes(options), ...objectRoutes(options, load), ...powerRoutes(options, load), ...operationRoutes(options)]
+  return [
+    ...collectionRoutes(options),
+    ...objectRoutes(options, load),
+    ...powerRoutes(options, load),
+    ...operationRoutes(options),
+  ]
 }
 
 function loader(db: Database) {
@@ -49,7 +64,10 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       run: async ({ actor, query, url, setHeader }) => {
         const page = pageOf(query)
         const { items, total } = await listServers(db, actor.accountId, query, page)
-        const active = await findActiveOf(db, items.map((row) => row.server_id))
+        const active = await findActiveOf(
+          db,
+          items.map((row) => row.server_id),
+        )
         setHeader('link', linkHeader(url, page, total))
         return { items: items.map((row) => serverView(row, active.get(row.server_id))), total }
       },
@@ -130,7 +148,8 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       reply: { 202: Operation },
       errors: ['delete_protected'],
-      run: async ({ loaded, setHeader }) => accepted((await servers.remove(loaded.server_id)).operation, setHeader),
+      run: async ({ loaded, setHeader }) =>
+        accepted((await servers.remove(loaded.server_id)).operation, setHeader),
     }),
   ]
 }
@@ -149,7 +168,10 @@ function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
       load,
       body: type === 'start' ? StartRequest : StopRequest,
       reply: { 202: Operation },
-      errors: [...STATE_ERRORS, ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : [])],
+      errors: [
+        ...STATE_ERRORS,
+        ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
+      ],
       run: async ({ actor, loaded, body, setHeader }) =>
         accepted((await servers.power(actor, loaded.server_id, type, body)).operation, setHeader),
     }),
@@ -176,7 +198,13 @@ function operationRoutes({ db, engine, clock }: ServerRoutesOptions): Route[] {
       reply: { 200: listOf(Operation) },
       run: async ({ actor, params, query, url, setHeader }) => {
         const page = pageOf(query)
-        const { items, total } = await listOperations(db, actor.accountId, params.server_id, page, clock.now())
+        const { items, total } = await listOperations(
+          db,
+          actor.accountId,
+          params.server_id,
+          page,
+          clock.now(),
+        )
         if (total === 0) throw notFound('server_not_found')
         setHeader('link', linkHeader(url, page, total))
         return { items: items.map(operationView), total }
@@ -192,7 +220,13 @@ function operationRoutes({ db, engine, clock }: ServerRoutesOptions): Route[] {
       params: { ...params, operation_id: 'operation_not_found' },
       query: OperationWait,
       load: async ({ actor, params }) => {
-        const operation = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
+        const operation = await findOperation(
+          db,
+          actor.accountId,
+          params.server_id,
+          params.operation_id,
+          clock.now(),
+        )
         if (!operation) throw notFound('operation_not_found')
         return operation
       },
@@ -200,7 +234,13 @@ function operationRoutes({ db, engine, clock }: ServerRoutesOptions): Route[] {
       run: async ({ actor, params, query, loaded, signal }) => {
         if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
         await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
-        const now = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
+        const now = await findOperation(
+          db,
+          actor.accountId,
+          params.server_id,
+          params.operation_id,
+          clock.now(),
+        )
         return operationView(now ?? loaded)
       },
     }),

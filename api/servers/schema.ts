@@ -15,7 +15,10 @@ const Name = Type.String({
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
-  propertyNames: { pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$', errorMessage: 'must have names of letters, digits and . _ / - (63 at most).' },
+  propertyNames: {
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$',
+    errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
+  },
   additionalProperties: { type: 'string', maxLength: 63 },
 })
 const Description = nullable(Type.String({ maxLength: 255 }))
@@ -26,6 +29,9 @@ const plan = {
   disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
 }
 const isPlan = (value: string) => ({ properties: { plan_type: { const: value } }, required: ['plan_type'] })
+/** JSON Schema's conditional: what holds where the condition does. */
+// biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema; nobody awaits a schema
+const when = (condition: object, consequence: object) => ({ if: condition, then: consequence })
 const NO_SIZE = { properties: { cpu: false, ram_mb: false, disk_gb: false } }
 const NO_PRESET = { properties: { preset_id: false } }
 
@@ -40,15 +46,17 @@ export const ServerCreate = Type.Object(
     project_id: Type.Optional(Uuid),
     description: Type.Optional(Description),
     ssh_key_ids: Type.Optional(Type.Array(Uuid, { maxItems: 20, uniqueItems: true })),
-    user_data: Type.Optional(nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' }))),
+    user_data: Type.Optional(
+      nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' })),
+    ),
     labels: Type.Optional(Labels),
     start_on_create: Type.Optional(Type.Boolean({ default: true })),
     delete_protection: Type.Optional(Type.Boolean({ default: false })),
   },
   {
     allOf: [
-      { if: isPlan('preset'), then: { required: ['preset_id'], ...NO_SIZE } },
-      { if: isPlan('custom'), then: { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET } },
+      when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
+      when(isPlan('custom'), { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET }),
     ],
   },
 )
@@ -67,9 +75,9 @@ export const ServerUpdate = Type.Object(
   {
     minProperties: 1,
     allOf: [
-      { if: isPlan('preset'), then: { required: ['preset_id'], ...NO_SIZE } },
-      { if: isPlan('custom'), then: NO_PRESET },
-      { if: { required: ['preset_id'] }, then: NO_SIZE },
+      when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
+      when(isPlan('custom'), NO_PRESET),
+      when({ required: ['preset_id'] }, NO_SIZE),
     ],
   },
 )
@@ -77,9 +85,16 @@ export type ServerUpdate = Static<typeof ServerUpdate>
 
 export const StartRequest = Type.Object({})
 export const StopRequest = Type.Object({
-  force: Type.Optional(Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' })),
+  force: Type.Optional(
+    Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' }),
+  ),
   timeout_seconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 600, default: 60, description: 'How long the guest may take to shut down before its plug is pulled' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      default: 60,
+      description: 'How long the guest may take to shut down before its plug is pulled',
+    }),
   ),
 })
 export type StopRequest = Static<typeof StopRequest>
@@ -103,7 +118,14 @@ export const Operation = Type.Object({
 export type Operation = Static<typeof Operation>
 
 export const OperationWait = Type.Object({
-  wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60, default: 0, description: 'Seconds to wait for the end of the operation' })),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 60,
+      default: 0,
+      description: 'Seconds to wait for the end of the operation',
+    }),
+  ),
 })
 
 const server = {
@@ -138,7 +160,9 @@ const server = {
 export const Server = Type.Object(server)
 export type Server = Static<typeof Server>
 
-const Address = nullable(Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }))
+const Address = nullable(
+  Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }),
+)
 
 export const ServerDetails = Type.Object({
   ...server,
@@ -154,7 +178,9 @@ export const ServerDetails = Type.Object({
     command: nullable(Type.String({ description: 'Pasted into a terminal it logs in' })),
     auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
     keys: Type.Array(Type.Object({ ssh_key_id: Uuid, name: Type.String(), fingerprint: Type.String() })),
-    host_key_fingerprints: Type.Array(Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() })),
+    host_key_fingerprints: Type.Array(
+      Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() }),
+    ),
     is_ready: Type.Boolean(),
     password: nullable(Type.String()),
   }),

@@ -16,7 +16,7 @@ import type { Engine, OperationType } from '../operations/engine.ts'
 import { cancelActive, findActive, insertOperation } from '../operations/store.ts'
 import { generatePassword, type Secrets } from '../secrets.ts'
 import { generateName } from './names.ts'
-import { pickPort, type PortRange } from './ports.ts'
+import { type PortRange, pickPort } from './ports.ts'
 import { firstStep, operationDeadlineMs } from './procedures.ts'
 import { release, reserve } from './reservation.ts'
 import type { ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
@@ -64,7 +64,9 @@ export class Servers {
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       await insertServer(tx, row)
-      const operation = await this.#insert(tx, row, 'create', { start_on_create: request.start_on_create ?? true })
+      const operation = await this.#insert(tx, row, 'create', {
+        start_on_create: request.start_on_create ?? true,
+      })
       return { server: row, operation }
     })
     engine.wake()
@@ -75,7 +77,12 @@ export class Servers {
    * Starts, stops or reboots.
    * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, insufficient_balance, account_suspended
    */
-  async power(actor: Actor, serverId: string, type: 'start' | 'stop' | 'reboot', request: StopRequest = {}): Promise<Started> {
+  async power(
+    actor: Actor,
+    serverId: string,
+    type: 'start' | 'stop' | 'reboot',
+    request: StopRequest = {},
+  ): Promise<Started> {
     const { db, clock, engine } = this.#options
     const { force = false, timeout_seconds = 60 } = request
     let canceled: string | undefined
@@ -98,7 +105,11 @@ export class Servers {
    * Changes metadata at once; a change of the configuration becomes a resize operation.
    * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded, capacity_unavailable
    */
-  async update(actor: Actor, before: ServerTable, request: ServerUpdate): Promise<{ server: ServerTable; operation: OperationTable | null }> {
+  async update(
+    actor: Actor,
+    before: ServerTable,
+    request: ServerUpdate,
+  ): Promise<{ server: ServerTable; operation: OperationTable | null }> {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
@@ -129,7 +140,10 @@ export class Servers {
       const active = await findActive(tx, serverId)
       if (active?.type === 'delete') return { server, operation: active }
       if (server.delete_protection)
-        throw new ApiError('delete_protected', 'The server is protected. Set delete_protection to false first.')
+        throw new ApiError(
+          'delete_protected',
+          'The server is protected. Set delete_protection to false first.',
+        )
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
       if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
       return this.#begin(tx, server, 'delete', {})
@@ -146,13 +160,23 @@ export class Servers {
   }
 
   /** Writes the operation and the status that goes with it. */
-  async #begin(tx: Queries, server: ServerTable, type: OperationType, data: Record<string, unknown>): Promise<Started> {
+  async #begin(
+    tx: Queries,
+    server: ServerTable,
+    type: OperationType,
+    data: Record<string, unknown>,
+  ): Promise<Started> {
     const change = { status: statusDuring[type], status_reason: null, updated_at: this.#options.clock.now() }
     await updateServer(tx, server.server_id, change)
     return { server: { ...server, ...change }, operation: await this.#insert(tx, server, type, data) }
   }
 
-  #insert(tx: Queries, server: ServerTable, type: OperationType, data: Record<string, unknown>): Promise<OperationTable> {
+  #insert(
+    tx: Queries,
+    server: ServerTable,
+    type: OperationType,
+    data: Record<string, unknown>,
+  ): Promise<OperationTable> {
     const now = this.#options.clock.now()
     return insertOperation(tx, {
       accountId: server.account_id,
@@ -170,11 +194,18 @@ export class Servers {
     const { db, catalog, capacity, clock } = this.#options
     const issues: Issue[] = []
     const zone = catalog.zones.find((candidate) => candidate.zone_slug === request.zone_slug)
-    if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', 'There is no such zone: GET /v1/zones lists them.'))
+    if (!zone)
+      issues.push(bodyIssue('zone_slug', 'not_found', 'There is no such zone: GET /v1/zones lists them.'))
     const isOffered = zone ? (await capacity.cpuTypes(zone)).includes(request.cpu_type) : true
-    if (!isOffered) issues.push(bodyIssue('cpu_type', 'not_in_enum', `Zone ${request.zone_slug} does not offer ${request.cpu_type}.`))
+    if (!isOffered)
+      issues.push(
+        bodyIssue('cpu_type', 'not_in_enum', `Zone ${request.zone_slug} does not offer ${request.cpu_type}.`),
+      )
     const template = catalog.templates.find((candidate) => candidate.templateId === request.template_id)
-    if (!template) issues.push(bodyIssue('template_id', 'not_found', 'There is no such template: GET /v1/templates lists them.'))
+    if (!template)
+      issues.push(
+        bodyIssue('template_id', 'not_found', 'There is no such template: GET /v1/templates lists them.'),
+      )
     const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at: clock.now() }
     const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
     if (Array.isArray(plan)) issues.push(...plan)
@@ -193,7 +224,11 @@ export class Servers {
     return { plan, template, projectId, keys }
   }
 
-  #newRow(actor: Actor, request: ServerCreate, wanted: { plan: Plan; template: Template; projectId: string; keys: SshKeyTable[] }): ServerTable {
+  #newRow(
+    actor: Actor,
+    request: ServerCreate,
+    wanted: { plan: Plan; template: Template; projectId: string; keys: SshKeyTable[] },
+  ): ServerTable {
     const { clock, secrets } = this.#options
     const { plan, keys } = wanted
     const now = clock.now()
@@ -212,7 +247,14 @@ export class Servers {
       preset_id: plan.presetId,
       ...plan.size,
       template_id: wanted.template.templateId,
-      ssh_keys: JSON.stringify(keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({ ssh_key_id, name, fingerprint, public_key }))),
+      ssh_keys: JSON.stringify(
+        keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({
+          ssh_key_id,
+          name,
+          fingerprint,
+          public_key,
+        })),
+      ),
       user_data: request.user_data ? secrets.seal(request.user_data) : null,
       password: keys.length === 0 ? secrets.seal(generatePassword()) : null,
       labels: JSON.stringify(request.labels ?? {}),
@@ -237,7 +279,8 @@ export class Servers {
   #resizePlan(server: ServerTable, request: ServerUpdate): Plan {
     const { catalog, clock } = this.#options
     const plan_type = request.plan_type ?? (request.preset_id === undefined ? 'custom' : 'preset')
-    const size = plan_type === 'custom' ? { cpu: server.cpu, ram_mb: server.ram_mb, disk_gb: server.disk_gb } : {}
+    const size =
+      plan_type === 'custom' ? { cpu: server.cpu, ram_mb: server.ram_mb, disk_gb: server.disk_gb } : {}
     const place = { zoneSlug: server.zone_slug, cpuType: server.cpu_type, at: clock.now() }
     const plan = resolvePlan(catalog, { ...size, ...request, plan_type }, place)
     if (Array.isArray(plan)) throw invalid(plan)
@@ -274,7 +317,8 @@ export class Servers {
 async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
   const verdict = judge(action, server.status, { force })
   if (verdict === 'allowed') return
-  if (verdict === 'insufficient_balance') throw new ApiError(verdict, 'The server is suspended because the balance is used up. Top it up first.')
+  if (verdict === 'insufficient_balance')
+    throw new ApiError(verdict, 'The server is suspended because the balance is used up. Top it up first.')
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, server.server_id)
     throw new ApiError(
@@ -285,10 +329,14 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
     )
   }
   const allowed = allowedIn[action]
-  throw new ApiError(verdict, `The server is ${server.status}; ${action} needs it to be ${allowed.join(' or ')}.`, {
-    current_status: server.status,
-    allowed_statuses: allowed,
-  })
+  throw new ApiError(
+    verdict,
+    `The server is ${server.status}; ${action} needs it to be ${allowed.join(' or ')}.`,
+    {
+      current_status: server.status,
+      allowed_statuses: allowed,
+    },
+  )
 }
 
 function difference(to: Size, from: Size): Size {
@@ -297,7 +345,10 @@ function difference(to: Size, from: Size): Size {
 
 function refuseSuspended(actor: Actor): void {
   if (actor.accountStatus !== 'active')
-    throw new ApiError('account_suspended', `The account is ${actor.accountStatus}. Ask the operator to open it again.`)
+    throw new ApiError(
+      'account_suspended',
+      `The account is ${actor.accountStatus}. Ask the operator to open it again.`,
+    )
 }
 
 function projectIssue(): Issue {
@@ -306,7 +357,11 @@ function projectIssue(): Issue {
 
 function diskIssue(plan: Plan, template: Template): Issue {
   const field = plan.planType === 'preset' ? 'preset_id' : 'disk_gb'
-  return bodyIssue(field, 'disk_too_small', `${template.title} needs ${template.minDiskGb} GB of disk; this plan has ${plan.size.disk_gb}.`)
+  return bodyIssue(
+    field,
+    'disk_too_small',
+    `${template.title} needs ${template.minDiskGb} GB of disk; this plan has ${plan.size.disk_gb}.`,
+  )
 }
 
 /** A locally administered address (QEMU's prefix) that follows from the id, so that it never changes. */

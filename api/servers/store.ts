@@ -9,8 +9,16 @@ export function insertServer(tx: Queries, row: ServerTable) {
 }
 
 /** A server of the account that is not gone. */
-export function findServer(db: Queries, accountId: string, serverId: string): Promise<ServerTable | undefined> {
-  return alive(db).selectAll().where('server_id', '=', serverId).where('account_id', '=', accountId).executeTakeFirst()
+export function findServer(
+  db: Queries,
+  accountId: string,
+  serverId: string,
+): Promise<ServerTable | undefined> {
+  return alive(db)
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
 }
 
 /** Any server, also one that is gone: for operations, which know no account. */
@@ -33,10 +41,17 @@ export function updateServer(tx: Queries, serverId: string, change: Partial<Serv
   return tx.updateTable('servers').set(change).where('server_id', '=', serverId).execute()
 }
 
-
 export async function listServers(db: Queries, accountId: string, filter: ServerQuery, page: Page) {
   let matching = alive(db).where('account_id', '=', accountId)
-  for (const field of ['project_id', 'zone_slug', 'status', 'plan_type', 'cpu_type', 'template_id', 'name'] as const) {
+  for (const field of [
+    'project_id',
+    'zone_slug',
+    'status',
+    'plan_type',
+    'cpu_type',
+    'template_id',
+    'name',
+  ] as const) {
     const wanted = filter[field]
     if (wanted !== undefined) matching = matching.where(field, '=', wanted)
   }
@@ -56,14 +71,18 @@ export async function listServers(db: Queries, accountId: string, filter: Server
 /** Labels are JSON text: a whole `"name":"value"` or `"name":` in it can only be a label, as quotes inside are escaped. */
 function labelMatches(label: string) {
   const [name = '', value] = label.split(/=(.*)/s)
-  const fragment = value === undefined ? `${JSON.stringify(name)}:` : `${JSON.stringify(name)}:${JSON.stringify(value)}`
+  const fragment =
+    value === undefined ? `${JSON.stringify(name)}:` : `${JSON.stringify(name)}:${JSON.stringify(value)}`
   // LIKE would ignore case on one of the two databases; replace is exact on both.
   return sql<boolean>`replace(labels, ${fragment}, '') <> labels`
 }
 
 /** The settled servers, whose machines should be on or off. */
 export function listSettled(db: Queries) {
-  return alive(db).select(['server_id', 'status']).where('status', 'in', ['running', 'stopped', 'suspended']).execute()
+  return alive(db)
+    .select(['server_id', 'status'])
+    .where('status', 'in', ['running', 'stopped', 'suspended'])
+    .execute()
 }
 
 /** Which of these ids belong to servers that are not gone. */
@@ -74,7 +93,11 @@ export async function knownServers(db: Queries, ids: readonly string[]): Promise
 }
 
 export async function isPortFree(db: Queries, port: number): Promise<boolean> {
-  const row = await db.selectFrom('servers').select('server_id').where('ssh_port', '=', port).executeTakeFirst()
+  const row = await db
+    .selectFrom('servers')
+    .select('server_id')
+    .where('ssh_port', '=', port)
+    .executeTakeFirst()
   return row === undefined
 }
 

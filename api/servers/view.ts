@@ -41,7 +41,12 @@ export function serverView(row: ServerTable, active: OperationTable | null | und
     price_month_rub: formatMoney(row.price_month),
     price_hour_rub: formatMoney(row.price_hour, 4),
     current_operation: active
-      ? { operation_id: active.operation_id, type: active.type, status: active.status, progress: active.progress }
+      ? {
+          operation_id: active.operation_id,
+          type: active.type,
+          status: active.status,
+          progress: active.progress,
+        }
       : null,
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),

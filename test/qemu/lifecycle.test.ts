@@ -44,7 +44,9 @@ test('a server keeps its files through stop, start, reboot and a bigger disk, an
   expect((await service.call('PATCH', `/servers/${id}`, { disk_gb: 15, ram_mb: 512 })).status).toBe(202)
   await service.settle(id)
   await service.act(id, 'start')
-  const [disk = '', memory = ''] = (await service.ssh(id, 'df -m / | tail -1 && grep MemTotal /proc/meminfo', identity)).split('\n')
+  const [disk = '', memory = ''] = (
+    await service.ssh(id, 'df -m / | tail -1 && grep MemTotal /proc/meminfo', identity)
+  ).split('\n')
   expect(Number(disk.trim().split(/ +/)[1])).toBeGreaterThan(14_000)
   expect(Number(memory.split(/ +/)[1])).toBeGreaterThan(400_000)
   expect(await service.ssh(id, 'cat file', identity)).toBe('precious')
@@ -68,13 +70,27 @@ test('an image without a kernel beside it boots by its own GRUB, and a server wi
 
 test('user data runs, and the CPU is of the vendor that was asked for', async () => {
   const user_data = '#!/bin/sh\necho "$(hostname) was here" > /run/told\n'
-  const { server_id: id } = await service.create({ name: 'told', cpu_type: 'intel', ssh_key_ids: [sshKeyId], user_data })
+  const { server_id: id } = await service.create({
+    name: 'told',
+    cpu_type: 'intel',
+    ssh_key_ids: [sshKeyId],
+    user_data,
+  })
   await service.settle(id)
-  expect(await service.ssh(id, 'for i in $(seq 50); do [ -s /run/told ] && break; sleep 0.2; done; cat /run/told', identity)).toBe('told was here')
+  expect(
+    await service.ssh(
+      id,
+      'for i in $(seq 50); do [ -s /run/told ] && break; sleep 0.2; done; cat /run/told',
+      identity,
+    ),
+  ).toBe('told was here')
   expect(await service.ssh(id, 'grep -m1 vendor_id /proc/cpuinfo', identity)).toContain('GenuineIntel')
   await service.ssh(id, 'sudo -n poweroff 2>/dev/null || su -c poweroff || true', identity).catch(() => '')
   await until('the guest turned itself off', 30_000, async () => (await status(id)) !== 'running')
-  expect((await service.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'stopped', status_reason: 'guest_shutdown' })
+  expect((await service.call('GET', `/servers/${id}`)).body).toMatchObject({
+    status: 'stopped',
+    status_reason: 'guest_shutdown',
+  })
 })
 
 test('Ctrl-C leaves servers running, and the next start finds them', async () => {
@@ -92,7 +108,8 @@ test('Ctrl-C leaves servers running, and the next start finds them', async () =>
 })
 
 test('a service that is killed while a guest boots, and again while it shuts down, finishes both with one machine', async () => {
-  const step = async (id: string) => (await service.call('GET', `/servers/${id}/operations?limit=1`)).body.items[0].step
+  const step = async (id: string) =>
+    (await service.call('GET', `/servers/${id}/operations?limit=1`)).body.items[0].step
   const { server_id: id } = await service.create({ name: 'survivor', ssh_key_ids: [sshKeyId] })
   await until('the guest boots', 60_000, async () => (await step(id)) === 'ready')
   await service.stop('SIGKILL')

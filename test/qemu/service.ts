@@ -23,13 +23,29 @@ export class Service {
     const catalog = parse(readFileSync(path.join(root, 'catalog.yaml'), 'utf8'))
     const micro = catalog.templates.find((template: { slug: string }) => template.slug === 'micro')
     // The same disk as an operator's file: such images carry no kernel beside them and boot by their own GRUB.
-    catalog.templates = [micro, { ...micro, slug: 'micro-disk', title: 'Micro from its own disk', image: [{ file: image.disk }] }]
+    catalog.templates = [
+      micro,
+      { ...micro, slug: 'micro-disk', title: 'Micro from its own disk', image: [{ file: image.disk }] },
+    ]
     writeFileSync(path.join(this.dataDir, 'catalog.yaml'), stringify(catalog))
   }
 
   async start(): Promise<void> {
-    const flags = ['--port', '0', '--data', this.dataDir, '--catalog', path.join(this.dataDir, 'catalog.yaml'), '--compute', 'qemu', '--log', 'warn']
-    const child = spawn(process.execPath, [path.join(root, 'api/main.ts'), 'serve', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const flags = [
+      '--port',
+      '0',
+      '--data',
+      this.dataDir,
+      '--catalog',
+      path.join(this.dataDir, 'catalog.yaml'),
+      '--compute',
+      'qemu',
+      '--log',
+      'warn',
+    ]
+    const child = spawn(process.execPath, [path.join(root, 'api/main.ts'), 'serve', ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     this.#process = child
     this.#output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (this.#output += text))
@@ -57,7 +73,10 @@ export class Service {
     const token = readFileSync(path.join(this.dataDir, 'demo-token'), 'utf8').trim()
     const reply = await fetch(`${this.#address}${url}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await reply.text()
@@ -82,11 +101,13 @@ export class Service {
 
   /** Waits by long poll for the end of what is carried out on the server; the operation must succeed. */
   async settle(serverId: string): Promise<void> {
-    const newest = async () => (await this.call('GET', `/servers/${serverId}/operations?limit=1`)).body.items[0]
+    const newest = async () =>
+      (await this.call('GET', `/servers/${serverId}/operations?limit=1`)).body.items[0]
     const { operation_id } = await newest()
     await until('the operation ends', 240_000, async () => {
       const { body } = await this.call('GET', `/servers/${serverId}/operations/${operation_id}?wait=30`)
-      if (body.status === 'failed') throw new Error(`${body.type} failed: ${JSON.stringify(body.error)}\n${this.#output}`)
+      if (body.status === 'failed')
+        throw new Error(`${body.type} failed: ${JSON.stringify(body.error)}\n${this.#output}`)
       return body.status === 'succeeded'
     })
   }
@@ -104,13 +125,30 @@ export class Service {
   async ssh(serverId: string, command: string, identity: string | null): Promise<string> {
     const { ssh } = (await this.call('GET', `/servers/${serverId}/details`)).body
     const known = path.join(this.dataDir, `known-${serverId}`)
-    const lines = ssh.host_key_fingerprints.map((key: { type: string; public_key: string }) => `[${ssh.host}]:${ssh.port} ${key.type} ${key.public_key}`)
+    const lines = ssh.host_key_fingerprints.map(
+      (key: { type: string; public_key: string }) =>
+        `[${ssh.host}]:${ssh.port} ${key.type} ${key.public_key}`,
+    )
     writeFileSync(known, `${lines.join('\n')}\n`)
     const [program, ...args] = ssh.command.split(' ')
-    const trust = ['-F', 'none', '-o', `UserKnownHostsFile=${known}`, '-o', 'StrictHostKeyChecking=yes', '-o', 'ConnectTimeout=30']
-    const proof = identity ? ['-i', identity, '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes'] : ['-o', 'PubkeyAuthentication=no', '-o', 'NumberOfPasswordPrompts=1']
+    const trust = [
+      '-F',
+      'none',
+      '-o',
+      `UserKnownHostsFile=${known}`,
+      '-o',
+      'StrictHostKeyChecking=yes',
+      '-o',
+      'ConnectTimeout=30',
+    ]
+    const proof = identity
+      ? ['-i', identity, '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
+      : ['-o', 'PubkeyAuthentication=no', '-o', 'NumberOfPasswordPrompts=1']
     const env = identity ? process.env : { ...process.env, ...this.#answering(ssh.password) }
-    const { stdout } = await promisify(execFile)(program, [...trust, ...proof, ...args, command], { env, timeout: 60_000 })
+    const { stdout } = await promisify(execFile)(program, [...trust, ...proof, ...args, command], {
+      env,
+      timeout: 60_000,
+    })
     return stdout.trim()
   }
 
@@ -126,7 +164,10 @@ export class Service {
   async addKey(): Promise<{ identity: string; sshKeyId: string }> {
     const identity = path.join(this.dataDir, 'id_ed25519')
     await promisify(execFile)('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'e2e', '-f', identity])
-    const { body } = await this.call('POST', '/account/ssh_keys', { name: 'e2e', public_key: readFileSync(`${identity}.pub`, 'utf8') })
+    const { body } = await this.call('POST', '/account/ssh_keys', {
+      name: 'e2e',
+      public_key: readFileSync(`${identity}.pub`, 'utf8'),
+    })
     return { identity, sshKeyId: body.ssh_key_id }
   }
 
@@ -159,7 +200,10 @@ export class Service {
 export function isPortOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port })
-    socket.once('connect', () => (socket.destroy(), resolve(true)))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
     socket.once('error', () => resolve(false))
   })
 }
