@@ -1,0 +1,596 @@
+// The rules of the house, held by a machine. Each failure names the places, says why there is such a rule and how to
+// mend it. What Biome and TypeScript already hold (formatting, unused code, types) is not repeated here.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { parseAst } from 'vitest/node'
+import { settings } from '../api/config.ts'
+import { migrations } from '../api/database/database.ts'
+
+const root = path.resolve(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
+const exists = (file: string) => existsSync(path.join(root, file))
+
+/** Every file that is ours, whether it is committed yet or not; nothing that a program made. */
+const files = listFiles('')
+function listFiles(folder: string): string[] {
+  const isOurs = (name: string) =>
+    !['.git', 'node_modules', 'dist', 'data'].includes(name) && !name.endsWith('.log')
+  return readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter((entry) => isOurs(entry.name) && !entry.isSymbolicLink())
+    .flatMap((entry) => {
+      const file = path.posix.join(folder, entry.name)
+      if (entry.isDirectory()) return listFiles(file)
+      return entry.isFile() ? [file] : []
+    })
+}
+
+const isTest = (file: string) => /^(test|bench)\/|(\.test|-suite|\/test-[\w-]+)\.ts$/.test(file)
+const sources = files.filter((file) => /\.(ts|tsx|mjs)$/.test(file)).map(readSource)
+const product = sources.filter(({ file }) => !isTest(file))
+
+/** Fails with all the places at once, the reason and the remedy. */
+function refuse(places: string[], why: string, mend: string): void {
+  if (places.length === 0) return
+  expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nTo mend: ${mend}\n`)
+}
+
+// ---- reading sources ----
+
+interface Node {
+  type: string
+  start: number
+  end: number
+  [field: string]: unknown
+}
+
+interface Import {
+  from: string
+  isType: boolean
+}
+
+interface Source {
+  file: string
+  text: string
+  lines: string[]
+  lineStarts: number[]
+  nodes: { node: Node; parent: Node | null }[]
+  imports: Import[]
+}
+
+function readSource(file: string): Source {
+  const text = read(file)
+  const lang = file.endsWith('.tsx') ? 'tsx' : 'ts'
+  const nodes: Source['nodes'] = []
+  collect(parseAst(text, { lang }), null, nodes)
+  const lineStarts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+  return {
+    file,
+    text,
+    lines: text.split('\n'),
+    lineStarts,
+    nodes,
+    imports: nodes.flatMap(({ node }) => importOf(node)),
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
+}
+
+function collect(value: unknown, parent: Node | null, into: Source['nodes']): void {
+  if (Array.isArray(value)) for (const item of value) collect(item, parent, into)
+  if (!isNode(value)) return
+  into.push({ node: value, parent })
+  for (const field of Object.values(value)) if (typeof field === 'object') collect(field, value, into)
+}
+
+function importOf(node: Node): Import[] {
+  const kinds = [
+    'ImportDeclaration',
+    'ExportNamedDeclaration',
+    'ExportAllDeclaration',
+    'ImportExpression',
+    'TSImportType',
+  ]
+  if (!kinds.includes(node.type) || !isNode(node.source) || typeof node.source.value !== 'string') return []
+  const isType = node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType'
+  return [{ from: node.source.value, isType }]
+}
+
+const lineOf = (source: Source, offset: number) =>
+  source.lineStarts.findLastIndex((start) => start <= offset) + 1
+const place = (source: Source, node: Node) => `${source.file}:${lineOf(source, node.start)}`
+
+/** Imports of our own files, as paths from the root. */
+function ownImports({ file, imports }: Source): (Import & { file: string })[] {
+  return imports
+    .filter(({ from }) => from.startsWith('.'))
+    .map((entry) => ({ ...entry, file: path.posix.join(path.posix.dirname(file), entry.from) }))
+}
+
+// ---- how the house stands ----
+
+/** The first circle in a graph of names, or null. */
+function findCycle(arrows: Map<string, Set<string>>): string[] | null {
+  const done = new Set<string>()
+  const visit = (name: string, trail: string[]): string[] | null => {
+    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name]
+    if (done.has(name)) return null
+    for (const next of arrows.get(name) ?? []) {
+      const cycle = visit(next, [...trail, name])
+      if (cycle) return cycle
+    }
+    done.add(name)
+    return null
+  }
+  for (const name of arrows.keys()) {
+    const cycle = visit(name, [])
+    if (cycle) return cycle
+  }
+  return null
+}
+
+/** `api/servers/off.ts` is in `servers`, `api/money.ts` is `money`. */
+const partOf = (file: string) =>
+  file
+    .replace(/^api\//, '')
+    .split('/')[0]
+    ?.replace(/\.ts$/, '') ?? file
+
+test('no file imports itself, by whatever way round', () => {
+  const arrows = new Map(
+    sources.map((source) => [
+      source.file,
+      new Set(
+        ownImports(source)
+          .filter(({ isType }) => !isType)
+          .map(({ file }) => file),
+      ),
+    ]),
+  )
+  refuse(
+    findCycle(arrows)?.slice(0, -1) ?? [],
+    'files in a circle can only be understood, tested and loaded all together.',
+    'move what both need into a file of its own, below them.',
+  )
+})
+
+test('no folder of the service needs itself by way of another, not even for a type', () => {
+  const arrows = new Map<string, Set<string>>()
+  for (const source of product.filter(({ file }) => file.startsWith('api/')))
+    for (const { file } of ownImports(source)) {
+      const [from, to] = [partOf(source.file), partOf(file)]
+      if (from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
+    }
+  refuse(
+    findCycle(arrows)?.slice(0, -1) ?? [],
+    'a type that points back up is the first thread of a knot: soon neither folder can be read alone.',
+    'let the lower folder define the type that it needs, and the upper one fit it.',
+  )
+})
+
+/** From the ground up. A part may use those of its own floor and below. */
+const floors = [
+  ['drivers', 'database', 'money', 'config', 'clock', 'secrets'],
+  ['operations', 'http'],
+  ['catalog', 'events'],
+  ['billing', 'accounts'],
+  ['servers'],
+  ['main', 'app', 'commands'],
+]
+const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
+
+test('arrows point down, floor by floor', () => {
+  const inside = product.filter(({ file }) => file.startsWith('api/'))
+  refuse(
+    inside.filter(({ file }) => floorOf(file) === -1).map(({ file }) => `${file} is on no floor`),
+    'a part without a place in the plan is used from everywhere before long.',
+    'put it into the folder of its feature, or give it a floor here and in the map of README.md.',
+  )
+  const up = inside.flatMap((source) =>
+    ownImports(source)
+      .filter(({ file }) => file.startsWith('api/') && floorOf(file) > floorOf(source.file))
+      .map(({ file }) => `${source.file} imports ${file}`),
+  )
+  refuse(
+    up,
+    'infrastructure that knows a feature, or a feature that knows who uses it, cannot change or be tested alone.',
+    'pass what is needed as an argument from api/app.ts, or define the type below.',
+  )
+})
+
+test('nobody but a feature itself uses its store, and nobody but the wiring its routes', () => {
+  const wrong = product.flatMap((source) =>
+    ownImports(source)
+      .filter(({ file }) => partOf(file) !== partOf(source.file))
+      .filter(
+        ({ file }) =>
+          file.endsWith('/store.ts') || (file.endsWith('/routes.ts') && source.file !== 'api/app.ts'),
+      )
+      .filter(({ file }) => !file.startsWith('api/drivers/'))
+      .map(({ file }) => `${source.file} imports ${file}`),
+  )
+  refuse(
+    wrong,
+    'store.ts holds a feature’s SQL and may change with its tables; its rules are in the use-case files.',
+    'call a function of the feature’s use-case file, or add one there.',
+  )
+})
+
+test('the product does not import tests', () => {
+  const wrong = product.flatMap((source) =>
+    ownImports(source)
+      .filter(({ file }) => isTest(file))
+      .map(({ file }) => `${source.file} imports ${file}`),
+  )
+  refuse(
+    wrong,
+    'what only tests need is not made to be run for customers.',
+    'move what both need into the product.',
+  )
+})
+
+test('no folder has a name that says nothing', () => {
+  const empty = ['util', 'utils', 'common', 'shared', 'helpers', 'core', 'lib']
+  const folders = new Set(sources.map(({ file }) => path.posix.dirname(file)))
+  refuse(
+    [...folders].filter((folder) => folder.split('/').some((name) => empty.includes(name))),
+    'such a folder takes in everything and answers no search.',
+    'name it after what is in it, or put each file beside its only user.',
+  )
+})
+
+// ---- how a file is written ----
+
+test('files are short', () => {
+  const long = sources
+    .map(({ file, lines }) => ({ file, count: lines.length - 1, most: isTest(file) ? 600 : 400 }))
+    .filter(({ count, most }) => count > most)
+    .map(({ file, count, most }) => `${file} has ${count} lines; ${most} are allowed`)
+  refuse(
+    long,
+    'a file that does not fit into one reading hides a second subject.',
+    'find that subject and give it its own file.',
+  )
+})
+
+test('functions are short', () => {
+  const kinds = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
+  // A list of tests is a table of contents, not one thing that is done.
+  const holdsTests = (source: Source, node: Node) =>
+    isTest(source.file) && /^ *(test|describe)[.(]/m.test(source.text.slice(node.start, node.end))
+  const long = sources.flatMap((source) =>
+    source.nodes
+      .filter(({ node }) => kinds.includes(node.type) && !holdsTests(source, node))
+      .map(({ node }) => ({ node, count: lineOf(source, node.end) - lineOf(source, node.start) + 1 }))
+      .filter(({ count }) => count > 60)
+      .map(({ node, count }) => `${place(source, node)} has ${count} lines; 60 are allowed`),
+  )
+  refuse(
+    long,
+    'a function that does not fit on a screen does more than one thing.',
+    'name its parts, and call them.',
+  )
+})
+
+test('there are no barrel files', () => {
+  const barrels = sources.filter(({ nodes }) =>
+    nodes.some(
+      ({ node }) =>
+        node.type === 'ExportAllDeclaration' || (node.type === 'ExportNamedDeclaration' && node.source),
+    ),
+  )
+  refuse(
+    barrels.map(({ file }) => `${file} exports what another file defines`),
+    'with barrels a name has two addresses, imports load half the program, and circles form unseen.',
+    'import from the file that defines it.',
+  )
+})
+
+/** Files whose reader demands a default export. */
+const needsDefault = (file: string) =>
+  /(^|\/)(vite|vitest|playwright)\.config\.ts$/.test(file) || file === 'test/postgres.ts'
+
+test('there are no default exports', () => {
+  const wrong = sources
+    .filter(({ file }) => !needsDefault(file))
+    .flatMap((source) =>
+      source.nodes
+        .filter(({ node }) => node.type === 'ExportDefaultDeclaration')
+        .map(({ node }) => place(source, node)),
+    )
+  refuse(
+    wrong,
+    'a thing without a fixed name is found by no search and renamed by no tool.',
+    'export it by name.',
+  )
+})
+
+test('nothing is any', () => {
+  const isExcused = (source: Source, node: Node) =>
+    isTest(source.file) &&
+    /biome-ignore lint\/suspicious\/noExplicitAny: ./.test(source.lines[lineOf(source, node.start) - 2] ?? '')
+  const wrong = sources.flatMap((source) =>
+    source.nodes
+      .filter(({ node }) => node.type === 'TSAnyKeyword' && !isExcused(source, node))
+      .map(({ node }) => place(source, node)),
+  )
+  refuse(
+    wrong,
+    'any switches the type checker off for all that it touches.',
+    'say unknown and narrow it, or name the type.',
+  )
+})
+
+test('every type assertion has its reason beside it', () => {
+  const kinds = ['TSAsExpression', 'TSTypeAssertion', 'TSNonNullExpression']
+  const isConst = ({ typeAnnotation }: Node) =>
+    isNode(typeAnnotation) && isNode(typeAnnotation.typeName) && typeAnnotation.typeName.name === 'const'
+  const hasReason = (source: Source, node: Node) => {
+    // From the line before the expression to the line on which the assertion stands.
+    const [first, last] = [lineOf(source, node.start) - 2, lineOf(source, node.end)]
+    return source.lines
+      .slice(Math.max(0, first), last)
+      .some((line) => /(^|\s)\/\/ \S|^\s*\/?\*.*\w/.test(line))
+  }
+  const wrong = product.flatMap((source) =>
+    source.nodes
+      .filter(
+        ({ node, parent }) =>
+          kinds.includes(node.type) &&
+          !kinds.includes(parent?.type ?? '') &&
+          !isConst(node) &&
+          !hasReason(source, node),
+      )
+      .map(
+        ({ node }) =>
+          `${place(source, node)}  ${source.text.slice(node.start, node.end).replace(/\s+/g, ' ')}`,
+      ),
+  )
+  refuse(
+    wrong,
+    '"as X" and "!" tell the compiler to believe us; a reader must be able to check why it should.',
+    'let the types prove it; where they cannot, say in a comment on that line or the one before why it is true.',
+  )
+})
+
+// ---- database ----
+
+test('migrations are numbered without a gap, and each is registered', () => {
+  const found = files
+    .filter((file) => /^api\/database\/migrations\/[^/]+\.ts$/.test(file) && !isTest(file))
+    .map((file) => path.posix.basename(file, '.ts'))
+    .sort()
+  const gaps = found.filter((name, at) => !name.startsWith(`${String(at + 1).padStart(4, '0')}-`))
+  const forgotten = found.filter((name) => !(name in migrations))
+  refuse(
+    [
+      ...gaps.map((name) => `${name} has not the next number`),
+      ...forgotten.map((name) => `${name} is not in the list`),
+    ],
+    'databases at customers run them in this order, once each.',
+    'number the file next after the last, and add it to the list in api/database/database.ts.',
+  )
+})
+
+// ---- documents ----
+
+const documents = files.filter((file) => /^([A-Z]+|docs\/.+)\.md$/.test(file))
+// Those two are records of their days: what they name may be gone since.
+const current = documents.filter((file) => !['CHANGELOG.md', 'docs/decisions.md'].includes(file))
+const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts
+
+/** What is set as code, and where links lead. */
+function namedIn(document: string): string[] {
+  const text = read(document)
+  const blocks = [...text.matchAll(/^```.*\n([\s\S]*?)^```/gm)].flatMap(
+    ([, block]) => block?.split(/\s+/) ?? [],
+  )
+  const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].flatMap(
+    ([, span]) => span?.split(/\s+/) ?? [],
+  )
+  const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].flatMap(([, link]) => link ?? [])
+  return [...blocks, ...spans, ...links].map((word) => word.replace(/^[('"]+|[)'",;:.]+$/g, ''))
+}
+
+test('every path that the documents name is there', () => {
+  const isPath = (word: string) =>
+    /^(\.\/)?[\w@.-]+(\/[\w@.-]+)*\/?$/.test(word) &&
+    (/\w\.(ts|tsx|mjs|md|json|yaml|sh|html)$/.test(word) ||
+      /^(\.\/)?(api|test|docs|bench|sdk|cli|console|\.ci)\//.test(word))
+  const missing = current.flatMap((document) =>
+    namedIn(document)
+      .filter(
+        (word) =>
+          isPath(word) && !exists(word) && !exists(path.posix.join(path.posix.dirname(document), word)),
+      )
+      // "store.ts" alone is the name that such a file has in every feature.
+      .filter((word) => word.includes('/') || !files.some((file) => path.posix.basename(file) === word))
+      .map((word) => `${document}: ${word}`),
+  )
+  refuse([...new Set(missing)], 'a map that names what is gone is worse than none.', 'correct the document.')
+})
+
+test('every npm script that the documents name is there', () => {
+  const missing = current.flatMap((document) => {
+    const text = read(document)
+    const named = [...text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(
+      ([, script, short]) => script ?? short ?? '',
+    )
+    return named.filter((script) => !(script in scripts)).map((script) => `${document}: npm run ${script}`)
+  })
+  refuse(
+    missing,
+    'a command that fails is the worst first impression.',
+    'correct the document, or add the script.',
+  )
+})
+
+test("README's table of settings is that of the program", () => {
+  const rows = Object.values(settings).map(
+    ({ env, flag, fallback, help }) => `| \`${env}\` | \`${flag}\` | \`${fallback}\` | ${help} |`,
+  )
+  const text = read('README.md')
+  const strange = [...text.matchAll(/^\| `[A-Z_]+` \| `--.*$/gm)]
+    .map(([line]) => line)
+    .filter((line) => !rows.includes(line))
+  refuse(
+    [
+      ...rows.filter((row) => !text.includes(row)).map((row) => `missing: ${row}`),
+      ...strange.map((row) => `unknown: ${row}`),
+    ],
+    'operators set what README says; a setting that is not there, or not so, costs them an evening.',
+    'copy the missing rows into README.md and drop the unknown ones.',
+  )
+})
+
+// ---- dependencies ----
+
+interface Package {
+  folder: string
+  dependencies: Record<string, string>
+  scripts: Record<string, string>
+}
+
+const packages: Package[] = ['.', ...JSON.parse(read('package.json')).workspaces].map((folder: string) => {
+  const text = JSON.parse(read(path.posix.join(folder, 'package.json')))
+  return {
+    folder,
+    dependencies: { ...text.dependencies, ...text.devDependencies },
+    scripts: text.scripts ?? {},
+  }
+})
+const workspaceNames = packages.map(
+  ({ folder }) => JSON.parse(read(path.posix.join(folder, 'package.json'))).name,
+)
+
+/** `@scope/name/part` and `name/part` belong to the packages `@scope/name` and `name`. */
+const packageOf = (from: string) => from.split('/', from.startsWith('@') ? 2 : 1).join('/')
+const importedBy = (folder: string) => {
+  const isInside = (file: string) => folder === '.' || file.startsWith(`${folder}/`)
+  const named = sources
+    .filter(({ file }) => isInside(file))
+    .flatMap(({ imports }) => imports.map(({ from }) => from))
+  return new Set(named.filter((from) => !from.startsWith('.') && !from.startsWith('node:')).map(packageOf))
+}
+
+/** A command of the package is called by a script, or by the runner of the tests. */
+function isCalled(name: string): boolean {
+  const manifest = `node_modules/${name}/package.json`
+  const { bin = {} } = exists(manifest) ? JSON.parse(read(manifest)) : {}
+  const commands = typeof bin === 'string' ? [name] : Object.keys(bin)
+  const callers = `${Object.values(scripts).join('\n')}\n${read('test/run.ts')}`
+  return commands.some((command) => new RegExp(`(^|[\\s'/])${command}($|[\\s'])`, 'm').test(callers))
+}
+
+test('every dependency is used', () => {
+  const unused = packages.flatMap(({ folder, dependencies }) => {
+    const imported = importedBy(folder)
+    const isUsed = (name: string) => imported.has(name) || isCalled(name)
+    const typed = (name: string) => name.replace('@types/', '')
+    return Object.keys(dependencies)
+      .filter(
+        (name) =>
+          !isUsed(name) && !(name.startsWith('@types/') && (typed(name) === 'node' || isUsed(typed(name)))),
+      )
+      .map((name) => `${name} in ${path.posix.join(folder, 'package.json')}`)
+  })
+  refuse(unused, 'each dependency is code of strangers that has to be kept up to date.', 'npm uninstall it.')
+})
+
+test('every package that is imported is a dependency', () => {
+  const undeclared = packages.flatMap(({ folder, dependencies }) => {
+    const known = new Set([
+      ...Object.keys(dependencies),
+      ...Object.keys(packages[0]?.dependencies ?? {}),
+      ...workspaceNames,
+    ])
+    // The root's own files are the tests, which may use what any workspace uses.
+    const inherited = folder === '.' ? packages.flatMap((entry) => Object.keys(entry.dependencies)) : []
+    return [...importedBy(folder)]
+      .filter((name) => !known.has(name) && !inherited.includes(name))
+      .map((name) => `${name} in ${path.posix.join(folder, 'package.json')}`)
+  })
+  refuse(
+    undeclared,
+    'what is there by luck of another package is gone with its next release.',
+    'npm install it, pinned.',
+  )
+})
+
+test('package-lock.json has every package, also those for other systems', () => {
+  interface Locked {
+    optionalDependencies?: Record<string, string>
+  }
+  const locked: Record<string, Locked> = JSON.parse(read('package-lock.json')).packages
+  const lost = Object.entries(locked).flatMap(([owner, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !Object.keys(locked).some((entry) => entry.endsWith(`node_modules/${name}`)))
+      .map((name) => `${name}, which ${owner} names`),
+  )
+  refuse(
+    lost,
+    'npm ci refuses such a file, and with it the first npm start of every newcomer.',
+    'add the entries by hand, as those beside them but without integrity (a registry that lacks them left them out).',
+  )
+})
+
+test('versions are pinned exactly', () => {
+  const loose = packages.flatMap(({ folder, dependencies }) =>
+    Object.entries(dependencies)
+      .filter(
+        ([name, version]) => !workspaceNames.includes(name) && !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+      )
+      .map(([name, version]) => `${name} ${version} in ${path.posix.join(folder, 'package.json')}`),
+  )
+  refuse(
+    loose,
+    'the same checkout must be the same program, today and in a year.',
+    'npm install --save-exact.',
+  )
+})
+
+test('there are no more npm scripts than one remembers', () => {
+  const names = Object.keys(scripts)
+  refuse(
+    names.length > 12 ? names : [],
+    'twelve fit on a screen; more hide the two that matter.',
+    'move some into a program with arguments.',
+  )
+})
+
+// ---- what does not belong into a public checkout ----
+
+test('nothing names a mirror, a private host or a place on a developer’s machine', () => {
+  const forbidden = [
+    /\b(?:deb|security)\.debian\.org\b|\barchive\.ubuntu\.com\b/, // where packages come from is the host's to say
+    /\bregistry\.[\w-]+\.\w|\bmirrors?\.[\w-]+\.\w|\b(?:artifactory|verdaccio|nexus)\b/i,
+    /https?:\/\/(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d/,
+    /(?:^|[\s'"`(=:])\/(?:Users|home|work)\/\w/m,
+  ]
+  const wrong = files
+    .filter(
+      (file) =>
+        file !== 'test/rules.test.ts' &&
+        !/\.(png|jpg|ico|woff2|gz)$/.test(file) &&
+        statSync(path.join(root, file)).size < 1e6,
+    )
+    .flatMap((file) =>
+      forbidden.flatMap((pattern) => {
+        const found = pattern.exec(read(file))
+        return found ? [`${file}: ${found[0].trim()}`] : []
+      }),
+    )
+  const resolved = [...read('package-lock.json').matchAll(/"resolved": "([^"]+)"/g)].flatMap(
+    ([, from]) => from ?? [],
+  )
+  const strange = resolved.filter(
+    (from) => /^(https?|git)/.test(from) && !from.startsWith(`https://${'registry'}.npmjs.org/`),
+  )
+  refuse(
+    [...wrong, ...strange.map((from) => `package-lock.json: ${from}`)],
+    'it works on one machine only, and tells strangers about it.',
+    'take it from the host’s own settings; for package-lock.json: npm config set omit-lockfile-registry-resolved true.',
+  )
+})
