@@ -1,18 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { chown, mkdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../../clock.ts'
 import { DriverError, type MachineSpec, type MachineState } from '../driver.ts'
-import { type Accel, QEMU } from './accel.ts'
-import { type Cgroups, removeCgroups } from './cgroup.ts'
-import { qemuArguments, qmpSocket } from './command.ts'
+import { removeCgroups } from './cgroup.ts'
+import { qmpSocket } from './command.ts'
 import { hashPassword, isHashOf } from './crypt.ts'
 import { diskFailure, provideDisk, type ReadyImage } from './disk.ts'
+import { launch, prepareRun, type Surroundings, startFailure } from './launch.ts'
 import {
   errorCode,
-  type Layout,
   type MachineFiles,
   type MachineRecord,
   type RunRecord,
@@ -22,43 +19,10 @@ import {
   writeDurably,
 } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
-import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst } from './network.ts'
-import { isReadable, machineOwner } from './owner.ts'
-import {
-  findByArgument,
-  identify,
-  isAlive,
-  killVerified,
-  type Owner,
-  type ProcessId,
-  spawnDetached,
-  waitGone,
-} from './process.ts'
+import { stopPasst } from './network.ts'
+import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './process.ts'
 import { Qmp, type QmpEvent } from './qmp.ts'
 import { seedVolume } from './seed.ts'
-
-/** Where loggers like pino fit in. */
-export interface Log {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
-
-/** What all machines of a driver share. */
-export interface Surroundings {
-  layout: Layout
-  accel: Accel
-  network: NetworkKind
-  /** Address on which the machines' ssh ports listen. */
-  host: string
-  cgroups: Cgroups
-  clock: Clock
-  log: Log
-  /** Whether QEMU runs as a user of its own for each machine. */
-  ownUsers: boolean
-  /** Called when QEMU said, or its end shows, that something happened to the machine. */
-  changed: (serverId: string) => void
-}
 
 type Seen =
   | { power: 'absent' }
@@ -67,12 +31,6 @@ type Seen =
   | { power: 'hung'; process: ProcessId }
 
 const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
-/** What QEMU takes beyond the guest's memory, emulation's translation cache included. */
-const MEMORY_OVERHEAD = 256 * 2 ** 20
-/** For QEMU's own threads: without it, a guest busy on all its CPUs starves its own disk and network. */
-const CPU_OVERHEAD = 0.25
-const PIDS_LIMIT = 512
-
 /**
  * One machine: its files, and its process if it has one. What changes either runs one at a time. The process is
  * found by the machine's uuid among its arguments, so that a pid that now belongs to something else is left alone.
@@ -118,9 +76,12 @@ export class Machine {
       const seen = await this.#look()
       const old = this.#record ?? null
       const { password, userData, ...kept } = spec
-      if (seen.power === 'on' || seen.power === 'hung') {
-        if (isDeepStrictEqual(old?.spec, JSON.parse(JSON.stringify(kept)))) return
-        throw new DriverError('unavailable', 'The machine has to be off to be changed')
+      if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
+        throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
+      // After a guest's own power-off a process is left that holds the disk; why it is off stays known.
+      if (seen.power === 'on') {
+        await this.#noteGuestShutdown()
+        await this.#endProcesses()
       }
       try {
         await mkdir(this.files.dir, { recursive: true, mode: 0o711 })
@@ -155,19 +116,31 @@ export class Machine {
       try {
         await this.#launch(record)
       } catch (error) {
+        const failure = await startFailure(record, this.files, error)
         await this.#off()
-        throw diskFailure(error)
+        throw diskFailure(failure)
       }
       return 'started'
     })
   }
 
   shutdown(): Promise<void> {
-    return this.#command('system_powerdown')
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
+      if (seen.power === 'on' && seen.status !== 'shutdown') await seen.qmp.run('system_powerdown')
+    })
   }
 
   reset(): Promise<void> {
-    return this.#command('system_reset', () => this.boot++)
+    return this.#exclusive(async () => {
+      const seen = await this.#look()
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
+      if (seen.power !== 'on' || seen.status === 'shutdown')
+        throw new DriverError('not_found', 'The machine is off; there is nothing to reset')
+      this.boot++
+      await seen.qmp.run('system_reset')
+    })
   }
 
   powerOff(): Promise<void> {
@@ -202,7 +175,7 @@ export class Machine {
         return { power: 'stopped', reason }
       }
       if (seen.status === 'shutdown') {
-        if (run && !run.guestShutdown) await this.#remember({ ...run, guestShutdown: true })
+        await this.#noteGuestShutdown()
         return { power: 'stopped', reason: 'guest_shutdown' }
       }
       if (seen.status === 'internal-error') return { power: 'hung' }
@@ -233,17 +206,6 @@ export class Machine {
     const result = this.#tail.then(work).finally(() => this.#pending--)
     this.#tail = result.catch(() => {})
     return result
-  }
-
-  #command(command: string, before: () => void = () => {}): Promise<void> {
-    return this.#exclusive(async () => {
-      const seen = await this.#look()
-      if (seen.power === 'absent') throw new DriverError('not_found', 'There is no such machine')
-      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
-      if (seen.power === 'off' || seen.status === 'shutdown') return
-      before()
-      await seen.qmp.run(command)
-    })
   }
 
   /** What there is of the machine, by its files, its process and its QEMU's own word. */
@@ -326,70 +288,23 @@ export class Machine {
   }
 
   async #launch(record: MachineRecord): Promise<void> {
-    const { layout, accel, network, host, cgroups, clock } = this.#around
-    const { spec } = record
-    const passt = network === 'passt'
-    const sockets = layout.socketFolder(this.id)
-    const owner = this.#owner(record)
-    await mkdir(this.files.run, { recursive: true, mode: 0o700 })
-    if (owner)
-      for (const path of [this.files.disk, this.files.seed, this.files.run])
-        await chown(path, owner.uid, owner.gid)
-    await truncate(this.files.qemuLog, 0).catch(() => {})
+    const run = await prepareRun(record, this.files, this.#around)
     this.boot++
     // Before anything runs: whoever finds this file knows that something may.
-    const folders = cgroups.folders(this.id)
-    await this.#remember({ startedAt: clock.now(), sockets, cgroups: folders, passt, guestShutdown: false })
-    const memoryBytes = spec.ramMb * 2 ** 20 + MEMORY_OVERHEAD
-    await cgroups.limit(this.id, { cpu: spec.cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
-    try {
-      if (passt)
-        await cgroups.add(
-          this.id,
-          await startPasst(this.id, sockets, { host, port: spec.sshPort }, this.files.qemuLog),
-        )
-      const network_ = netdev(network, sockets, host, spec.sshPort)
-      const args = qemuArguments(record, this.files, sockets, accel, network_)
-      const { pid } = await spawnDetached(QEMU, args, this.files.qemuLog, owner)
-      this.#process = identify(pid, record.uuid)
-      await cgroups.add(this.id, pid)
-      if (!this.#process) throw new Error('QEMU ended at once')
-      await this.#link(this.#process, record.uuid, 10_000)
-    } catch (error) {
-      throw await this.#startFailure(error)
-    }
-  }
-
-  /** The user that QEMU runs as; null: ours, where an image can be read by us only. */
-  #owner(record: MachineRecord): Owner | null {
-    if (!this.#around.ownUsers) return null
-    const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
-    const closed = needed.find((path) => !isReadable(path))
-    if (closed === undefined) return machineOwner(this.id)
-    this.#around.log.warn(
-      { serverId: this.id, closed },
-      'QEMU runs as root: its own user cannot read the image',
-    )
-    return null
-  }
-
-  async #startFailure(cause: unknown): Promise<Error> {
-    const words = await this.lastWords()
-    const options = { cause }
-    if (saysPortTaken(words))
-      return new DriverError(
-        'port_taken',
-        `Port ${this.sshPort} is taken by another program of this host`,
-        options,
-      )
-    if (/Failed to get .* lock/.test(words))
-      return new DriverError('start_failed', "The machine's disk is in use by another process", options)
-    const last = words.trim().split('\n').pop() || (cause instanceof Error ? cause.message : String(cause))
-    return new DriverError('start_failed', `QEMU did not start: ${last}`, options)
+    await this.#remember(run)
+    this.#process = identify(await launch(record, run, this.files, this.#around), record.uuid)
+    if (!this.#process) throw new Error('it ended at once')
+    await this.#link(this.#process, record.uuid, 10_000)
   }
 
   /** Ends all that runs of the machine and forgets that it should run. */
   async #off(): Promise<void> {
+    await this.#endProcesses()
+    await removeDurably(this.files.running)
+    this.#run = null
+  }
+
+  async #endProcesses(): Promise<void> {
     const process = await this.#findProcess()
     const uuid = this.#record?.uuid
     if (process && uuid !== undefined) {
@@ -414,8 +329,10 @@ export class Machine {
     if (basename(run.sockets) !== basename(this.files.run))
       await rm(run.sockets, { recursive: true, force: true })
     await rm(this.files.pid, { force: true })
-    await removeDurably(this.files.running)
-    this.#run = null
+  }
+
+  async #noteGuestShutdown(): Promise<void> {
+    if (this.#run && !this.#run.guestShutdown) await this.#remember({ ...this.#run, guestShutdown: true })
   }
 
   async #remember(run: RunRecord): Promise<void> {

@@ -19,9 +19,10 @@ import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from
 import { Cgroups } from './cgroup.ts'
 import type { ReadyImage } from './disk.ts'
 import { hostCapacity } from './host.ts'
+import type { Log, Surroundings } from './launch.ts'
 import { Layout } from './layout.ts'
 import { endOfLog } from './logs.ts'
-import { type Log, Machine, type Surroundings } from './machine.ts'
+import { Machine } from './machine.ts'
 import { chooseNetwork, GUEST_ADDRESS, type NetworkKind } from './network.ts'
 import { ownerObstacle } from './owner.ts'
 import { Readiness } from './readiness.ts'
@@ -191,6 +192,7 @@ export class QemuDriver implements Driver {
     const machine = this.#machine(serverId)
     const state = await machine.inspect()
     if (state.power === 'running') this.#running.add(serverId)
+    if (state.power === 'stopped' && this.#running.delete(serverId)) await this.#tell(machine, state.reason)
     if (state.power === 'absent') this.#forget(machine)
     return state
   }
@@ -267,21 +269,23 @@ export class QemuDriver implements Driver {
     return true
   }
 
-  /** A hint came that a machine turned off: looks, and tells the listeners if it did. */
+  /** A hint came that something happened to a machine: looks, and so tells the listeners if it is off. */
   async #changed(serverId: string): Promise<void> {
     if (this.#isClosed) return
-    const { log } = this.#around
     try {
-      const wasRunning = this.#running.has(serverId)
-      const state = await this.inspect(serverId)
-      if (state.power !== 'stopped' || !wasRunning || !this.#running.delete(serverId)) return
-      this.#booting.delete(serverId)
-      if (state.reason === 'crashed')
-        log.error({ serverId, words: await this.#machine(serverId).lastWords() }, 'The machine crashed')
-      for (const listener of this.#listeners) listener(serverId)
+      await this.inspect(serverId)
     } catch (error) {
-      log.error({ serverId, err: error }, 'The machine cannot be looked at')
+      this.#around.log.error({ serverId, err: error }, 'The machine cannot be looked at')
     }
+  }
+
+  /** The machine was running when it was last looked at, and nobody here turned it off. */
+  async #tell(machine: Machine, reason: 'guest_shutdown' | 'crashed' | null): Promise<void> {
+    const serverId = machine.id
+    this.#booting.delete(serverId)
+    if (reason === 'crashed')
+      this.#around.log.error({ serverId, words: await machine.lastWords() }, 'The machine crashed')
+    for (const listener of this.#listeners) listener(serverId)
   }
 
   async #tend(): Promise<void> {

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Driver, DriverError, type DriverErrorCode, type MachineSpec } from './driver.ts'
+
+/** A driver under test, and what the suite has to do to its world from outside. */
+export interface DriverWorld {
+  driver: Driver
+  /** A machine that this driver can run; the image is ready. */
+  spec(serverId: string): MachineSpec
+  /** How many machines may boot side by side. */
+  bootSlots: number
+  /** Lets time pass until this holds. @throws Error when it does not in the time that a boot may take */
+  until(what: string, holds: () => Promise<boolean>): Promise<void>
+  /** Makes the machine vanish, as a bug in QEMU or the kernel's memory killer would. */
+  crash(serverId: string): Promise<void>
+  /** The service ends and starts again: `driver` is a new one over the same machines. */
+  restart(): Promise<void>
+  /** Names of all that is left of a machine: processes, files, ports. */
+  leftovers(serverId: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+/**
+ * What driver.ts promises, as tests. Every driver runs them, the simulator too: so that what is tested on the
+ * simulator is known to hold on real machines.
+ */
+export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>): void {
+  describe(`${name} as a driver`, () => {
+    let world: DriverWorld
+    beforeAll(async () => {
+      world = await makeWorld()
+    })
+    afterAll(() => world?.close())
+
+    const inspect = (id: string) => world.driver.inspect(id)
+    const isOff = async (id: string) => (await inspect(id)).power === 'stopped'
+    const made = async (id: string) => {
+      await world.driver.define(world.spec(id))
+      return id
+    }
+    const started = async (id: string) => {
+      await made(id)
+      expect(await world.driver.start(id)).toBe('started')
+      return id
+    }
+
+    test('a host says what it has', async () => {
+      const facts = await world.driver.host()
+      expect(facts.cpuTypes.length).toBeGreaterThan(0)
+      expect(facts.compute).not.toBe('')
+      expect(facts.reason).not.toBe('')
+      expect(Math.min(facts.cores, facts.ramMb, facts.diskGb)).toBeGreaterThan(0)
+    })
+
+    test('an unknown machine is absent, and may be turned off and destroyed', async () => {
+      expect(await inspect('nobody')).toEqual({ power: 'absent' })
+      await world.driver.shutdown('nobody')
+      await world.driver.powerOff('nobody')
+      await world.driver.destroy('nobody')
+      expect(await world.driver.ready('nobody')).toBeNull()
+      expect(await world.driver.console('nobody', 100)).toBe('')
+      expect((await world.driver.list()).has('nobody')).toBe(false)
+      await refused(world.driver.start('nobody'), 'not_found')
+      await refused(world.driver.reset('nobody'), 'not_found')
+    })
+
+    test('defining is safe to repeat, and destroying leaves nothing', async () => {
+      const id = await made('defined')
+      await made(id)
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: null })
+      expect((await world.driver.list()).get(id)).toEqual({ power: 'stopped', reason: null })
+      await world.driver.shutdown(id)
+      await refused(world.driver.reset(id), 'not_found')
+      expect(await world.driver.ready(id)).toBeNull()
+      await world.driver.destroy(id)
+      await world.driver.destroy(id)
+      expect(await inspect(id)).toEqual({ power: 'absent' })
+      expect((await world.driver.list()).has(id)).toBe(false)
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
+    test('starting and pulling the plug are safe to repeat', async () => {
+      const id = await started('plugged')
+      const state = await inspect(id)
+      expect(state).toEqual({ power: 'running', startedAt: expect.any(Number) })
+      expect(await world.driver.start(id)).toBe('started')
+      expect(await inspect(id)).toEqual(state)
+      expect((await world.driver.list()).get(id)).toEqual(state)
+      await refused(world.driver.define(world.spec(id)), 'start_failed')
+      await world.driver.powerOff(id)
+      await world.driver.powerOff(id)
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: null })
+      expect(await world.driver.start(id)).toBe('started')
+      await world.driver.destroy(id)
+      expect(await inspect(id)).toEqual({ power: 'absent' })
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
+    test('a running machine is found again by the next service', async () => {
+      const id = await started('found')
+      const state = await inspect(id)
+      await world.restart()
+      expect(await inspect(id)).toEqual(state)
+      expect(await world.driver.start(id)).toBe('started')
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
+    test('a machine that vanishes has crashed, until it is started again or turned off', async () => {
+      const id = await started('crashed')
+      const heard = listen(world.driver)
+      await world.crash(id)
+      await world.until('the crash is seen', () => isOff(id))
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: 'crashed' })
+      await world.until('the listener is told', async () => heard.has(id))
+      await world.restart()
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: 'crashed' })
+      expect(await world.driver.start(id)).toBe('started')
+      expect((await inspect(id)).power).toBe('running')
+      await world.crash(id)
+      await world.until('the crash is seen', () => isOff(id))
+      await world.driver.powerOff(id)
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: null })
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
+    test('only so many machines boot at once', async () => {
+      const ids = Array.from({ length: world.bootSlots + 1 }, (_, index) => `queue-${index}`)
+      const last = await made(ids.pop() ?? '')
+      for (const id of ids) await started(id)
+      expect(await world.driver.start(last)).toBe('queued')
+      expect(await inspect(last)).toEqual({ power: 'stopped', reason: null })
+      await world.restart()
+      expect(await world.driver.start(last)).toBe('queued')
+      await world.driver.powerOff(ids[0] ?? '')
+      expect(await world.driver.start(last)).toBe('started')
+      for (const id of [...ids, last]) await world.driver.destroy(id)
+    })
+
+    test('a guest gets ready after a start and anew after a reset, and turns itself off', async () => {
+      const id = await started('guest')
+      expect(await world.driver.ready(id)).toBeNull()
+      await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+      const answer = await world.driver.ready(id)
+      expect(answer?.hostKeys[0]).toEqual({
+        type: 'ssh-ed25519',
+        fingerprint: expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/),
+        publicKey: expect.stringMatching(/^[A-Za-z0-9+/]+=*$/),
+      })
+      await world.driver.reset(id)
+      expect(await world.driver.ready(id)).toBeNull()
+      await world.until('the guest is ready again', async () => (await world.driver.ready(id)) !== null)
+      expect(await world.driver.ready(id)).toEqual(answer)
+
+      const heard = listen(world.driver)
+      await world.driver.shutdown(id)
+      await world.until('the guest is off', () => isOff(id))
+      await world.until('the listener is told', async () => heard.has(id))
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: 'guest_shutdown' })
+      expect(await world.driver.ready(id)).toBeNull()
+      await world.restart()
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: 'guest_shutdown' })
+      await world.driver.define({ ...world.spec(id), diskGb: world.spec(id).diskGb + 1 })
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: 'guest_shutdown' })
+      expect(await world.driver.start(id)).toBe('started')
+      expect((await inspect(id)).power).toBe('running')
+      await world.driver.powerOff(id)
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: null })
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
+    })
+  })
+}
+
+function listen(driver: Driver): Set<string> {
+  const heard = new Set<string>()
+  driver.watch((serverId) => heard.add(serverId))
+  return heard
+}
+
+async function refused(call: Promise<unknown>, code: DriverErrorCode): Promise<void> {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(DriverError)
+  expect(error).toMatchObject({ code })
+}

@@ -1,0 +1,117 @@
+import { chown, mkdir, truncate } from 'node:fs/promises'
+import type { Clock } from '../../clock.ts'
+import { DriverError } from '../driver.ts'
+import { type Accel, QEMU } from './accel.ts'
+import type { Cgroups } from './cgroup.ts'
+import { qemuArguments } from './command.ts'
+import { errorCode, type Layout, type MachineFiles, type MachineRecord, type RunRecord } from './layout.ts'
+import { endOfLog } from './logs.ts'
+import { type NetworkKind, netdev, saysPortTaken, startPasst } from './network.ts'
+import { isReadable, machineOwner } from './owner.ts'
+import { type Owner, spawnDetached } from './process.ts'
+
+/** Where loggers like pino fit in. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+/** What all machines of a driver share. */
+export interface Surroundings {
+  layout: Layout
+  accel: Accel
+  network: NetworkKind
+  /** Address on which the machines' ssh ports listen. */
+  host: string
+  cgroups: Cgroups
+  clock: Clock
+  log: Log
+  /** Whether QEMU runs as a user of its own for each machine. */
+  ownUsers: boolean
+  /** Called when QEMU said, or its end shows, that something happened to the machine. */
+  changed: (serverId: string) => void
+}
+
+/** What QEMU takes beyond the guest's memory, emulation's translation cache included. */
+const MEMORY_OVERHEAD = 256 * 2 ** 20
+/** For QEMU's own threads: without it, a guest busy on all its CPUs starves its own disk and network. */
+const CPU_OVERHEAD = 0.25
+const PIDS_LIMIT = 512
+
+/** Makes what a start will use: folders, rights, an empty log. Nothing runs yet; the record says what will. */
+export async function prepareRun(
+  record: MachineRecord,
+  files: MachineFiles,
+  around: Surroundings,
+): Promise<RunRecord> {
+  const { layout, network, cgroups, clock } = around
+  const owner = qemuOwner(record, around)
+  await mkdir(files.run, { recursive: true, mode: 0o700 })
+  if (owner) for (const path of [files.disk, files.seed, files.run]) await chown(path, owner.uid, owner.gid)
+  await truncate(files.qemuLog, 0).catch(() => {})
+  return {
+    startedAt: clock.now(),
+    sockets: layout.socketFolder(record.spec.serverId),
+    cgroups: cgroups.folders(record.spec.serverId),
+    passt: network === 'passt',
+    guestShutdown: false,
+  }
+}
+
+/**
+ * Starts a machine's processes within their limits.
+ * @returns QEMU's pid; whether it comes up shows on its monitor only
+ */
+export async function launch(
+  record: MachineRecord,
+  run: RunRecord,
+  files: MachineFiles,
+  around: Surroundings,
+): Promise<number> {
+  const { accel, network, host, cgroups } = around
+  const { serverId, cpu, ramMb, sshPort } = record.spec
+  const memoryBytes = ramMb * 2 ** 20 + MEMORY_OVERHEAD
+  await cgroups.limit(serverId, { cpu: cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
+  if (run.passt) {
+    const pid = await startPasst(serverId, run.sockets, { host, port: sshPort }, files.qemuLog)
+    await cgroups.add(serverId, pid)
+  }
+  const args = qemuArguments(record, files, run.sockets, accel, netdev(network, run.sockets, host, sshPort))
+  const { pid } = await spawnDetached(QEMU, args, files.qemuLog, qemuOwner(record, around))
+  // A QEMU that ended at once cannot be moved; its last words will tell more than that.
+  await cgroups.add(serverId, pid).catch((error: unknown) => {
+    if (errorCode(error) !== 'ESRCH') throw error
+  })
+  return pid
+}
+
+/** The user that QEMU runs as; null: ours, where an image can be read by us only. */
+function qemuOwner(record: MachineRecord, around: Surroundings): Owner | null {
+  if (!around.ownUsers) return null
+  const { serverId } = record.spec
+  const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
+  const closed = needed.find((path) => !isReadable(path))
+  if (closed === undefined) return machineOwner(serverId)
+  around.log.warn({ serverId, closed }, 'QEMU runs as root: its own user cannot read the image')
+  return null
+}
+
+/** What went wrong with a start, by the last words of QEMU and passt. */
+export async function startFailure(
+  record: MachineRecord,
+  files: MachineFiles,
+  cause: unknown,
+): Promise<DriverError> {
+  const words = await endOfLog(files.qemuLog, 2000)
+  const options = { cause }
+  if (saysPortTaken(words)) {
+    const message = `Port ${record.spec.sshPort} is taken by another program of this host`
+    return new DriverError('port_taken', message, options)
+  }
+  if (/Failed to get .* lock/.test(words))
+    return new DriverError('start_failed', "The machine's disk is in use by another process", options)
+  const complaint = words.split('\n').findLast((line) => line.startsWith(QEMU))
+  const reason = complaint ?? (cause instanceof Error ? cause.message : String(cause))
+  return new DriverError('start_failed', `QEMU did not start: ${reason}`, options)
+}

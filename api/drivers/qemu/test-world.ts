@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { MachineSpec } from '../driver.ts'
+import { ImageStore } from './images/store.ts'
+import { microImage, microSpec } from './images/test-image.ts'
+import type { Log } from './launch.ts'
+import type { NetworkKind } from './network.ts'
+import { openQemu, type QemuDriver } from './qemu.ts'
+
+const run = promisify(execFile)
+
+/** For tests: real QEMU with the micro image, in a data folder of its own. */
+export class QemuWorld {
+  readonly dataDir: string
+  readonly log: string[] = []
+  readonly identity: string
+  /** Ports that are free now, given out one for each machine. */
+  readonly #ports = new Map<string, number>()
+  readonly #network: NetworkKind | undefined
+  #driver: QemuDriver | null = null
+  #publicKey = ''
+
+  private constructor(base: string, network?: NetworkKind) {
+    this.dataDir = base
+    this.identity = join(base, 'id')
+    this.#network = network
+  }
+
+  static async open(options: { network?: NetworkKind; under?: string } = {}): Promise<QemuWorld> {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-qemu-'))
+    // So that QEMU can run as a user of its own where the tests run as root.
+    chmodSync(folder, 0o711)
+    const world = new QemuWorld(join(folder, options.under ?? 'data'), options.network)
+    await microImage(world.dataDir)
+    chmodSync(world.dataDir, 0o711)
+    await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
+    world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
+    for (let i = 0; i < 8; i++) world.#ports.set(`free-${i}`, await freePort())
+    await world.restart()
+    return world
+  }
+
+  get driver(): QemuDriver {
+    if (!this.#driver) throw new Error('The driver is closed')
+    return this.#driver
+  }
+
+  /** Closes the driver, if there is one, and opens the next over the same folder. */
+  async restart(network = this.#network): Promise<void> {
+    await this.#driver?.close()
+    const say = (details: object, message: string) =>
+      void this.log.push(`${message} ${JSON.stringify(details)}`)
+    const log: Log = { info: say, warn: say, error: say }
+    const images = new ImageStore({ dataDir: this.dataDir })
+    this.#driver = await openQemu({
+      dataDir: this.dataDir,
+      images,
+      accel: 'tcg',
+      log,
+      ...(network && { network }),
+    })
+  }
+
+  spec(serverId: string): MachineSpec {
+    return {
+      serverId,
+      hostname: `host-${serverId}`,
+      cpu: 1,
+      ramMb: 128,
+      diskGb: 1,
+      cpuType: 'amd',
+      image: microSpec,
+      username: 'ann',
+      sshPublicKeys: [this.#publicKey],
+      password: null,
+      userData: null,
+      mac: '52:54:00:12:34:56',
+      sshPort: this.portOf(serverId),
+    }
+  }
+
+  portOf(serverId: string): number {
+    const known = this.#ports.get(serverId)
+    if (known !== undefined) return known
+    for (const [name, port] of this.#ports) {
+      if (!name.startsWith('free-')) continue
+      this.#ports.delete(name)
+      this.#ports.set(serverId, port)
+      return port
+    }
+    throw new Error('This test world has too few ports')
+  }
+
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + 120_000
+    while (!(await holds())) {
+      if (performance.now() > deadline)
+        throw new Error(`Waited in vain until ${what}\n${this.log.join('\n')}`)
+      await sleep(20)
+    }
+  }
+
+  async untilReady(serverId: string): Promise<void> {
+    await this.until(`${serverId} is ready`, async () => (await this.driver.ready(serverId)) !== null)
+  }
+
+  pidOf(serverId: string): number {
+    return Number(readFileSync(join(this.dataDir, 'vms', serverId, 'run/qemu.pid'), 'utf8'))
+  }
+
+  async crash(serverId: string): Promise<void> {
+    process.kill(this.pidOf(serverId), 'SIGKILL')
+  }
+
+  /** Runs a command in the guest by the OpenSSH client. */
+  async ssh(serverId: string, command: string): Promise<string> {
+    const trust = [
+      '-o',
+      'StrictHostKeyChecking=no',
+      '-o',
+      'UserKnownHostsFile=/dev/null',
+      '-o',
+      'LogLevel=ERROR',
+    ]
+    const proof = [
+      '-i',
+      this.identity,
+      '-o',
+      'IdentitiesOnly=yes',
+      '-o',
+      'BatchMode=yes',
+      '-o',
+      'ConnectTimeout=20',
+    ]
+    const where = ['-p', String(this.portOf(serverId)), 'ann@127.0.0.1']
+    const { stdout } = await run('ssh', ['-F', 'none', ...trust, ...proof, ...where, command], {
+      timeout: 60_000,
+    })
+    return stdout.trim()
+  }
+
+  async leftovers(serverId: string): Promise<string[]> {
+    const files = ['vms', 'trash'].flatMap((name) =>
+      readdirSync(join(this.dataDir, name)).filter((entry) => entry.startsWith(serverId)),
+    )
+    const port = (await canListen(this.portOf(serverId))) ? [] : [`port ${this.portOf(serverId)}`]
+    return [
+      ...files,
+      ...port,
+      ...processesNaming(join(this.dataDir, 'vms', serverId)),
+      ...cgroupsOf(serverId),
+    ]
+  }
+
+  async close(): Promise<void> {
+    for (const serverId of (await this.driver.list()).keys()) await this.driver.destroy(serverId)
+    await this.driver.close()
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+}
+
+function processesNaming(path: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`${path}/`)
+    } catch {
+      return false // it ended while we looked
+    }
+  })
+}
+
+function cgroupsOf(serverId: string): string[] {
+  const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/cpu', '/sys/fs/cgroup/pids'].filter((path) =>
+    existsSync(path),
+  )
+  return folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('berth-'))
+      .map((name) => join(folder, name, serverId))
+      .filter((path) => existsSync(path)),
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('No port')
+  return address.port
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+/** Writes a file as a machine's pidfile. */
+export function forgePid(world: QemuWorld, serverId: string, pid: number): void {
+  writeFileSync(join(world.dataDir, 'vms', serverId, 'run/qemu.pid'), `${pid}\n`)
+}
