@@ -129,7 +129,7 @@ const managers = {
   apt: {
     command: 'apt-get',
     refresh: ['apt-get', ...aptOptions, 'update'],
-    isStale: () => !readdirSync(aptLists).some((name) => name.includes('_Packages')),
+    isStale: () => !existsSync(aptLists) || !readdirSync(aptLists).some((name) => name.includes('_Packages')),
     install: ['apt-get', ...aptOptions, '--no-install-recommends', 'install'],
     byHand: 'apt-get install',
   },
@@ -214,9 +214,10 @@ async function installPrograms(missing) {
 function reportMissing(missing) {
   if (missing.length === 0) return
   const name = Object.keys(managers).find((candidate) => hasProgram(managers[candidate].command))
-  const command =
-    name &&
-    `${isRoot ? '' : 'sudo '}${managers[name].byHand} ${missing.map((entry) => entry[name] ?? entry.program).join(' ')}`
+  const manager = managers[name]
+  const sudo = !isRoot && hasProgram('sudo') ? 'sudo ' : ''
+  const names = missing.map((entry) => entry[name] ?? entry.program).join(' ')
+  const refresh = manager?.isStale?.() ? `${sudo}${manager.command} update && ` : ''
   const needsQemu = missing.some(({ isOptional, testsOnly }) => !isOptional && !testsOnly)
   say('')
   say(`Not installed: ${namesOf(missing)}.`)
@@ -225,10 +226,8 @@ function reportMissing(missing) {
   else say('Without passt guests can reach what listens on 127.0.0.1 of this machine.')
   if (process.platform !== 'linux')
     say('Real servers need Linux on x86_64: run Berth there, or in a Linux virtual machine.')
-  else
-    say(
-      command ? `To install, type: ${command}` : "Install QEMU and passt with this system's package manager.",
-    )
+  else if (!manager) say("Install QEMU and passt with this system's package manager.")
+  else say(`To install, type${sudo || isRoot ? '' : ' as root'}: ${refresh}${sudo}${manager.byHand} ${names}`)
   say('')
 }
 
