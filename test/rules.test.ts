@@ -182,21 +182,18 @@ const floors = [
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 
 test('arrows point down, floor by floor', () => {
-  const inside = product.filter(({ file }) => file.startsWith('api/'))
+  const wrong = product
+    .filter(({ file }) => file.startsWith('api/'))
+    .flatMap((source) => {
+      if (floorOf(source.file) === -1) return [`${source.file} is on no floor`]
+      return ownImports(source)
+        .filter(({ file }) => file.startsWith('api/') && floorOf(file) > floorOf(source.file))
+        .map(({ file }) => `${source.file} imports ${file}`)
+    })
   refuse(
-    inside.filter(({ file }) => floorOf(file) === -1).map(({ file }) => `${file} is on no floor`),
-    'a part without a place in the plan is used from everywhere before long.',
-    'put it into the folder of its feature, or give it a floor here and in the map of README.md.',
-  )
-  const up = inside.flatMap((source) =>
-    ownImports(source)
-      .filter(({ file }) => file.startsWith('api/') && floorOf(file) > floorOf(source.file))
-      .map(({ file }) => `${source.file} imports ${file}`),
-  )
-  refuse(
-    up,
+    wrong,
     'infrastructure that knows a feature, or a feature that knows who uses it, cannot change or be tested alone.',
-    'pass what is needed as an argument from api/app.ts, or define the type below.',
+    'pass what is needed as an argument from api/app.ts, or define the type below; give a new folder its floor here.',
   )
 })
 
