@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticator } from './accounts/tokens.ts'
+import { billingRoutes } from './billing/routes.ts'
 import { Capacity, openPool } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
@@ -58,6 +59,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
   const routes: Route[] = [
     ...accountRoutes(db, clock),
+    ...billingRoutes(db, clock),
     ...catalogRoutes(db, clock, catalog, capacity),
     ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
   ]

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
-import { notFound } from '../http/problem.ts'
+import { bodyIssue, invalid, notFound } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
 import {
@@ -13,16 +13,31 @@ import {
   listProjects,
   updateProject,
 } from './projects.ts'
-import { Me, Project, ProjectCreate, ProjectUpdate, SshKey, SshKeyCreate } from './schema.ts'
+import {
+  Me,
+  NewToken,
+  Project,
+  ProjectCreate,
+  ProjectUpdate,
+  SshKey,
+  SshKeyCreate,
+  Token,
+  TokenCreate,
+} from './schema.ts'
 import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
-import { findToken } from './tokens.ts'
-import { meView, projectView, sshKeyView } from './view.ts'
+import { findToken, findValidToken, listTokens, mintToken, revokeToken } from './tokens.ts'
+import { meView, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)
 
 export function accountRoutes(db: Database, clock: Clock): Route[] {
-  return [profileRoute(db), ...projectRoutes(db, clock), ...sshKeyRoutes(db, clock)]
+  return [
+    profileRoute(db),
+    ...projectRoutes(db, clock),
+    ...sshKeyRoutes(db, clock),
+    ...tokenRoutes(db, clock),
+  ]
 }
 
 function profileRoute(db: Database): Route {
@@ -191,6 +206,66 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       load,
       reply: { 204: null },
       run: ({ loaded }) => deleteSshKey(db, loaded),
+    }),
+  ]
+}
+
+function tokenRoutes(db: Database, clock: Clock): Route[] {
+  return [
+    route({
+      id: 'listTokens',
+      method: 'GET',
+      path: '/account/tokens',
+      scope: 'account:read',
+      tag,
+      summary: 'List API tokens',
+      query: paging,
+      reply: { 200: listOf(Token) },
+      run: async ({ actor, query, url, setHeader }) => {
+        const page = pageOf(query)
+        const { items, total } = await listTokens(db, actor.accountId, page)
+        setHeader('link', linkHeader(url, page, total))
+        return { items: items.map(tokenView), total }
+      },
+    }),
+    route({
+      id: 'createToken',
+      method: 'POST',
+      path: '/account/tokens',
+      scope: 'account:write',
+      tag,
+      summary: 'Make an API token; its value is shown this once',
+      body: TokenCreate,
+      reply: { 201: NewToken },
+      errors: ['quota_exceeded'],
+      run: async ({ actor, body, setHeader }) => {
+        const expiresAt = body.expires_at ? Date.parse(body.expires_at) : null
+        if (expiresAt !== null && expiresAt <= clock.now())
+          throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
+        const { value, ...row } = await mintToken(db, clock, actor, {
+          name: body.name,
+          scopes: body.scopes,
+          expiresAt,
+        })
+        setHeader('location', `/v1/account/tokens/${row.token_id}`)
+        return { ...tokenView(row), token: value }
+      },
+    }),
+    route({
+      id: 'revokeToken',
+      method: 'DELETE',
+      path: '/account/tokens/:token_id',
+      scope: 'account:write',
+      tag,
+      summary: 'Revoke an API token at once',
+      params: { token_id: 'token_not_found' },
+      load: async ({ actor, params }) => {
+        const token = await findValidToken(db, actor.accountId, params.token_id)
+        if (!token) throw notFound('token_not_found')
+        return token
+      },
+      reply: { 204: null },
+      run: async ({ loaded }) => void (await revokeToken(db, clock, loaded.token_id)),
     }),
   ]
 }

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { scopeNames } from '../http/auth.ts'
 import { nullable, Timestamp, Uuid, visibleName } from '../http/fields.ts'
 
 export const Project = Type.Object({
@@ -38,6 +39,29 @@ export type SshKey = Static<typeof SshKey>
 export const SshKeyCreate = Type.Object({
   name: visibleName(64),
   public_key: Type.String({ minLength: 1, maxLength: 16_384, description: 'One line of a .pub file' }),
+})
+
+const ScopeName = Type.Enum([...scopeNames])
+
+export const Token = Type.Object({
+  token_id: Uuid,
+  name: Type.String(),
+  scopes: Type.Array(ScopeName),
+  expires_at: nullable(Timestamp),
+  last_used_at: nullable(Timestamp),
+  created_at: Timestamp,
+})
+export type Token = Static<typeof Token>
+
+export const NewToken = Type.Object({
+  ...Token.properties,
+  token: Type.String({ description: 'The value: shown this once' }),
+})
+
+export const TokenCreate = Type.Object({
+  name: visibleName(64),
+  scopes: Type.Array(ScopeName, { minItems: 1, uniqueItems: true }),
+  expires_at: Type.Optional(nullable(Timestamp)),
 })
 
 const Quota = Type.Object({ limit: Type.Integer(), used: Type.Integer() })

@@ -2,8 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { Actor, ScopeName } from '../http/auth.ts'
+import type { TokenTable } from '../database/schema.ts'
+import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
+import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
+import { lockQuotas } from './accounts.ts'
+import { quotaExceeded } from './quotas.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
@@ -58,6 +62,63 @@ export async function createToken(
     })
     .execute()
   return { tokenId, value }
+}
+
+/**
+ * Makes a token for a customer who holds one: it can't do more than that one.
+ * @throws ApiError insufficient_scope, quota_exceeded
+ */
+export function mintToken(
+  db: Database,
+  clock: Clock,
+  actor: Actor,
+  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
+): Promise<TokenTable & { value: string }> {
+  const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
+  if (lacking)
+    throw new ApiError(
+      'insufficient_scope',
+      `Your token lacks ${lacking}, so it can't make one that has it.`,
+      {
+        required_scope: lacking,
+        accepted_scopes: acceptedFor[lacking],
+      },
+    )
+  return db.transaction().execute(async (tx) => {
+    const limit = (await lockQuotas(tx, actor.accountId)).tokens
+    const { total } = await countTokens(tx, actor.accountId)
+    if (total >= limit) throw quotaExceeded('tokens', limit, total, 1)
+    const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
+    return { ...(await findToken(tx, tokenId)), value }
+  })
+}
+
+/** The account's tokens that were not revoked, newest first. */
+export async function listTokens(db: Queries, accountId: string, page: Page) {
+  const [items, { total }] = await Promise.all([
+    valid(db, accountId)
+      .selectAll()
+      .orderBy('token_id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute(),
+    countTokens(db, accountId),
+  ])
+  return { items, total }
+}
+
+export function findValidToken(db: Queries, accountId: string, tokenId: string) {
+  return valid(db, accountId).selectAll().where('token_id', '=', tokenId).executeTakeFirst()
+}
+
+function countTokens(db: Queries, accountId: string) {
+  return valid(db, accountId)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+}
+
+function valid(db: Queries, accountId: string) {
+  return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
 }
 
 /** @returns false where there is no such token, or it was revoked before */

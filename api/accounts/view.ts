@@ -1,8 +1,9 @@
 import type { AccountTable, SshKeyTable, TokenTable } from '../database/schema.ts'
+import { scopeNames } from '../http/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ProjectRow } from './projects.ts'
 import { quotasOf } from './quotas.ts'
-import type { Me, Project, SshKey } from './schema.ts'
+import type { Me, Project, SshKey, Token } from './schema.ts'
 
 export function projectView(row: ProjectRow): Project {
   return {
@@ -23,6 +24,17 @@ export function sshKeyView(row: SshKeyTable): SshKey {
     public_key: row.public_key,
     fingerprint: row.fingerprint,
     key_type: row.key_type,
+    created_at: isoTime(row.created_at),
+  }
+}
+
+export function tokenView(row: TokenTable): Token {
+  return {
+    token_id: row.token_id,
+    name: row.name,
+    scopes: scopeNames.filter((name) => row.scopes.split(' ').includes(name)),
+    expires_at: isoTimeOrNull(row.expires_at),
+    last_used_at: isoTimeOrNull(row.last_used_at),
     created_at: isoTime(row.created_at),
   }
 }

@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import type { TransactionTable } from '../database/schema.ts'
+import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 
@@ -66,6 +67,33 @@ function findByReference(db: Pick<Database, 'selectFrom'>, accountId: string, re
     .where('account_id', '=', accountId)
     .where('reference', '=', reference)
     .executeTakeFirst()
+}
+
+/** Newest first. */
+export async function listTransactions(db: Queries, accountId: string, page: Page) {
+  const ofAccount = db.selectFrom('transactions').where('account_id', '=', accountId)
+  const [items, { total }] = await Promise.all([
+    ofAccount.selectAll().orderBy('transaction_id', 'desc').limit(page.limit).offset(page.offset).execute(),
+    ofAccount.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { items, total }
+}
+
+/** What all servers that are billed now cost together, in units; one that is being deleted is no longer billed. */
+export async function costNow(db: Queries, accountId: string): Promise<{ hour: number; month: number }> {
+  const { hour, month } = await db
+    .selectFrom('servers')
+    .select((eb) => [
+      eb.fn.sum<string | number | null>('price_hour').as('hour'),
+      eb.fn.sum<string | number | null>('price_month').as('month'),
+    ])
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .where('billed_since', 'is not', null)
+    .where('status', '<>', 'deleting')
+    .executeTakeFirstOrThrow()
+  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
+  return { hour: Number(hour ?? 0), month: Number(month ?? 0) }
 }
 
 const HOURS_TO_COVER = 24

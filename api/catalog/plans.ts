@@ -5,6 +5,7 @@ import type { Size } from './capacity.ts'
 import type { Catalog, Preset, UnitPrices } from './file.ts'
 
 const MB_PER_GB = 1024
+const UNITS_PER_KOPECK = 100
 
 /** What a request says of its plan; the schema has checked types and which fields go together. */
 export interface PlanRequest {
@@ -15,24 +16,59 @@ export interface PlanRequest {
   disk_gb?: number | undefined
 }
 
+/** A line of a plan's price. */
+export interface PriceItem {
+  code: 'cpu' | 'ram' | 'disk' | 'preset'
+  quantity: number
+  unit: 'core' | 'gb' | 'preset'
+  /** Units a month, of one and of all. */
+  priceUnitMonth: number
+  priceMonth: number
+}
+
 export interface Plan {
   planType: 'preset' | 'custom'
   presetId: string | null
   size: Size
+  items: PriceItem[]
   /** Units a month and an hour. */
   priceMonth: number
   priceHour: number
 }
 
-/** Units a month for a size; halves of a unit are rounded up. */
-export function priceOf(size: Size, prices: UnitPrices): number {
-  return (
-    size.cpu * prices.cpu + divideHalfUp(size.ram_mb * prices.ramGb, MB_PER_GB) + size.disk_gb * prices.diskGb
-  )
+/** What a size costs, part by part. Each part is rounded half up to whole kopecks, so that the printed lines add up. */
+function partsOf(size: Size, prices: UnitPrices): PriceItem[] {
+  return [
+    priceItem('cpu', 'core', size.cpu, 1, prices.cpu),
+    priceItem('ram', 'gb', size.ram_mb, MB_PER_GB, prices.ramGb),
+    priceItem('disk', 'gb', size.disk_gb, 1, prices.diskGb),
+  ]
 }
 
+/** @param per how many of `amount` make one of the unit that has the price */
+function priceItem(
+  code: PriceItem['code'],
+  unit: PriceItem['unit'],
+  amount: number,
+  per: number,
+  price: number,
+): PriceItem {
+  const priceMonth = divideHalfUp(amount * price, per * UNITS_PER_KOPECK) * UNITS_PER_KOPECK
+  return { code, quantity: amount / per, unit, priceUnitMonth: price, priceMonth }
+}
+
+function itemsOf(preset: Preset, prices: UnitPrices): PriceItem[] {
+  if (preset.ownPrice !== null) return [priceItem('preset', 'preset', 1, 1, preset.ownPrice)]
+  return partsOf({ cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }, prices)
+}
+
+/** Units a month. */
 export function presetPrice(preset: Preset, prices: UnitPrices): number {
-  return preset.ownPrice ?? priceOf({ cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }, prices)
+  return sum(itemsOf(preset, prices))
+}
+
+function sum(items: readonly PriceItem[]): number {
+  return items.reduce((total, item) => total + item.priceMonth, 0)
 }
 
 /**
@@ -54,17 +90,18 @@ export function resolvePlan(
         bodyIssue('preset_id', 'not_found', 'There is no such preset: GET /v1/pricing/presets lists them.'),
       ]
     const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
-    return priced('preset', preset.presetId, size, presetPrice(preset, prices))
+    return priced('preset', preset.presetId, size, itemsOf(preset, prices))
   }
   const size = { cpu: request.cpu ?? 0, ram_mb: request.ram_mb ?? 0, disk_gb: request.disk_gb ?? 0 }
   const issues = (['cpu', 'ram_mb', 'disk_gb'] as const).flatMap((part) =>
     outsideLimits(catalog, part, size[part]),
   )
-  return issues.length > 0 ? issues : priced('custom', null, size, priceOf(size, prices))
+  return issues.length > 0 ? issues : priced('custom', null, size, partsOf(size, prices))
 }
 
-function priced(planType: Plan['planType'], presetId: string | null, size: Size, priceMonth: number): Plan {
-  return { planType, presetId, size, priceMonth, priceHour: hourPrice(priceMonth) }
+function priced(planType: Plan['planType'], presetId: string | null, size: Size, items: PriceItem[]): Plan {
+  const priceMonth = sum(items)
+  return { planType, presetId, size, items, priceMonth, priceHour: hourPrice(priceMonth) }
 }
 
 function outsideLimits(catalog: Catalog, part: keyof Size, value: number): Issue[] {

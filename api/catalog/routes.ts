@@ -1,13 +1,13 @@
 import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Issue, invalid } from '../http/problem.ts'
+import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Capacity as CapacityService } from './capacity.ts'
 import type { Catalog, Zone as CatalogZone } from './file.ts'
 import { presetPrice } from './plans.ts'
-import { Capacity, CapacityFilter, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
-import { capacityView, presetView, templateView, zoneView } from './view.ts'
+import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
+import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
 
 const tag = 'Catalogue'
 const scope = 'servers:read'
@@ -79,6 +79,27 @@ export function catalogRoutes(
       },
     }),
     route({
+      id: 'getLimits',
+      method: 'GET',
+      path: '/pricing/limits',
+      scope,
+      tag,
+      summary: 'What a custom plan may be made of in a zone, and what its parts cost',
+      query: ZoneAndCpu,
+      reply: { 200: Limits },
+      run: async ({ query, setHeader }) => {
+        setHeader('cache-control', CACHE_A_MINUTE)
+        const zone = findZone(catalog, query.zone_slug)
+        const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+        const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
+        if (!prices || !isOffered)
+          throw invalid([
+            queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
+          ])
+        return limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
+      },
+    }),
+    route({
       id: 'getCapacity',
       method: 'GET',
       path: '/pricing/capacity',
@@ -104,6 +125,5 @@ function findZone(catalog: Catalog, zoneSlug: string): CatalogZone {
   const zone = catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
   if (zone) return zone
   const message = `There is no zone "${zoneSlug}": GET /v1/zones lists them.`
-  const issue: Issue = { in: 'query', field: 'zone_slug', pointer: '/zone_slug', code: 'not_found', message }
-  throw invalid([issue])
+  throw invalid([queryIssue('zone_slug', 'not_found', message)])
 }

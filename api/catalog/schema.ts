@@ -52,6 +52,18 @@ export const ZoneAndCpu = Type.Object({
   cpu_type: CpuTypeName,
 })
 
+const Range = Type.Object({ min: Type.Integer(), max: Type.Integer(), step: Type.Integer() })
+
+export const Limits = Type.Object({
+  zone_slug: Type.String(),
+  cpu_type: CpuTypeName,
+  cpu: Range,
+  ram_mb: Range,
+  disk_gb: Range,
+  unit_prices: Type.Object({ cpu_month_rub: Money, ram_gb_month_rub: Money, disk_gb_month_rub: Money }),
+})
+export type Limits = Static<typeof Limits>
+
 export const CapacityFilter = Type.Object({
   zone_slug: Type.Optional(Type.String()),
   cpu_type: Type.Optional(CpuTypeName),

@@ -1,8 +1,15 @@
+import type { CpuType } from '../drivers/driver.ts'
 import { isoTime } from '../http/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
 import type { ZoneCapacity } from './capacity.ts'
-import type { Preset as CatalogPreset, Template as CatalogTemplate, Zone as CatalogZone } from './file.ts'
-import type { Capacity, Preset, Template, Zone } from './schema.ts'
+import type {
+  Limits as CatalogLimits,
+  Preset as CatalogPreset,
+  Template as CatalogTemplate,
+  Zone as CatalogZone,
+  UnitPrices,
+} from './file.ts'
+import type { Capacity, Limits, Preset, Template, Zone } from './schema.ts'
 
 export function zoneView(zone: CatalogZone, cpuTypes: Zone['cpu_types'], isAvailable: boolean): Zone {
   return {
@@ -37,6 +44,26 @@ export function presetView(preset: CatalogPreset, priceMonth: number, isAvailabl
     price_month_rub: formatMoney(priceMonth),
     price_hour_rub: formatMoney(hourPrice(priceMonth), 4),
     is_available: isAvailable,
+  }
+}
+
+export function limitsView(
+  zoneSlug: string,
+  cpuType: CpuType,
+  { cpu, ram_mb, disk_gb }: CatalogLimits,
+  prices: UnitPrices,
+): Limits {
+  return {
+    zone_slug: zoneSlug,
+    cpu_type: cpuType,
+    cpu,
+    ram_mb,
+    disk_gb,
+    unit_prices: {
+      cpu_month_rub: formatMoney(prices.cpu),
+      ram_gb_month_rub: formatMoney(prices.ramGb),
+      disk_gb_month_rub: formatMoney(prices.diskGb),
+    },
   }
 }
 

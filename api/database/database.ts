@@ -22,3 +22,16 @@ export async function migrate(db: Database): Promise<string[]> {
   if (error) throw error
   return results.map((result) => result.migrationName)
 }
+
+/** Runs something in a transaction and undoes all that it wrote. */
+export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>): Promise<void> {
+  const undo = new Error('undo')
+  try {
+    await db.transaction().execute(async (tx) => {
+      await run(tx)
+      throw undo
+    })
+  } catch (error) {
+    if (error !== undo) throw error
+  }
+}

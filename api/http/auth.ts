@@ -23,3 +23,9 @@ export interface Actor {
 export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
   return acceptedFor[scope].some((name) => actor.scopes.includes(name))
 }
+
+/** The fine scopes that these names amount to: a coarse one stands for all that accept it. */
+export function covered(names: readonly string[]): Scope[] {
+  const scopes = Object.keys(acceptedFor) as Scope[] // the keys of a constant table
+  return scopes.filter((scope) => holds({ scopes: names }, scope))
+}

@@ -21,6 +21,8 @@ export function mountDocs(http: FastifyInstance, document: object): void {
         telemetry: false,
         hideClientButton: true,
         agent: { disabled: true },
+        mcp: { disabled: true },
+        showDeveloperTools: 'never',
       },
     })
   })

@@ -135,6 +135,11 @@ export function bodyIssue(field: string, code: Issue['code'], message: string): 
   return { in: 'body', field, pointer: `/${field.replaceAll('.', '/')}`, code, message }
 }
 
+/** An issue with a query parameter. */
+export function queryIssue(name: string, code: Issue['code'], message: string): Issue {
+  return { in: 'query', field: name, pointer: `/${name}`, code, message }
+}
+
 /** The 404 of an object, the same whether it never existed, is gone, or is another account's. */
 export function notFound(code: ProblemCode): ApiError {
   const noun = code.replace('_not_found', '').replace('_', ' ')

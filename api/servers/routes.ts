@@ -11,6 +11,8 @@ import { type DetailsOptions, serverDetails } from './details.ts'
 import {
   Operation,
   OperationWait,
+  Quote,
+  QuoteRequest,
   Server,
   ServerCreate,
   ServerDetails,
@@ -21,7 +23,7 @@ import {
 } from './schema.ts'
 import type { Servers } from './servers.ts'
 import { findServer, listServers } from './store.ts'
-import { operationView, serverView } from './view.ts'
+import { operationView, quoteView, serverView } from './view.ts'
 
 const tag = 'Servers'
 const params = { server_id: 'server_not_found' } as const
@@ -35,6 +37,7 @@ export interface ServerRoutesOptions extends DetailsOptions {
 export function serverRoutes(options: ServerRoutesOptions): Route[] {
   const load = loader(options.db)
   return [
+    quoteRoute(options),
     ...collectionRoutes(options),
     ...objectRoutes(options, load),
     ...powerRoutes(options, load),
@@ -89,6 +92,20 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       },
     }),
   ]
+}
+
+function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
+  return route({
+    id: 'quoteServer',
+    method: 'POST',
+    path: '/pricing/quote',
+    scope: 'servers:read',
+    tag: 'Catalogue',
+    summary: 'What a server would cost, and whether create would take it; creates nothing',
+    body: QuoteRequest,
+    reply: { 200: Quote },
+    run: async ({ actor, body }) => quoteView(body, await servers.quote(actor, body), clock.now()),
+  })
 }
 
 function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {

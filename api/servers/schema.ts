@@ -35,32 +35,62 @@ const when = (condition: object, consequence: object) => ({ if: condition, then:
 const NO_SIZE = { properties: { cpu: false, ram_mb: false, disk_gb: false } }
 const NO_PRESET = { properties: { preset_id: false } }
 
-export const ServerCreate = Type.Object(
-  {
-    zone_slug: Type.String(),
-    template_id: Uuid,
-    plan_type: PlanType,
-    cpu_type: CpuTypeName,
-    ...plan,
-    name: Type.Optional(Name),
-    project_id: Type.Optional(Uuid),
-    description: Type.Optional(Description),
-    ssh_key_ids: Type.Optional(Type.Array(Uuid, { maxItems: 20, uniqueItems: true })),
-    user_data: Type.Optional(
-      nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' })),
-    ),
-    labels: Type.Optional(Labels),
-    start_on_create: Type.Optional(Type.Boolean({ default: true })),
-    delete_protection: Type.Optional(Type.Boolean({ default: false })),
-  },
-  {
-    allOf: [
-      when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
-      when(isPlan('custom'), { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET }),
-    ],
-  },
-)
+const planRules = {
+  allOf: [
+    when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
+    when(isPlan('custom'), { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET }),
+  ],
+}
+const order = {
+  zone_slug: Type.String(),
+  plan_type: PlanType,
+  cpu_type: CpuTypeName,
+  ...plan,
+  name: Type.Optional(Name),
+  project_id: Type.Optional(Uuid),
+  description: Type.Optional(Description),
+  ssh_key_ids: Type.Optional(Type.Array(Uuid, { maxItems: 20, uniqueItems: true })),
+  user_data: Type.Optional(
+    nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' })),
+  ),
+  labels: Type.Optional(Labels),
+  start_on_create: Type.Optional(Type.Boolean({ default: true })),
+  delete_protection: Type.Optional(Type.Boolean({ default: false })),
+}
+
+export const ServerCreate = Type.Object({ ...order, template_id: Uuid }, planRules)
 export type ServerCreate = Static<typeof ServerCreate>
+
+/** The body of create; what a price does not depend on may be left out. */
+export const QuoteRequest = Type.Object({ ...order, template_id: Type.Optional(Uuid) }, planRules)
+export type QuoteRequest = Static<typeof QuoteRequest>
+
+export const Quote = Type.Object({
+  zone_slug: Type.String(),
+  cpu_type: CpuTypeName,
+  plan_type: PlanType,
+  preset_id: nullable(Uuid),
+  cpu: Type.Integer(),
+  ram_mb: Type.Integer(),
+  disk_gb: Type.Integer(),
+  currency: Type.Enum(['RUB']),
+  price_hour_rub: HourPrice,
+  price_month_rub: Money,
+  items: Type.Array(
+    Type.Object({
+      code: Type.Enum(['cpu', 'ram', 'disk', 'preset']),
+      quantity: Type.Number(),
+      unit: Type.Enum(['core', 'gb', 'preset']),
+      price_unit_month_rub: Money,
+      price_month_rub: Money,
+    }),
+  ),
+  is_available: Type.Boolean({ description: 'Whether there is room for it now' }),
+  can_create: Type.Boolean({ description: 'Whether create would take this request now' }),
+  blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() })),
+  quoted_at: Timestamp,
+})
+export type Quote = Static<typeof Quote>
 
 export const ServerUpdate = Type.Object(
   {

@@ -1,29 +1,25 @@
-import { createHash } from 'node:crypto'
-import { v7 as uuid } from 'uuid'
 import { findAccount } from '../accounts/accounts.ts'
-import { countInProject, findProject } from '../accounts/projects.ts'
-import { findSshKeys } from '../accounts/ssh-keys.ts'
+import { countInProject } from '../accounts/projects.ts'
 import { requireBalance } from '../billing/ledger.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
-import type { Catalog, Template } from '../catalog/file.ts'
+import type { Catalog } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
-import type { OperationTable, ServerTable, SshKeyTable } from '../database/schema.ts'
+import { type Database, dryRun, type Queries } from '../database/database.ts'
+import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
-import { ApiError, bodyIssue, type Issue, invalid } from '../http/problem.ts'
+import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Engine, OperationType } from '../operations/engine.ts'
 import { cancelActive, findActive, insertOperation } from '../operations/store.ts'
-import { generatePassword, type Secrets } from '../secrets.ts'
-import { generateName } from './names.ts'
+import type { Secrets } from '../secrets.ts'
+import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { firstStep, operationDeadlineMs } from './procedures.ts'
-import { release, reserve } from './reservation.ts'
-import type { ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
+import { release, reserveCapacity, reserveQuota } from './reservation.ts'
+import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
 import { type Action, allowedIn, judge, statusDuring } from './states.ts'
 import { insertServer, lockServer, updateServer } from './store.ts'
 
-const USER_DATA_BYTES = 65_536
 /** How long a client may wait before it looks again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'
 
@@ -53,14 +49,15 @@ export class Servers {
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
   async create(actor: Actor, request: ServerCreate): Promise<Started> {
     const { db, capacity, engine } = this.#options
-    const wanted = await this.#examine(actor, request)
+    const wanted = await examine(this.#options, actor, request)
     refuseSuspended(actor)
-    const row = this.#newRow(actor, request, wanted)
+    const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
+      await reserveQuota(tx, row, row, 1)
+      requireBalance((await findAccount(tx, actor.accountId)).balance, row.price_hour)
+      await reserveCapacity(tx, capacity, row, row)
+      // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
-      await reserve(tx, capacity, row, row, 1, async () =>
-        requireBalance((await findAccount(tx, actor.accountId)).balance, row.price_hour),
-      )
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       await insertServer(tx, row)
@@ -71,6 +68,34 @@ export class Servers {
     })
     engine.wake()
     return started
+  }
+
+  /**
+   * A dry run of create: the same examination, the same reservations, all undone.
+   * @throws ApiError validation_failed
+   */
+  async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
+    const { db, capacity } = this.#options
+    const { plan } = await examine(this.#options, actor, request)
+    const place = { account_id: actor.accountId, zone_slug: request.zone_slug, cpu_type: request.cpu_type }
+    const blockers: ApiError[] = []
+    const attempt = async (check: () => void | Promise<void>) => {
+      try {
+        await check()
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        blockers.push(error)
+      }
+    }
+    await attempt(() => refuseSuspended(actor))
+    await dryRun(db, async (tx) => {
+      await attempt(() => reserveQuota(tx, place, plan.size, 1))
+      await attempt(async () =>
+        requireBalance((await findAccount(tx, actor.accountId)).balance, plan.priceHour),
+      )
+      await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
+    })
+    return { plan, blockers }
   }
 
   /**
@@ -121,7 +146,8 @@ export class Servers {
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
       if (!plan) return { server: changed, operation: null }
       const growth = difference(plan.size, server)
-      await reserve(tx, capacity, server, growth, 0)
+      await reserveQuota(tx, server, growth, 0)
+      await reserveCapacity(tx, capacity, server, growth)
       return this.#begin(tx, changed, 'resize', { plan, growth })
     })
     if (result.operation) engine.wake()
@@ -187,92 +213,6 @@ export class Servers {
       now,
       deadlineAt: now + operationDeadlineMs(type),
     })
-  }
-
-  /** Everything about a create request that a schema can't know. */
-  async #examine(actor: Actor, request: ServerCreate) {
-    const { db, catalog, capacity, clock } = this.#options
-    const issues: Issue[] = []
-    const zone = catalog.zones.find((candidate) => candidate.zone_slug === request.zone_slug)
-    if (!zone)
-      issues.push(bodyIssue('zone_slug', 'not_found', 'There is no such zone: GET /v1/zones lists them.'))
-    const isOffered = zone ? (await capacity.cpuTypes(zone)).includes(request.cpu_type) : true
-    if (!isOffered)
-      issues.push(
-        bodyIssue('cpu_type', 'not_in_enum', `Zone ${request.zone_slug} does not offer ${request.cpu_type}.`),
-      )
-    const template = catalog.templates.find((candidate) => candidate.templateId === request.template_id)
-    if (!template)
-      issues.push(
-        bodyIssue('template_id', 'not_found', 'There is no such template: GET /v1/templates lists them.'),
-      )
-    const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at: clock.now() }
-    const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
-    if (Array.isArray(plan)) issues.push(...plan)
-    else if (template && plan.size.disk_gb < template.minDiskGb) issues.push(diskIssue(plan, template))
-    const projectId = request.project_id ?? (await findAccount(db, actor.accountId)).default_project_id
-    if (!(await findProject(db, actor.accountId, projectId))) issues.push(projectIssue())
-    const ids = request.ssh_key_ids ?? []
-    const keys = await findSshKeys(db, actor.accountId, ids)
-    ids.forEach((id, at) => {
-      if (!keys.some((key) => key.ssh_key_id === id))
-        issues.push(bodyIssue(`ssh_key_ids.${at}`, 'not_found', `There is no SSH key ${id} in your account.`))
-    })
-    if (Buffer.byteLength(request.user_data ?? '') > USER_DATA_BYTES)
-      issues.push(bodyIssue('user_data', 'too_long', 'user_data must have at most 64 KiB.'))
-    if (issues.length > 0 || Array.isArray(plan) || !template) throw invalid(issues)
-    return { plan, template, projectId, keys }
-  }
-
-  #newRow(
-    actor: Actor,
-    request: ServerCreate,
-    wanted: { plan: Plan; template: Template; projectId: string; keys: SshKeyTable[] },
-  ): ServerTable {
-    const { clock, secrets } = this.#options
-    const { plan, keys } = wanted
-    const now = clock.now()
-    const serverId = uuid()
-    return {
-      server_id: serverId,
-      account_id: actor.accountId,
-      project_id: wanted.projectId,
-      name: request.name ?? generateName(),
-      description: request.description ?? null,
-      zone_slug: request.zone_slug,
-      status: 'creating',
-      status_reason: null,
-      plan_type: plan.planType,
-      cpu_type: request.cpu_type,
-      preset_id: plan.presetId,
-      ...plan.size,
-      template_id: wanted.template.templateId,
-      ssh_keys: JSON.stringify(
-        keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({
-          ssh_key_id,
-          name,
-          fingerprint,
-          public_key,
-        })),
-      ),
-      user_data: request.user_data ? secrets.seal(request.user_data) : null,
-      password: keys.length === 0 ? secrets.seal(generatePassword()) : null,
-      labels: JSON.stringify(request.labels ?? {}),
-      delete_protection: request.delete_protection ? 1 : 0,
-      price_month: plan.priceMonth,
-      price_hour: plan.priceHour,
-      mac: macOf(serverId),
-      ssh_port: null,
-      host_keys: '[]',
-      has_disk: 0,
-      crash_count: 0,
-      crashed_at: null,
-      billed_since: null,
-      started_at: null,
-      created_at: now,
-      updated_at: now,
-      deleted_at: null,
-    }
   }
 
   /** @throws ApiError validation_failed */
@@ -349,23 +289,4 @@ function refuseSuspended(actor: Actor): void {
       'account_suspended',
       `The account is ${actor.accountStatus}. Ask the operator to open it again.`,
     )
-}
-
-function projectIssue(): Issue {
-  return bodyIssue('project_id', 'not_found', 'There is no such project in your account.')
-}
-
-function diskIssue(plan: Plan, template: Template): Issue {
-  const field = plan.planType === 'preset' ? 'preset_id' : 'disk_gb'
-  return bodyIssue(
-    field,
-    'disk_too_small',
-    `${template.title} needs ${template.minDiskGb} GB of disk; this plan has ${plan.size.disk_gb}.`,
-  )
-}
-
-/** A locally administered address (QEMU's prefix) that follows from the id, so that it never changes. */
-function macOf(serverId: string): string {
-  const digest = createHash('sha256').update(serverId).digest()
-  return ['52', '54', '00', ...[0, 1, 2].map((at) => digest.toString('hex', at, at + 1))].join(':')
 }

@@ -1,7 +1,9 @@
+import type { Plan } from '../catalog/plans.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
+import type { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
-import type { Operation, Server } from './schema.ts'
+import type { Operation, Quote, QuoteRequest, Server } from './schema.ts'
 
 /** The keys that a server was made with. */
 export interface StoredKey {
@@ -66,5 +68,33 @@ export function operationView(row: OperationTable): Operation {
     created_at: isoTime(row.created_at),
     started_at: isoTimeOrNull(row.started_at),
     finished_at: isoTimeOrNull(row.finished_at),
+  }
+}
+
+export function quoteView(
+  { zone_slug, cpu_type }: QuoteRequest,
+  { plan, blockers }: { plan: Plan; blockers: ApiError[] },
+  now: number,
+): Quote {
+  return {
+    zone_slug,
+    cpu_type,
+    plan_type: plan.planType,
+    preset_id: plan.presetId,
+    ...plan.size,
+    currency: 'RUB',
+    price_hour_rub: formatMoney(plan.priceHour, 4),
+    price_month_rub: formatMoney(plan.priceMonth),
+    items: plan.items.map(({ code, quantity, unit, priceUnitMonth, priceMonth }) => ({
+      code,
+      quantity,
+      unit,
+      price_unit_month_rub: formatMoney(priceUnitMonth),
+      price_month_rub: formatMoney(priceMonth),
+    })),
+    is_available: !blockers.some((blocker) => blocker.code === 'capacity_unavailable'),
+    can_create: blockers.length === 0,
+    blockers: blockers.map((blocker) => ({ code: blocker.code, detail: blocker.message })),
+    quoted_at: isoTime(now),
   }
 }
