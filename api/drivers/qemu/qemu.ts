@@ -112,7 +112,7 @@ export class QemuDriver implements Driver {
     this.#settings = settings
     this.#images = settings.images
     this.#around = { ...settings, changed: (serverId) => void this.#changed(serverId) }
-    this.#readiness = new Readiness(settings.host)
+    this.#readiness = new Readiness(settings.host, settings.network)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
 

@@ -1,5 +1,6 @@
 import type { HostKey } from '../driver.ts'
 import type { Machine } from './machine.ts'
+import type { NetworkKind } from './network.ts'
 import { readHostKeys } from './ssh.ts'
 
 type Answer = { hostKeys: HostKey[] }
@@ -13,11 +14,13 @@ const PATIENCE_MS = 900
  */
 export class Readiness {
   readonly #host: string
+  readonly #lingers: boolean
   readonly #answers = new WeakMap<Machine, { boot: number; answer: Answer }>()
   readonly #questions = new WeakMap<Machine, { boot: number; question: Promise<Answer | null> }>()
 
-  constructor(host: string) {
+  constructor(host: string, network: NetworkKind) {
     this.#host = host
+    this.#lingers = network === 'passt'
   }
 
   known(machine: Machine): Answer | null {
@@ -45,7 +48,9 @@ export class Readiness {
   async #read(machine: Machine, boot: number): Promise<Answer | null> {
     try {
       const hostKeys =
-        machine.sshPort === null ? null : await readHostKeys(this.#host, machine.sshPort, PATIENCE_MS)
+        machine.sshPort === null
+          ? null
+          : await readHostKeys(this.#host, machine.sshPort, PATIENCE_MS, this.#lingers)
       if (!hostKeys) return null
       // A server that shows no key is asked again the next time, but it does answer.
       if (hostKeys.length > 0 && machine.boot === boot)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createConnection } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ServerHostKeyAlgorithm } from 'ssh2'
 import type { HostKey } from '../driver.ts'
 
@@ -11,6 +12,7 @@ import type { HostKey } from '../driver.ts'
 const IDENT = 'SSH-2.0-Berth'
 /** Lines before the banner are allowed (RFC 4253, 4.2); a key exchange offer is about 1 kB. */
 const READ_LIMIT = 32 * 1024
+const LINGER_MS = 15_000
 const MSG_KEXINIT = 20
 /** One algorithm for each type of key, in the order in which clients prefer them. */
 const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
@@ -25,12 +27,15 @@ const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
  * Waits for the guest's banner and asks which types of host key it has.
  *
  * A connection alone means nothing: the forwarder accepts it before the guest listens.
+ * @param lingers leave a connection that got no answer open for a while. Needed for passt: the one of Debian 12
+ *   spends a whole core, for ten seconds, on a connection that is closed before the guest accepted it
  * @returns null when no ssh server answered within the time; else the algorithms, none if it speaks nonsense
  */
 export function offeredKeys(
   host: string,
   port: number,
   bannerMs: number,
+  lingers: boolean,
 ): Promise<ServerHostKeyAlgorithm[] | null> {
   return new Promise((resolve) => {
     let received = Buffer.alloc(0)
@@ -41,10 +46,20 @@ export function offeredKeys(
       socket.destroy()
       resolve(result)
     }
-    let timer = setTimeout(() => finish(null), bannerMs)
+    const leave = () => {
+      resolve(null)
+      if (!lingers) return finish(null)
+      // Unanswered, the forwarder ends it by itself; an answer that comes too late may be cut off.
+      socket
+        .removeAllListeners('data')
+        .on('data', () => socket.destroy())
+        .unref()
+      timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    }
+    let timer = setTimeout(leave, bannerMs)
     socket.on('error', () => finish(afterBanner < 0 ? null : []))
     socket.on('close', () => finish(afterBanner < 0 ? null : []))
-    // We speak first, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
+    // First, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
     socket.on('connect', () => socket.write(`${IDENT}\r\n`))
     socket.on('data', (data) => {
       received = Buffer.concat([received, data])
@@ -141,12 +156,37 @@ function hostKey(key: Buffer): HostKey {
 }
 
 /**
+ * Asks several times within the time, and takes the first answer, a refusal too: what is sent to a guest whose
+ * network is not up yet is lost for good, and the whole time would be waited for it.
+ */
+async function offeredSoon(
+  ...[host, port, bannerMs, lingers]: Parameters<typeof offeredKeys>
+): ReturnType<typeof offeredKeys> {
+  const stop = new AbortController()
+  const attempts = [0, 1, 2].map(async (index) => {
+    const delay = (index * bannerMs) / 3
+    if (delay > 0) await sleep(delay, null, { signal: stop.signal })
+    return offeredKeys(host, port, bannerMs - delay, lingers)
+  })
+  // The others' ends are of no interest any more.
+  for (const attempt of attempts) attempt.catch(() => {})
+  const first = await Promise.race(attempts)
+  stop.abort()
+  return first
+}
+
+/**
  * All host keys of a guest, on one connection for the question and one for each type it has.
  * @param bannerMs how long the server may take to say that it is one
  * @returns null when no ssh server answered; an empty list when one did, but showed no key
  */
-export async function readHostKeys(host: string, port: number, bannerMs: number): Promise<HostKey[] | null> {
-  const offered = await offeredKeys(host, port, bannerMs)
+export async function readHostKeys(
+  host: string,
+  port: number,
+  bannerMs: number,
+  lingers: boolean,
+): Promise<HostKey[] | null> {
+  const offered = await offeredSoon(host, port, bannerMs, lingers)
   if (!offered) return null
   const keys: HostKey[] = []
   for (const algorithm of offered) {
