@@ -60,7 +60,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
-    ...catalogRoutes(db, clock, catalog, capacity),
+    ...catalogRoutes({ db, clock, catalog, capacity }),
     ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
   ]
   const http = buildHttp({

@@ -62,74 +62,46 @@ async function berthBoot(
 
 /** What a person at a shell would do: overlay, seed, QEMU, wait for the banner, log in. */
 async function rawBoot(dir: string, identity: string, round: number): Promise<() => Promise<void>> {
-  const image = await microImage()
-  const disk = path.join(dir, `raw-${round}.qcow2`)
-  const seed = path.join(dir, `raw-${round}.seed`)
-  await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'qcow2', disk, '5G'])
   const mac = '52:54:00:00:00:01'
-  const sshPublicKeys = [readFileSync(`${identity}.pub`, 'utf8').trim()]
-  writeFileSync(
-    seed,
-    seedVolume({
-      serverId: `raw-${round}`,
-      hostname: 'raw',
-      username: 'berth',
-      sshPublicKeys,
-      userData: null,
-      mac,
-      passwordHash: null,
-    }),
-  )
-  const { direct } = image
-  if (!direct) throw new Error('the image has no kernel beside it')
-  const machine = [
-    '-nodefaults',
-    '-display',
-    'none',
-    '-machine',
-    'q35,graphics=off',
-    '-accel',
-    'tcg,thread=multi,tb-size=64',
-    '-cpu',
-    'max',
-    '-m',
-    '256M',
-  ]
-  const boot = ['-kernel', direct.kernel, '-initrd', direct.initrd, '-append', direct.append]
-  const disks = [
-    '-drive',
-    `file=${disk},format=qcow2,if=virtio`,
-    '-drive',
-    `file=${seed},format=raw,if=virtio,readonly=on`,
-  ]
-  const network = [
-    '-netdev',
-    `user,id=n0,hostfwd=tcp:127.0.0.1:${RAW_PORT}-:22`,
-    '-device',
-    `virtio-net-pci,netdev=n0,mac=${mac},romfile=`,
-  ]
-  const qemu = spawn(
-    'qemu-system-x86_64',
-    [...machine, ...boot, ...disks, ...network, '-device', 'virtio-rng-pci'],
-    { stdio: 'ignore' },
-  )
+  const qemu = spawn('qemu-system-x86_64', await rawArguments(dir, identity, round, mac), { stdio: 'ignore' })
   while ((await offeredKeys('127.0.0.1', RAW_PORT, 900)) === null);
   const trust = [
-    '-F',
-    'none',
-    '-o',
     'UserKnownHostsFile=/dev/null',
-    '-o',
     'StrictHostKeyChecking=no',
-    '-o',
     'BatchMode=yes',
-    '-o',
     'LogLevel=ERROR',
   ]
-  await run('ssh', [...trust, '-i', identity, '-p', String(RAW_PORT), 'berth@127.0.0.1', 'true'])
+  const options = ['-F', 'none', ...trust.flatMap((option) => ['-o', option])]
+  await run('ssh', [...options, '-i', identity, '-p', String(RAW_PORT), 'berth@127.0.0.1', 'true'])
   return async () => {
     const ended = new Promise((resolve) => qemu.once('exit', resolve))
     qemu.kill('SIGKILL')
     await ended
   }
+}
+
+async function rawArguments(dir: string, identity: string, round: number, mac: string): Promise<string[]> {
+  const { disk: base, direct } = await microImage()
+  if (!direct) throw new Error('the image has no kernel beside it')
+  const disk = path.join(dir, `raw-${round}.qcow2`)
+  await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', base, '-F', 'qcow2', disk, '5G'])
+  const sshPublicKeys = [readFileSync(`${identity}.pub`, 'utf8').trim()]
+  const guest = {
+    serverId: `raw-${round}`,
+    hostname: 'raw',
+    username: 'berth',
+    sshPublicKeys,
+    userData: null,
+  }
+  const seed = path.join(dir, `raw-${round}.seed`)
+  writeFileSync(seed, seedVolume({ ...guest, mac, passwordHash: null }))
+  return [
+    ...['-nodefaults', '-display', 'none', '-machine', 'q35,graphics=off', '-m', '256M'],
+    ...['-accel', 'tcg,thread=multi,tb-size=64', '-cpu', 'max'],
+    ...['-kernel', direct.kernel, '-initrd', direct.initrd, '-append', direct.append],
+    ...['-drive', `file=${disk},format=qcow2,if=virtio`],
+    ...['-drive', `file=${seed},format=raw,if=virtio,readonly=on`],
+    ...['-netdev', `user,id=n0,hostfwd=tcp:127.0.0.1:${RAW_PORT}-:22`],
+    ...['-device', `virtio-net-pci,netdev=n0,mac=${mac},romfile=`, '-device', 'virtio-rng-pci'],
+  ]
 }

@@ -81,42 +81,14 @@ export async function testApp(
     await app.close()
     await drop()
   })
-  let accounts = 0
-  const makeAccount = async (balance = '10000') => {
-    accounts += 1
-    const id = await createAccount(db, clock, {
-      email: `customer${accounts}@example.com`,
-      name: `Customer ${accounts}`,
-    })
-    if (!id) throw new Error('the account exists already')
-    const entry = {
-      accountId: id,
-      amount: parseMoney(balance),
-      serverId: null,
-      description: 'test',
-      reference: null,
-    }
-    if (entry.amount !== 0) await post(db, clock, { ...entry, type: 'payment' })
-    return id
-  }
+  const makeAccount = accountMaker(db, clock)
   const accountId = await makeAccount()
   const makeToken: TestApp['makeToken'] = async (
     scopes,
     { accountId: owner = accountId, expiresAt = null as number | null } = {},
   ) => (await createToken(db, clock, { accountId: owner, name: 'test', scopes, expiresAt })).value
   const callAs = (token: string | null): Call => caller(app, token)
-  const work = async () => {
-    do await app.engine.settled()
-    while ((await app.engine.tick()) > 0)
-  }
-  const finish = async () => {
-    for (;;) {
-      await work()
-      const due = await app.engine.nextDueAt()
-      if (due === null) return
-      clock.advance(Math.max(1, due - clock.now()))
-    }
-  }
+  const { work, finish } = workers(app, clock)
   const token = await makeToken(ALL)
   return {
     app,
@@ -131,6 +103,36 @@ export async function testApp(
     work,
     finish,
   }
+}
+
+function accountMaker(db: Database, clock: ManualClock) {
+  let accounts = 0
+  return async (balance = '10000') => {
+    accounts += 1
+    const account = { email: `customer${accounts}@example.com`, name: `Customer ${accounts}` }
+    const accountId = await createAccount(db, clock, account)
+    if (!accountId) throw new Error('the account exists already')
+    const amount = parseMoney(balance)
+    const entry = { accountId, amount, serverId: null, description: 'test', reference: null }
+    if (amount !== 0) await post(db, clock, { ...entry, type: 'payment' })
+    return accountId
+  }
+}
+
+function workers(app: App, clock: ManualClock): Pick<TestApp, 'work' | 'finish'> {
+  const work = async () => {
+    do await app.engine.settled()
+    while ((await app.engine.tick()) > 0)
+  }
+  const finish = async () => {
+    for (;;) {
+      await work()
+      const due = await app.engine.nextDueAt()
+      if (due === null) return
+      clock.advance(Math.max(1, due - clock.now()))
+    }
+  }
+  return { work, finish }
 }
 
 function caller(app: App, token: string | null): Call {

@@ -172,7 +172,7 @@ test('no folder of the service needs itself by way of another, not even for a ty
 
 /** From the ground up. A part may use those of its own floor and below. */
 const floors = [
-  ['drivers', 'database', 'money', 'config', 'clock', 'secrets'],
+  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of'],
   ['operations', 'http'],
   ['catalog', 'events'],
   ['billing', 'accounts'],

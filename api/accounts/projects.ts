@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../http/paging.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError, notFound } from '../http/problem.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 
@@ -67,7 +67,10 @@ export async function updateProject(
     .set({ ...change, updated_at: clock.now() })
     .where('project_id', '=', project.project_id)
     .execute()
-  return withDefault(db).where('project_id', '=', project.project_id).executeTakeFirstOrThrow()
+  const changed = await findProject(db, project.account_id, project.project_id)
+  // Deleted since it was found.
+  if (!changed) throw notFound('project_not_found')
+  return changed
 }
 
 /** @throws ApiError project_is_default, project_not_empty */

@@ -34,8 +34,10 @@ const paging = Type.Object(pagingQuery)
 export function accountRoutes(db: Database, clock: Clock): Route[] {
   return [
     profileRoute(db),
+    ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
-    ...sshKeyRoutes(db, clock),
+    ...sshKeysRoutes(db, clock),
+    ...sshKeyRoutes(db),
     ...tokenRoutes(db, clock),
   ]
 }
@@ -61,19 +63,7 @@ function profileRoute(db: Database): Route {
   })
 }
 
-function projectRoutes(db: Database, clock: Clock): Route[] {
-  const params = { project_id: 'project_not_found' } as const
-  const load = async ({
-    actor,
-    params,
-  }: {
-    actor: { accountId: string }
-    params: { project_id: string }
-  }) => {
-    const project = await findProject(db, actor.accountId, params.project_id)
-    if (!project) throw notFound('project_not_found')
-    return project
-  }
+function projectsRoutes(db: Database, clock: Clock): Route[] {
   return [
     route({
       id: 'listProjects',
@@ -108,6 +98,23 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
         return projectView(project)
       },
     }),
+  ]
+}
+
+function projectRoutes(db: Database, clock: Clock): Route[] {
+  const params = { project_id: 'project_not_found' } as const
+  const load = async ({
+    actor,
+    params,
+  }: {
+    actor: { accountId: string }
+    params: { project_id: string }
+  }) => {
+    const project = await findProject(db, actor.accountId, params.project_id)
+    if (!project) throw notFound('project_not_found')
+    return project
+  }
+  return [
     route({
       id: 'updateProject',
       method: 'PATCH',
@@ -137,19 +144,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
   ]
 }
 
-function sshKeyRoutes(db: Database, clock: Clock): Route[] {
-  const params = { ssh_key_id: 'ssh_key_not_found' } as const
-  const load = async ({
-    actor,
-    params,
-  }: {
-    actor: { accountId: string }
-    params: { ssh_key_id: string }
-  }) => {
-    const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
-    if (!key) throw notFound('ssh_key_not_found')
-    return key
-  }
+function sshKeysRoutes(db: Database, clock: Clock): Route[] {
   return [
     route({
       id: 'listSshKeys',
@@ -183,6 +178,23 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
         return sshKeyView(key)
       },
     }),
+  ]
+}
+
+function sshKeyRoutes(db: Database): Route[] {
+  const params = { ssh_key_id: 'ssh_key_not_found' } as const
+  const load = async ({
+    actor,
+    params,
+  }: {
+    actor: { accountId: string }
+    params: { ssh_key_id: string }
+  }) => {
+    const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
+    if (!key) throw notFound('ssh_key_not_found')
+    return key
+  }
+  return [
     route({
       id: 'getSshKey',
       method: 'GET',

@@ -4,6 +4,7 @@ import { v5 as uuidV5 } from 'uuid'
 import { LineCounter, parseDocument } from 'yaml'
 import type { CpuType, ImageSource, ImageSpec } from '../drivers/driver.ts'
 import { closed, compileCheck } from '../http/validation.ts'
+import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
@@ -136,7 +137,7 @@ export function readCatalog(file: string): Catalog {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     throw new CatalogError(
-      `The catalogue ${file} can't be read: ${(error as Error).message}. Name another with BERTH_CATALOG.`,
+      `The catalogue ${file} can't be read: ${messageOf(error)}. Name another with BERTH_CATALOG.`,
     )
   }
   return parseCatalog(text, file)
@@ -167,7 +168,7 @@ export function parseCatalog(text: string, file: string): Catalog {
     throw new CatalogError(
       complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'),
     )
-  return toCatalog(value as CatalogFile)
+  return toCatalog(value as CatalogFile) // as above
 }
 
 function indexOrName(part: string): string | number {

@@ -15,12 +15,18 @@ const scope = 'servers:read'
 const CACHE_A_MINUTE = 'private, max-age=60'
 const ASK_EACH_TIME = 'no-cache'
 
-export function catalogRoutes(
-  db: Database,
-  clock: Clock,
-  catalog: Catalog,
-  capacity: CapacityService,
-): Route[] {
+export interface CatalogOptions {
+  db: Database
+  clock: Clock
+  catalog: Catalog
+  capacity: CapacityService
+}
+
+export function catalogRoutes(options: CatalogOptions): Route[] {
+  return [...offerRoutes(options), presetsRoute(options), limitsRoute(options), capacityRoute(options)]
+}
+
+function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
   return [
     route({
       id: 'listZones',
@@ -54,70 +60,79 @@ export function catalogRoutes(
         return catalog.templates.map(templateView)
       },
     }),
-    route({
-      id: 'listPresets',
-      method: 'GET',
-      path: '/pricing/presets',
-      scope,
-      tag,
-      summary: 'List presets with their prices in a zone',
-      query: ZoneAndCpu,
-      reply: { 200: Type.Array(Preset) },
-      run: async ({ query, setHeader }) => {
-        setHeader('cache-control', ASK_EACH_TIME)
-        const zone = findZone(catalog, query.zone_slug)
-        const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
-        const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
-        if (!prices || !isOffered) return []
-        return Promise.all(
-          catalog.presets.map(async (preset) => {
-            const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
-            const isAvailable = await capacity.fits(db, zone.zone_slug, query.cpu_type, size)
-            return presetView(preset, presetPrice(preset, prices), isAvailable)
-          }),
-        )
-      },
-    }),
-    route({
-      id: 'getLimits',
-      method: 'GET',
-      path: '/pricing/limits',
-      scope,
-      tag,
-      summary: 'What a custom plan may be made of in a zone, and what its parts cost',
-      query: ZoneAndCpu,
-      reply: { 200: Limits },
-      run: async ({ query, setHeader }) => {
-        setHeader('cache-control', CACHE_A_MINUTE)
-        const zone = findZone(catalog, query.zone_slug)
-        const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
-        const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
-        if (!prices || !isOffered)
-          throw invalid([
-            queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
-          ])
-        return limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
-      },
-    }),
-    route({
-      id: 'getCapacity',
-      method: 'GET',
-      path: '/pricing/capacity',
-      scope,
-      tag,
-      summary: 'What can be ordered now, by zone and CPU type',
-      query: CapacityFilter,
-      reply: { 200: Type.Array(Capacity) },
-      run: async ({ query, setHeader }) => {
-        setHeader('cache-control', ASK_EACH_TIME)
-        const rows = await capacity.list(db)
-        return rows
-          .filter((row) => !query.zone_slug || row.zone_slug === query.zone_slug)
-          .filter((row) => !query.cpu_type || row.cpu_type === query.cpu_type)
-          .map(capacityView)
-      },
-    }),
   ]
+}
+
+function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
+  return route({
+    id: 'listPresets',
+    method: 'GET',
+    path: '/pricing/presets',
+    scope,
+    tag,
+    summary: 'List presets with their prices in a zone',
+    query: ZoneAndCpu,
+    reply: { 200: Type.Array(Preset) },
+    run: async ({ query, setHeader }) => {
+      setHeader('cache-control', ASK_EACH_TIME)
+      const zone = findZone(catalog, query.zone_slug)
+      const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+      const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
+      if (!prices || !isOffered) return []
+      return Promise.all(
+        catalog.presets.map(async (preset) => {
+          const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
+          const isAvailable = await capacity.fits(db, zone.zone_slug, query.cpu_type, size)
+          return presetView(preset, presetPrice(preset, prices), isAvailable)
+        }),
+      )
+    },
+  })
+}
+
+function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
+  return route({
+    id: 'getLimits',
+    method: 'GET',
+    path: '/pricing/limits',
+    scope,
+    tag,
+    summary: 'What a custom plan may be made of in a zone, and what its parts cost',
+    query: ZoneAndCpu,
+    reply: { 200: Limits },
+    run: async ({ query, setHeader }) => {
+      setHeader('cache-control', CACHE_A_MINUTE)
+      const zone = findZone(catalog, query.zone_slug)
+      const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+      const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
+      if (!prices || !isOffered)
+        throw invalid([
+          queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
+        ])
+      return limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
+    },
+  })
+}
+
+function capacityRoute({ db, capacity }: CatalogOptions): Route {
+  return route({
+    id: 'getCapacity',
+    method: 'GET',
+    path: '/pricing/capacity',
+    scope,
+    tag,
+    summary: 'What can be ordered now, by zone and CPU type',
+    query: CapacityFilter,
+    reply: { 200: Type.Array(Capacity) },
+    run: async ({ query, setHeader }) => {
+      setHeader('cache-control', ASK_EACH_TIME)
+      const rows = await capacity.list(db)
+      return rows
+        .filter((row) => !query.zone_slug || row.zone_slug === query.zone_slug)
+        .filter((row) => !query.cpu_type || row.cpu_type === query.cpu_type)
+        .map(capacityView)
+    },
+  })
 }
 
 /** @throws ApiError validation_failed */

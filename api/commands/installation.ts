@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Database, migrate } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
+import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { Secrets } from '../secrets.ts'
 
@@ -21,7 +22,7 @@ export function openDataDir({ dataDir }: Config): void {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new ConfigError(
-      `BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${(error as Error).message}.`,
+      `BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${messageOf(error)}.`,
     )
   }
 }

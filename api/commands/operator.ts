@@ -69,6 +69,11 @@ export function accountCommands(config: ReadConfig): Command {
         printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
       })
     })
+  addCreditCommand(account, config)
+  return account
+}
+
+function addCreditCommand(account: Command, config: ReadConfig): void {
   account
     .command('credit')
     .description("add money to an account's balance, or take some back with a negative amount")
@@ -100,7 +105,6 @@ export function accountCommands(config: ReadConfig): Command {
         })
       },
     )
-  return account
 }
 
 /** @throws ConfigError */

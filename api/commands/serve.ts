@@ -5,6 +5,7 @@ import { type Catalog, readCatalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { HostFacts, ImageState } from '../drivers/driver.ts'
+import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import { builtTemplates, type Compute, openCompute } from './compute.ts'
 import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
@@ -59,7 +60,7 @@ async function listen(
       ENOTFOUND: `there is no address for the name ${config.host}. Set HOST (--host) to an address of this machine.`,
     }
     throw new ConfigError(
-      `The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? (error as Error).message}`,
+      `The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? messageOf(error)}`,
     )
   }
 }

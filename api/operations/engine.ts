@@ -3,7 +3,9 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
-import { claimDue, isStillActive, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+import { DriverError } from '../drivers/driver.ts'
+import { isStillActive, type OperationType } from './operations.ts'
+import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
 
 /**
  * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
@@ -32,7 +34,6 @@ export const done = (data: Data = {}): StepResult => ({ kind: 'done', data })
 export const fail = (code: string, message: string): StepResult => ({ kind: 'fail', code, message })
 
 export type Operation = Omit<OperationTable, 'data'> & { data: Data }
-export type OperationType = OperationTable['type']
 export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
 export type Step = (operation: Operation, signal: AbortSignal) => Promise<StepResult>
@@ -306,18 +307,8 @@ export class Engine {
   }
 }
 
+/** Only our own errors carry sentences that are meant for customers. */
 function failureOf(error: unknown): StepResult {
-  const code =
-    error instanceof Error &&
-    'code' in error &&
-    typeof error.code === 'string' &&
-    /^[a-z_]+$/.test(error.code)
-      ? error.code
-      : 'internal_error'
-  // Only our own errors carry sentences that are meant for customers.
-  const message =
-    code === 'internal_error'
-      ? 'The machine could not be brought there; the operator has been told.'
-      : (error as Error).message
-  return fail(code, message)
+  if (error instanceof DriverError) return fail(error.code, error.message)
+  return fail('internal_error', 'The machine could not be brought there; the operator has been told.')
 }

@@ -8,11 +8,11 @@ import {
   done,
   next,
   type Operation,
-  type OperationType,
   type Outcome,
   type Procedure,
   type Step,
 } from '../operations/engine.ts'
+import type { OperationType } from '../operations/operations.ts'
 import { bootSteps } from './boot.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { offSteps } from './off.ts'

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 import type { Driver, MachineState } from '../drivers/driver.ts'
 import type { Engine } from '../operations/engine.ts'
-import { insertOperation } from '../operations/store.ts'
+import { insertOperation } from '../operations/operations.ts'
 import { firstStep, operationDeadlineMs } from './procedures.ts'
 import { knownServers, listSettled, lockServer, updateServer } from './store.ts'
 

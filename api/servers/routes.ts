@@ -6,7 +6,7 @@ import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
-import { findActive, findActiveOf, findOperation, listOperations } from '../operations/store.ts'
+import { findActive, findActiveOf, findOperation, listOperations } from '../operations/operations.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
 import {
   Operation,
@@ -40,8 +40,10 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
     quoteRoute(options),
     ...collectionRoutes(options),
     ...objectRoutes(options, load),
+    deleteRoute(options, load),
     ...powerRoutes(options, load),
-    ...operationRoutes(options),
+    operationsRoute(options),
+    operationRoute(options),
   ]
 }
 
@@ -154,21 +156,24 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
         return serverView(server, operation ?? (await findActive(db, server.server_id)))
       },
     }),
-    route({
-      id: 'deleteServer',
-      method: 'DELETE',
-      path,
-      scope: 'servers:write',
-      tag,
-      summary: 'Delete a server and its disk',
-      params,
-      load,
-      reply: { 202: Operation },
-      errors: ['delete_protected'],
-      run: async ({ loaded, setHeader }) =>
-        accepted((await servers.remove(loaded.server_id)).operation, setHeader),
-    }),
   ]
+}
+
+function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route {
+  return route({
+    id: 'deleteServer',
+    method: 'DELETE',
+    path: '/servers/:server_id',
+    scope: 'servers:write',
+    tag,
+    summary: 'Delete a server and its disk',
+    params,
+    load,
+    reply: { 202: Operation },
+    errors: ['delete_protected'],
+    run: async ({ loaded, setHeader }) =>
+      accepted((await servers.remove(loaded.server_id)).operation, setHeader),
+  })
 }
 
 function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
@@ -200,66 +205,60 @@ function accepted(operation: OperationTable, setHeader: (name: string, value: st
   return operationView(operation)
 }
 
-function operationRoutes({ db, engine, clock }: ServerRoutesOptions): Route[] {
-  const path = '/servers/:server_id/operations'
-  return [
-    route({
-      id: 'listOperations',
-      method: 'GET',
-      path,
-      scope: 'servers:read',
-      tag,
-      summary: 'List the operations of a server, also of one that is gone',
-      params,
-      query: Type.Object(pagingQuery),
-      reply: { 200: listOf(Operation) },
-      run: async ({ actor, params, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listOperations(
-          db,
-          actor.accountId,
-          params.server_id,
-          page,
-          clock.now(),
-        )
-        if (total === 0) throw notFound('server_not_found')
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map(operationView), total }
-      },
-    }),
-    route({
-      id: 'getOperation',
-      method: 'GET',
-      path: `${path}/:operation_id`,
-      scope: 'servers:read',
-      tag,
-      summary: 'Get an operation, or wait for its end',
-      params: { ...params, operation_id: 'operation_not_found' },
-      query: OperationWait,
-      load: async ({ actor, params }) => {
-        const operation = await findOperation(
-          db,
-          actor.accountId,
-          params.server_id,
-          params.operation_id,
-          clock.now(),
-        )
-        if (!operation) throw notFound('operation_not_found')
-        return operation
-      },
-      reply: { 200: Operation },
-      run: async ({ actor, params, query, loaded, signal }) => {
-        if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
-        await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
-        const now = await findOperation(
-          db,
-          actor.accountId,
-          params.server_id,
-          params.operation_id,
-          clock.now(),
-        )
-        return operationView(now ?? loaded)
-      },
-    }),
-  ]
+const operationsPath = '/servers/:server_id/operations'
+
+function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
+  return route({
+    id: 'listOperations',
+    method: 'GET',
+    path: operationsPath,
+    scope: 'servers:read',
+    tag,
+    summary: 'List the operations of a server, also of one that is gone',
+    params,
+    query: Type.Object(pagingQuery),
+    load: async ({ actor, params }) => {
+      const first = { limit: 1, offset: 0 }
+      const { total } = await listOperations(db, actor.accountId, params.server_id, first, clock.now())
+      if (total === 0) throw notFound('server_not_found')
+    },
+    reply: { 200: listOf(Operation) },
+    run: async ({ actor, params, query, url, setHeader }) => {
+      const page = pageOf(query)
+      const { items, total } = await listOperations(db, actor.accountId, params.server_id, page, clock.now())
+      setHeader('link', linkHeader(url, page, total))
+      return { items: items.map(operationView), total }
+    },
+  })
+}
+
+function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
+  return route({
+    id: 'getOperation',
+    method: 'GET',
+    path: `${operationsPath}/:operation_id`,
+    scope: 'servers:read',
+    tag,
+    summary: 'Get an operation, or wait for its end',
+    params: { ...params, operation_id: 'operation_not_found' },
+    query: OperationWait,
+    load: async ({ actor, params }) => {
+      const operation = await findOperation(
+        db,
+        actor.accountId,
+        params.server_id,
+        params.operation_id,
+        clock.now(),
+      )
+      if (!operation) throw notFound('operation_not_found')
+      return operation
+    },
+    reply: { 200: Operation },
+    run: async ({ actor, params, query, loaded, signal }) => {
+      if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
+      await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
+      const now = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
+      return operationView(now ?? loaded)
+    },
+  })
 }

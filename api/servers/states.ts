@@ -1,5 +1,5 @@
 import type { ServerStatus } from '../database/schema.ts'
-import type { OperationType } from '../operations/engine.ts'
+import type { OperationType } from '../operations/operations.ts'
 
 export type { ServerStatus }
 
