@@ -32,7 +32,8 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
     genReqId: () => randomUUID(),
-    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
+    // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => void sendProblem(toApiError(error), request, reply),
     forceCloseConnections: true,
   })
@@ -169,12 +170,15 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
   const known = problem as ApiError // by the lines above
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   const document = known.toProblem(request.id, request.url.split('?')[0] ?? '')
-  return reply
-    .code(known.status)
-    .headers({ 'cache-control': 'no-store', ...known.headers })
-    .type('application/problem+json')
-    .serializer((value: unknown) => JSON.stringify(value))
-    .send(document)
+  return (
+    reply
+      .code(known.status)
+      // The id again: a request that the router refuses never meets the hooks.
+      .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
+      .type('application/problem+json')
+      .serializer((value: unknown) => JSON.stringify(value))
+      .send(document)
+  )
 }
 
 /** Compares each reply with its schema: what is undocumented fails the test that saw it. */

@@ -17,11 +17,26 @@ export type Check = (value: unknown) => Issue[]
 export function compileCheck(place: Place, schema: TSchema): Check {
   const validate = (place === 'body' ? forBodies : forText).compile(schema)
   return (value) => {
-    if (validate(value)) return []
+    if (validate(value)) return unstorable(place, value)
     const issues = (validate.errors ?? []).flatMap((error) => toIssue(place, error))
     // anyOf reports each branch and itself: the first word on a pointer is the most telling one.
     return issues.filter((issue, at) => issues.findIndex((other) => other.pointer === issue.pointer) === at)
   }
+}
+
+/** Strings that no database keeps as they are: with NUL characters or halves of surrogate pairs. */
+function unstorable(place: Place, value: unknown, pointer = ''): Issue[] {
+  if (typeof value === 'string') {
+    if (value.isWellFormed() && !value.includes('\0')) return []
+    const field = pointer.slice(1).split('/').map(unescapePointer).join('.')
+    const message = `${field} must be Unicode text without NUL characters.`
+    return [{ in: place, field, pointer, code: 'invalid_format', message }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  // The schema was met: what it does not bound, it does not let through.
+  return Object.entries(value).flatMap(([name, part]) =>
+    unstorable(place, part, `${pointer}/${escapePointer(name)}`),
+  )
 }
 
 /** The same schema, in which an object has no fields but those it names. */
