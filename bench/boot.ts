@@ -64,7 +64,7 @@ async function berthBoot(
 async function rawBoot(dir: string, identity: string, round: number): Promise<() => Promise<void>> {
   const mac = '52:54:00:00:00:01'
   const qemu = spawn('qemu-system-x86_64', await rawArguments(dir, identity, round, mac), { stdio: 'ignore' })
-  while ((await offeredKeys('127.0.0.1', RAW_PORT, 900)) === null);
+  while ((await offeredKeys('127.0.0.1', RAW_PORT, 900, false)) === null);
   const trust = [
     'UserKnownHostsFile=/dev/null',
     'StrictHostKeyChecking=no',

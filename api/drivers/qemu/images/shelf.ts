@@ -218,7 +218,7 @@ async function readManifest(dir: string): Promise<Manifest | null> {
   const manifest = await readJson(path.join(dir, 'manifest.json'))
   // Written whole by `publish`; the test is for files of other origin.
   return manifest?.files && typeof manifest.virtualSizeBytes === 'number'
-    ? (manifest as unknown as Manifest)
+    ? (manifest as unknown as Manifest) // as publish wrote it
     : null
 }
 
