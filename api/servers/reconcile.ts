@@ -6,7 +6,7 @@ import type { Driver, MachineState } from '../drivers/driver.ts'
 import type { Engine } from '../operations/engine.ts'
 import { insertOperation } from '../operations/operations.ts'
 import { firstStep, operationDeadlineMs } from './procedures.ts'
-import { knownServers, listSettled, lockServer, updateServer } from './store.ts'
+import { knownServers, listRunning, lockServer, updateServer } from './store.ts'
 
 const LOOK_EVERY_MS = 10_000
 /** A machine that dies this often within this time is left alone: starting it again only burns the host. */
@@ -23,7 +23,7 @@ interface ReconcilerOptions {
 }
 
 /**
- * Compares settled servers with what their machines do, and writes down what happened without us: a guest that
+ * Compares running servers with what their machines do, and writes down what happened without us: a guest that
  * turned itself off, a machine that died. Servers with an operation are the operation's business.
  */
 export class Reconciler {
@@ -50,13 +50,12 @@ export class Reconciler {
   /** One look at all machines. */
   async look(): Promise<void> {
     const { db, driver, log } = this.#options
-    const [servers, machines] = await Promise.all([listSettled(db), driver.list()])
-    for (const { server_id, status } of servers) {
-      const machine: MachineState = machines.get(server_id) ?? { power: 'absent' }
+    const [servers, machines] = await Promise.all([listRunning(db), driver.list()])
+    for (const { server_id } of servers) {
+      if (machines.get(server_id)?.power === 'running') continue
       try {
-        if (status === 'running') await this.#whatBecameOf(server_id, machine)
-        // The process of a guest that turned itself off stays until it is cleared away.
-        else if (machine.power === 'stopped' && machine.reason !== null) await driver.powerOff(server_id)
+        // Looked at anew: a list of many machines may have taken long enough for a reboot.
+        await this.#whatBecameOf(server_id, await driver.inspect(server_id))
       } catch (error) {
         log.error({ err: error, server_id }, 'the machine of a server could not be looked at')
       }
@@ -85,17 +84,13 @@ export class Reconciler {
   }
 
   async #whatBecameOf(serverId: string, machine: MachineState): Promise<void> {
-    const { driver, log } = this.#options
+    const { log } = this.#options
     if (machine.power === 'running') return
     if (machine.power === 'hung')
       return log.error({ server_id: serverId }, 'the machine of a server does not answer')
     if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {
-      await this.#write(serverId, () => ({
-        status: 'stopped',
-        status_reason: 'guest_shutdown',
-        started_at: null,
-      }))
-      return driver.powerOff(serverId)
+      const off = { status: 'stopped', status_reason: 'guest_shutdown', started_at: null } as const
+      return this.#write(serverId, () => off)
     }
     if (machine.power === 'absent') {
       log.error({ server_id: serverId }, 'the machine of a running server is gone')

@@ -77,12 +77,9 @@ function labelMatches(label: string) {
   return sql<boolean>`replace(labels, ${fragment}, '') <> labels`
 }
 
-/** The settled servers, whose machines should be on or off. */
-export function listSettled(db: Queries) {
-  return alive(db)
-    .select(['server_id', 'status'])
-    .where('status', 'in', ['running', 'stopped', 'suspended'])
-    .execute()
+/** The servers whose machines should be on. */
+export function listRunning(db: Queries) {
+  return alive(db).select('server_id').where('status', '=', 'running').execute()
 }
 
 /** Which of these ids belong to servers that are not gone. */

@@ -48,7 +48,7 @@ const statements = [
   // Deleted servers leave the indexes that requests walk.
   `CREATE INDEX servers_account ON servers (account_id, server_id) WHERE deleted_at IS NULL`,
   `CREATE UNIQUE INDEX servers_ssh_port ON servers (ssh_port) WHERE ssh_port IS NOT NULL`,
-  `CREATE INDEX servers_settled ON servers (status) WHERE deleted_at IS NULL`,
+  `CREATE INDEX servers_status ON servers (status) WHERE deleted_at IS NULL`,
 
   `CREATE TABLE operations (
     operation_id text PRIMARY KEY, account_id text NOT NULL, server_id text NOT NULL REFERENCES servers,

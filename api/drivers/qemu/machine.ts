@@ -175,7 +175,9 @@ export class Machine {
         return { power: 'stopped', reason }
       }
       if (seen.status === 'shutdown') {
+        // The note outlives the process, which now only holds the guest's memory.
         await this.#noteGuestShutdown()
+        await this.#endProcesses()
         return { power: 'stopped', reason: 'guest_shutdown' }
       }
       if (seen.status === 'internal-error') return { power: 'hung' }
