@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
@@ -16,10 +16,14 @@ import { Secrets } from '../secrets.ts'
 export const DEMO_EMAIL = 'demo@berth.local'
 const DEMO_BALANCE = '10000.00'
 
-/** Makes the data folder, readable by its owner only. @throws ConfigError */
+/**
+ * Makes the data folder. What is secret in it is private file by file; root's folder lets others pass through, as
+ * each machine's QEMU then runs as a user of its own.
+ * @throws ConfigError
+ */
 export function openDataDir({ dataDir }: Config): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   } catch (error) {
     throw new ConfigError(
       `BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${messageOf(error)}.`,
@@ -30,11 +34,16 @@ export function openDataDir({ dataDir }: Config): void {
 /** Opens the installation's database at its newest schema. */
 export async function openDatabase(config: Config): Promise<Database> {
   openDataDir(config)
-  const file = path.join(config.dataDir, 'berth.db')
-  const db = openSqlite(file)
-  chmodSync(file, 0o600)
+  const db = openSqlite(privateFile(config, 'berth.db'))
   await migrate(db)
   return db
+}
+
+/** A database's path; the files that SQLite makes beside it take over its mode. */
+function privateFile({ dataDir }: Config, name: string): string {
+  const file = path.join(dataDir, name)
+  closeSync(openSync(file, 'a', 0o600))
+  return file
 }
 
 /**
@@ -44,7 +53,7 @@ export async function openDatabase(config: Config): Promise<Database> {
  */
 export function lockDataDir(config: Config): () => void {
   openDataDir(config)
-  const lock = new DatabaseSync(path.join(config.dataDir, 'serve.lock'))
+  const lock = new DatabaseSync(privateFile(config, 'serve.lock'))
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch {

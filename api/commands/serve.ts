@@ -77,13 +77,16 @@ function prepareEarly(
   )
 }
 
-/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
+/** A terminal's Ctrl-C comes twice under npm: from the terminal, and passed on by npm a few milliseconds later. */
+const SAME_KEY_PRESS_MS = 1_000
+
+/** Resolves at the first SIGINT or SIGTERM. A person who asks again ends the process at once. */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    let isAsked = false
+    let askedAt: number | null = null
     const ask = () => {
-      if (isAsked) process.exit(130)
-      isAsked = true
+      if (askedAt !== null && Date.now() - askedAt > SAME_KEY_PRESS_MS) process.exit(130)
+      askedAt ??= Date.now()
       resolve()
     }
     process.on('SIGINT', ask)
