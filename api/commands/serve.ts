@@ -18,6 +18,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const catalog = readCatalog(config.catalogFile)
   const unlock = lockDataDir(config)
   const db = await openDatabase(config)
+  if (config.compute !== 'simulator')
+    say('Looking at what can run servers here; the first time this takes some seconds.')
   const compute = await openCompute(config, log)
   const app = await buildApp({
     db,
