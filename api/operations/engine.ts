@@ -66,6 +66,8 @@ const RENEW_EVERY_MS = 10_000
 /** How often to look for work that another process left. In this process, new work wakes the engine at once. */
 const LOOK_EVERY_MS = 5_000
 const MAX_ATTEMPTS = 6
+/** Until an operation whose result could not be written is tried again. */
+const RETRY_MS = 1_000
 
 /** Carries operations out. The row is the job: it holds the step, the lease, the attempt and the deadline. */
 export class Engine {
@@ -204,16 +206,20 @@ export class Engine {
   #begin(row: OperationTable): void {
     const abort = new AbortController()
     const operation: Operation = { ...row, data: JSON.parse(row.data) }
-    const running = this.#carryOut(operation, abort.signal).finally(() => {
-      this.#inFlight.delete(row.operation_id)
-      this.wake()
-    })
+    // Taken again before its last run has quite returned: one after the other.
+    const earlier = this.#inFlight.get(row.operation_id)?.done ?? Promise.resolve()
+    const running = earlier
+      .then(() => this.#carryOut(operation, abort.signal))
+      .finally(() => {
+        if (this.#inFlight.get(row.operation_id)?.done === running) this.#inFlight.delete(row.operation_id)
+        this.wake()
+      })
     this.#inFlight.set(row.operation_id, { abort, done: running })
   }
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
   async #carryOut(operation: Operation, signal: AbortSignal): Promise<void> {
-    const { log, observe, db } = this.#options
+    const { clock, log, observe } = this.#options
     try {
       for (;;) {
         const { step } = operation
@@ -222,19 +228,26 @@ export class Engine {
         observe?.('after', operation, step)
         const isOurs = await this.#record(operation, result)
         observe?.('saved', operation, step)
-        if (!isOurs || result.kind !== 'next' || this.#stopping.signal.aborted) return
+        // The lease went with its end or pause: a later run may hold it by now.
+        if (isOurs && result.kind !== 'next') return
+        if (!isOurs || this.#stopping.signal.aborted) return await this.#giveBack(operation)
       }
     } catch (error) {
       log.error(
         { err: error, operation_id: operation.operation_id },
-        'an operation could not be recorded; it goes on when its lease ends',
+        'an operation could not be recorded; trying again',
       )
-    } finally {
-      // A canceled operation keeps the server's lease until its step has ended; now the next one may begin.
-      await saveStep(db, operation, { lease_owner: null, lease_until: 0 }, { owner: this.#owner }).catch(
-        () => false,
-      )
+      await this.#giveBack(operation, { next_run_at: clock.now() + RETRY_MS })
     }
+  }
+
+  /**
+   * Gives the lease back where it is still held. A canceled operation keeps the one of its server until its step
+   * has ended; then the next one may begin. Where even this fails, the lease runs out by itself.
+   */
+  async #giveBack(operation: Operation, change: { next_run_at?: number } = {}): Promise<void> {
+    const back = { ...change, lease_owner: null, lease_until: 0 }
+    await saveStep(this.#options.db, operation, back, { owner: this.#owner }).catch(() => false)
   }
 
   async #runStep(operation: Operation, signal: AbortSignal): Promise<StepResult> {

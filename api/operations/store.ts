@@ -109,15 +109,22 @@ export async function saveStep(
   return row?.status === 'running'
 }
 
-/** Ends an operation and writes what follows from it, both or neither. */
-export function settle(
+/** Undoes what was written for an operation that turned out to be no longer ours. */
+class NotOurs extends Error {}
+
+/**
+ * Ends an operation and writes what follows from it, both or neither. What follows comes first: it locks the
+ * server's row before the operation's, as every request does, so that no two transactions wait for each other.
+ */
+export async function settle(
   db: Database,
   operation: Operation,
   outcome: Outcome,
   write: (tx: Queries) => Promise<void>,
   by: { owner: string; now: number },
 ): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  const end = async (tx: Queries) => {
+    await write(tx)
     const row = await tx
       .updateTable('operations')
       .set({
@@ -134,8 +141,13 @@ export function settle(
       .where('status', '=', 'running')
       .returning('operation_id')
       .executeTakeFirst()
-    if (!row) return false
-    await write(tx)
+    if (!row) throw new NotOurs()
+  }
+  try {
+    await db.transaction().execute(end)
     return true
-  })
+  } catch (error) {
+    if (error instanceof NotOurs) return false
+    throw error
+  }
 }

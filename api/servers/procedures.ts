@@ -117,8 +117,8 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
     const rest = { status: 'stopped' as const, updated_at: clock.now() }
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
-        await release(tx, server.account_id, growth, 0)
         await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
+        await release(tx, server.account_id, growth, 0)
         return
       }
       await updateServer(tx, server.server_id, {
@@ -156,8 +156,6 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
         })
         return
       }
-      await release(tx, server.account_id, server, 1)
-      await countInProject(tx, server.account_id, server.project_id, -1)
       const gone = { deleted_at: now, updated_at: now, started_at: null }
       await updateServer(tx, server.server_id, {
         ...gone,
@@ -166,6 +164,8 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
         user_data: null,
         ssh_keys: '[]',
       })
+      await release(tx, server.account_id, server, 1)
+      await countInProject(tx, server.account_id, server.project_id, -1)
     }
   }
 }

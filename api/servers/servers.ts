@@ -1,4 +1,4 @@
-import { findAccount } from '../accounts/accounts.ts'
+import { findAccount, lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
 import { requireBalance } from '../billing/ledger.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
@@ -237,6 +237,8 @@ export class Servers {
     { labels, delete_protection, project_id, name, description }: ServerUpdate,
   ): Promise<ServerTable> {
     if (project_id !== undefined && project_id !== server.project_id) {
+      // Two moves in opposite directions would each wait for the other's project: the account comes first.
+      await lockQuotas(tx, actor.accountId)
       if (!(await countInProject(tx, actor.accountId, project_id, 1))) throw invalid([projectIssue()])
       await countInProject(tx, actor.accountId, server.project_id, -1)
     }
