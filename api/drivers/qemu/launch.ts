@@ -47,12 +47,14 @@ export async function prepareRun(
 ): Promise<RunRecord> {
   const { layout, network, cgroups, clock } = around
   const owner = qemuOwner(record, around)
+  const sockets = layout.socketFolder(record.spec.serverId)
   await mkdir(files.run, { recursive: true, mode: 0o700 })
-  if (owner) for (const path of [files.disk, files.seed, files.run]) await chown(path, owner.uid, owner.gid)
+  if (owner)
+    for (const path of [files.disk, files.seed, files.run, sockets]) await chown(path, owner.uid, owner.gid)
   await truncate(files.qemuLog, 0).catch(() => {})
   return {
     startedAt: clock.now(),
-    sockets: layout.socketFolder(record.spec.serverId),
+    sockets,
     cgroups: cgroups.folders(record.spec.serverId),
     passt: network === 'passt',
     guestShutdown: false,

@@ -1,0 +1,197 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DriverError } from '../driver.ts'
+import { diskFailure, provideDisk } from './disk.ts'
+import { endOfLog } from './logs.ts'
+import { forgePid, QemuWorld } from './test-world.ts'
+
+const GIB = 1024 ** 3
+
+let world: QemuWorld
+let onLoopback: Server
+beforeAll(async () => {
+  // With a long name, so that all of this runs with sockets in a short folder.
+  world = await QemuWorld.open({ under: `data-${'with-a-long-name-'.repeat(5)}` })
+  onLoopback = await hello('127.0.0.1')
+})
+afterAll(async () => {
+  onLoopback?.close()
+  await world?.close()
+})
+
+async function hello(host: string): Promise<Server> {
+  const server = createServer((socket) => socket.on('error', () => {}).end('hello from the host\n'))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return server
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** What the guest hears at an address and port. */
+const heard = (id: string, host: string, server: Server) =>
+  world.ssh(id, `nc -w 2 ${host} ${portOf(server)} </dev/null 2>/dev/null || true`)
+
+const hasPasst = !spawnSync('passt', ['--version']).error
+
+test('a customer logs in, and what was written stays through a bigger plan', async () => {
+  const id = 'life'
+  await world.driver.define({ ...world.spec(id), cpuType: 'intel' })
+  expect(await world.driver.start(id)).toBe('started')
+  await world.untilReady(id)
+  expect(await world.ssh(id, 'hostname; whoami; grep -m1 vendor_id /proc/cpuinfo')).toMatch(
+    /^host-life\nann\nvendor_id\s*: GenuineIntel$/,
+  )
+  expect(await world.driver.console(id, 200)).toContain('login:')
+
+  // Whom a tenant can reach. The gateway is where QEMU's own network has this host.
+  if (hasPasst)
+    for (const host of ['10.0.2.2', '127.0.0.1', '10.0.2.3'])
+      expect(await heard(id, host, onLoopback)).toBe('')
+  for (const host of ownAddresses()) expect(await heard(id, host, onLoopback)).toBe('')
+
+  await world.ssh(id, 'echo precious > file; sync')
+  await frozenIsHung(id)
+  await world.driver.powerOff(id)
+
+  // The next service has no passt.
+  await world.restart('slirp')
+  expect((await world.driver.host()).warnings.join()).toContain('do not let strangers rent')
+  await world.driver.define({ ...world.spec(id), diskGb: 3, ramMb: 256, cpuType: 'amd' })
+  expect(await world.driver.start(id)).toBe('started')
+  await world.untilReady(id)
+  const [vendor, file, disk, memory] = (
+    await world.ssh(
+      id,
+      'grep -m1 vendor_id /proc/cpuinfo; cat file; df -m / | tail -1; grep MemTotal /proc/meminfo',
+    )
+  ).split('\n')
+  expect(vendor).toContain('AuthenticAMD')
+  expect(file).toBe('precious')
+  expect(Number(disk?.trim().split(/ +/)[1])).toBeGreaterThan(2800)
+  expect(Number(memory?.split(/ +/)[1])).toBeGreaterThan(200_000)
+  // The control: here the same question does reach the host's loopback.
+  expect(await heard(id, '10.0.2.2', onLoopback)).toBe('hello from the host')
+
+  // The guest turns itself off while no service runs.
+  await world.driver.shutdown(id)
+  await world.driver.close()
+  const serialLog = join(world.dataDir, 'vms', id, 'run/serial.log')
+  await world.until('the guest is down', async () => (await endOfLog(serialLog, 500)).includes('Power down'))
+  await world.restart('slirp')
+  expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: 'guest_shutdown' })
+  await world.driver.destroy(id)
+  expect(await world.leftovers(id)).toEqual([])
+  await world.restart()
+})
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).filter((one) => one.family === 'IPv4' && !one.internal).map((one) => one.address),
+  )
+}
+
+async function frozenIsHung(id: string): Promise<void> {
+  const pid = world.pidOf(id)
+  process.kill(pid, 'SIGSTOP')
+  try {
+    expect(await world.driver.inspect(id)).toEqual({ power: 'hung' })
+    await expect(world.driver.start(id)).rejects.toMatchObject({ code: 'start_failed' })
+    await world.restart()
+    expect(await world.driver.inspect(id)).toEqual({ power: 'hung' })
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await world.until('it goes on', async () => (await world.driver.inspect(id)).power === 'running')
+  process.kill(pid, 'SIGSTOP')
+  await world.driver.powerOff(id)
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  await world.driver.start(id)
+}
+
+test('a port that another program has is named, and nothing stays behind', async () => {
+  for (const network of hasPasst ? (['slirp', 'passt'] as const) : (['slirp'] as const)) {
+    await world.restart(network)
+    const id = `taken-${network}`
+    await world.driver.define({ ...world.spec(id), sshPort: portOf(onLoopback) })
+    await expect(world.driver.start(id)).rejects.toMatchObject({
+      code: 'port_taken',
+      message: `Port ${portOf(onLoopback)} is taken by another program of this host`,
+    })
+    expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: null })
+    // With a free port it starts, so nothing of the attempt was left.
+    await world.driver.define(world.spec(id))
+    expect(await world.driver.start(id)).toBe('started')
+    await world.driver.destroy(id)
+    expect(await world.leftovers(id)).toEqual([])
+  }
+})
+
+test('a pid that belongs to something else now is left alone', async () => {
+  const id = 'stale'
+  await world.driver.define(world.spec(id))
+  await world.driver.start(id)
+  await world.crash(id)
+  await world.until('it is off', async () => (await world.driver.inspect(id)).power === 'stopped')
+  const bystander = spawn('sleep', ['60'])
+  forgePid(world, id, bystander.pid ?? 0)
+  await world.restart()
+  expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: 'crashed' })
+  await world.driver.destroy(id)
+  expect(bystander.exitCode ?? bystander.signalCode).toBeNull()
+  bystander.kill()
+  await once(bystander, 'exit')
+})
+
+test('a QEMU whose pid was never written down is found', async () => {
+  const id = 'lost-pid'
+  await world.driver.define(world.spec(id))
+  await world.driver.start(id)
+  const pid = world.pidOf(id)
+  forgePid(world, id, 0)
+  await world.restart()
+  expect((await world.driver.inspect(id)).power).toBe('running')
+  await world.driver.destroy(id)
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})
+
+test('no secret and no other user: what lies on the disk', async () => {
+  const id = 'secret'
+  await world.driver.define({ ...world.spec(id), password: 'correct horse', userData: 'customer token 123' })
+  const dir = join(world.dataDir, 'vms', id)
+  for (const name of ['spec.json', 'seed.img', 'disk.qcow2']) {
+    expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(join(dir, name)).includes('correct horse')).toBe(false)
+  }
+  const record = readFileSync(join(dir, 'spec.json'), 'utf8')
+  expect(record).not.toContain('customer token')
+  await world.driver.define({ ...world.spec(id), password: 'correct horse' })
+  const again = readFileSync(join(dir, 'spec.json'), 'utf8')
+  expect(JSON.parse(again).passwordHash).toBe(JSON.parse(record).passwordHash)
+  await world.driver.start(id)
+  const [, uid] = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${world.pidOf(id)}/status`, 'utf8')) ?? []
+  if (process.getuid?.() === 0) expect(Number(uid)).toBeGreaterThan(60_000)
+  await world.driver.destroy(id)
+})
+
+test('an image that does not fit, is not there or has no room is refused', async () => {
+  const disk = join(world.dataDir, 'refused.qcow2')
+  const image = { id: 'x', disk: '/nowhere/image.qcow2', direct: null, virtualSizeBytes: GIB }
+  const code = (call: Promise<unknown>) =>
+    call.then(
+      () => 'made',
+      (error: unknown) => (error instanceof DriverError ? error.code : String(error)),
+    )
+  expect(await code(provideDisk(disk, 1, null))).toBe('image_not_ready')
+  expect(await code(provideDisk(disk, 1, { ...image, virtualSizeBytes: 2 * GIB }))).toBe('image_unusable')
+  expect(await code(provideDisk(disk, 1, image))).toBe('image_unusable')
+  for (const said of ['ENOSPC: no space left on device, write', 'qemu-img: x: No space left on device'])
+    expect(diskFailure(new Error(said))).toMatchObject({ code: 'disk_full' })
+})
