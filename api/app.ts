@@ -9,7 +9,9 @@ import type { Clock } from './clock.ts'
 import type { Database } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
 import { mountDocs } from './http/docs.ts'
+import { Idempotency } from './http/idempotency.ts'
 import { openApi } from './http/openapi.ts'
+import { RateLimiter, type RateLimits } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import { buildHttp } from './http/server.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
@@ -28,6 +30,7 @@ export interface AppOptions {
   secrets: Secrets
   log: Logger
   sshPorts: PortRange
+  rateLimits: RateLimits
   /** The address that customers' ssh commands name. */
   sshHost: string
   /** For tests: undocumented replies fail, and each step can be watched. */
@@ -66,6 +69,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const http = buildHttp({
     routes,
     authenticate: authenticator(db, clock),
+    rateLimiter: new RateLimiter(options.rateLimits, clock),
+    idempotency: new Idempotency(db, clock, secrets),
     log,
     validateReplies: options.validateReplies ?? false,
   })

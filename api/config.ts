@@ -9,6 +9,8 @@ export interface Config {
   readonly compute: 'auto' | 'qemu' | 'simulator'
   readonly accel: 'auto' | 'kvm' | 'tcg'
   readonly sshPorts: { readonly first: number; readonly last: number }
+  /** Requests a minute. */
+  readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   readonly logLevel: string
 }
 
@@ -61,6 +63,12 @@ export const settings = {
     fallback: '22000-22999',
     help: 'range of ports that lead to the ssh of servers',
   },
+  rateLimits: {
+    env: 'BERTH_RATE_LIMITS',
+    flag: '--rate-limits',
+    fallback: '600,120,60',
+    help: 'requests a minute: reads and writes of one token, and of one address without a token',
+  },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
@@ -91,6 +99,7 @@ export function readConfig(
     compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
     accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
     sshPorts: readPortRange(raw('sshPorts')),
+    rateLimits: readRateLimits(raw('rateLimits')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
@@ -119,4 +128,11 @@ function readPortRange(value: string): { first: number; last: number } {
   if (!match || first < 1024 || last > 65535 || first > last)
     refuse('sshPorts', value, 'it must be a range such as 22000-22999, within 1024-65535.')
   return { first, last }
+}
+
+function readRateLimits(value: string): Config['rateLimits'] {
+  const match = /^([1-9]\d{0,8}),([1-9]\d{0,8}),([1-9]\d{0,8})$/.exec(value)
+  if (!match) refuse('rateLimits', value, 'it must be three whole numbers such as 600,120,60.')
+  const [reads = 0, writes = 0, anonymous = 0] = match.slice(1).map(Number)
+  return { reads, writes, anonymous }
 }

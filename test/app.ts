@@ -60,6 +60,7 @@ export async function testApp(
     simulator?: Partial<SimulatorOptions>
     observe?: AppOptions['observe']
     sshPorts?: AppOptions['sshPorts']
+    rateLimits?: AppOptions['rateLimits']
   } = {},
 ): Promise<TestApp> {
   const clock = new ManualClock()
@@ -74,6 +75,7 @@ export async function testApp(
     log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
     sshPorts: options.sshPorts ?? { first: 22000, last: 22999 },
     sshHost: '127.0.0.1',
+    rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
     ...(options.observe ? { observe: options.observe } : {}),
   })

@@ -29,6 +29,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     secrets: openSecrets(config),
     log,
     sshPorts: config.sshPorts,
+    rateLimits: config.rateLimits,
     sshHost: reachableHost(config.host),
   })
   const demo = await openDemo(db, config)

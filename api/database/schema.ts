@@ -11,6 +11,7 @@ export interface Schema {
   servers: ServerTable
   operations: OperationTable
   pool_usage: PoolUsageTable
+  idempotency_keys: IdempotencyKeyTable
 }
 
 export interface AccountTable {
@@ -161,4 +162,19 @@ export interface PoolUsageTable {
   cpu: number
   ram_mb: number
   disk_gb: number
+}
+
+export interface IdempotencyKeyTable {
+  account_id: string
+  /** Method and path. */
+  scope: string
+  key: string
+  /** SHA-256 of the body, hex. */
+  request: string
+  /** JSON of the reply, sealed; null while the request runs. */
+  reply: string | null
+  /** What the request made, written in the transaction that made it. */
+  made_id: string | null
+  claimed_until: number
+  created_at: number
 }

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox'
+import type { Queries } from '../database/database.ts'
 import type { Actor, Scope } from './auth.ts'
 import type { ProblemCode } from './problem.ts'
 
@@ -13,6 +14,8 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   body: Body
   /** What `load` returned: the object that the path names. */
   loaded: Loaded
+  /** Notes, inside the transaction that makes it, what this request makes; a repeat with its Idempotency-Key finds it. */
+  made(tx: Queries, id: string): Promise<void>
   /** Aborted when the caller hangs up. */
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
@@ -44,12 +47,16 @@ interface Definition<Params extends string, Query extends TObject, Body extends 
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
   load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
+  /** The reply of an earlier try that had made this and died before it could reply. */
+  recover?: (call: Call<Params, Static<Query>, Static<Body>, Loaded>, madeId: string) => Promise<unknown>
 }
 
 /** A route as the server mounts it and as openapi.json describes it. */
-export interface Route extends Omit<Definition<string, TObject, TObject, unknown>, 'load' | 'run'> {
+export interface Route
+  extends Omit<Definition<string, TObject, TObject, unknown>, 'load' | 'run' | 'recover'> {
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
+  recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
 }
 
 /** Declares a route; the schemas give `run` its types. */

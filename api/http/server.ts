@@ -8,7 +8,9 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { type Actor, acceptedFor, holds } from './auth.ts'
+import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
+import type { RateLimiter } from './rate-limit.ts'
 import type { Route } from './route.ts'
 import { closed, compileCheck } from './validation.ts'
 
@@ -20,6 +22,8 @@ export interface HttpOptions {
   routes: readonly Route[]
   /** @throws ApiError 401 */
   authenticate: (authorization: string | undefined) => Promise<Actor>
+  rateLimiter: RateLimiter
+  idempotency: Idempotency
   log: FastifyBaseLogger
   /** Tests: a reply that its schema does not describe becomes a 500. */
   validateReplies?: boolean
@@ -37,11 +41,13 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => void sendProblem(toApiError(error), request, reply),
     forceCloseConnections: true,
   })
+  const known = new WeakMap<FastifyRequest, Known>()
   // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
   http.setValidatorCompiler(() => () => true)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    known.set(request, await admit(request, reply, options))
   })
   acceptJson(http)
   http.setErrorHandler((error: FastifyError, request, reply) =>
@@ -50,17 +56,50 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   http.setNotFoundHandler(async (request) => {
     throw unknownRoute(options.routes, request)
   })
-  for (const route of options.routes) mount(http, route, options)
+  for (const route of options.routes) mount(http, route, options, known)
   return http
 }
 
-function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
-  const { authenticate } = options
+/** What is known of a request by the time it reaches its route. */
+interface Known {
+  actor: Actor | null
+  /** Why there is no actor. */
+  refusal: unknown
+  loaded: unknown
+  claim: Claim | null
+}
+
+/** Finds out who asks and counts the request, before anything else is looked at. */
+async function admit(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): Promise<Known> {
+  const known: Known = { actor: null, refusal: null, loaded: undefined, claim: null }
+  try {
+    known.actor = await options.authenticate(request.headers.authorization)
+  } catch (error) {
+    known.refusal = error
+  }
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const verdict = known.actor
+    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.tokenId)
+    : options.rateLimiter.take('anonymous', request.ip)
+  reply.headers(verdict.headers)
+  if (verdict.isAllowed) return known
+  throw new ApiError('rate_limited', `Too many requests. Try again in ${verdict.retryAfterSeconds} s.`)
+}
+
+function mount(
+  http: FastifyInstance,
+  route: Route,
+  options: HttpOptions,
+  known: WeakMap<FastifyRequest, Known>,
+): void {
   const checkQuery = route.query && compileCheck('query', route.query)
   const checkBody = route.body && compileCheck('body', closed(route.body))
-  const actors = new WeakMap<FastifyRequest, { actor: Actor; loaded: unknown }>()
   const replies = Object.entries(route.reply)
-  const success = Number(replies[0]?.[0])
+  const of = (request: FastifyRequest): Known & { actor: Actor } => {
+    const found = known.get(request)
+    if (found?.actor) return { ...found, actor: found.actor }
+    throw found?.refusal ?? new Error('the request came past its hooks')
+  }
 
   http.route({
     method: route.method,
@@ -69,37 +108,99 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       response: Object.fromEntries(replies.flatMap(([status, schema]) => (schema ? [[status, schema]] : []))),
     },
     onRequest: async (request) => {
-      const actor = await authenticate(request.headers.authorization)
-      requireScope(actor, route)
+      const found = of(request)
+      requireScope(found.actor, route)
       const params = readParams(request, route)
-      actors.set(request, { actor, loaded: await route.load?.({ actor, params }) })
+      known.set(request, { ...found, loaded: await route.load?.({ actor: found.actor, params }) })
     },
-    preHandler: async (request) => {
+    preHandler: async (request, reply) => {
       if (request.body === undefined || request.body === null) request.body = {}
+      const key = request.headers['idempotency-key']
+      if (route.method === 'POST' && key !== undefined) {
+        const { actor } = of(request)
+        const begun = await options.idempotency.begin(
+          actor.accountId,
+          pathOf(request),
+          String(key),
+          request.body,
+        )
+        if ('replay' in begun) return replay(reply, begun.replay)
+        known.set(request, { ...of(request), claim: begun.claim })
+      }
       const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
       if (issues.length > 0) throw invalid(issues)
     },
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
+    ...(route.method === 'POST'
+      ? { onSend: (request, reply, body) => keepReply(options, known.get(request), reply, body) }
+      : {}),
     handler: async (request, reply) => {
-      const found = actors.get(request)
-      if (!found) throw new Error('the handler ran without its onRequest hook')
-      const hangup = new AbortController()
-      // A finished reply closes too, when nobody listens any more: harmless.
-      reply.raw.once('close', () => hangup.abort())
-      reply.code(success).header('cache-control', 'no-store')
-      const body = await route.run({
-        ...found,
-        params: readParams(request, route),
-        query: request.query,
-        body: request.body,
-        signal: hangup.signal,
-        url: request.url,
-        setHeader: (name, value) => void reply.header(name, value),
-        setStatus: (status) => void reply.code(status),
-      })
+      reply.code(Number(replies[0]?.[0])).header('cache-control', 'no-store')
+      const call = callOf(request, reply, route, of(request), options)
+      const madeId = of(request).claim?.madeId ?? null
+      const body = await (madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call))
       return body ?? reply.send()
     },
   })
+}
+
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: Route,
+  { actor, loaded, claim }: Known & { actor: Actor },
+  { idempotency }: HttpOptions,
+): Parameters<Route['run']>[0] {
+  const hangup = new AbortController()
+  // A finished reply closes too, when nobody listens any more: harmless.
+  reply.raw.once('close', () => hangup.abort())
+  return {
+    actor,
+    loaded,
+    params: readParams(request, route),
+    query: request.query,
+    body: request.body,
+    made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
+    signal: hangup.signal,
+    url: request.url,
+    setHeader: (name, value) => void reply.header(name, value),
+    setStatus: (status) => void reply.code(status),
+  }
+}
+
+function pathOf(request: FastifyRequest): string {
+  return `${request.method} ${request.url.split('?')[0] ?? ''}`
+}
+
+const KEPT_HEADERS = ['content-type', 'location', 'link']
+
+/** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
+async function keepReply(
+  { idempotency }: HttpOptions,
+  known: Known | undefined,
+  reply: FastifyReply,
+  body: unknown,
+): Promise<unknown> {
+  const { claim } = known ?? {}
+  if (!claim) return body
+  const status = reply.statusCode
+  // What another token, a later moment or a repair would answer otherwise is not the request's own reply.
+  if (status === 401 || status === 403 || status === 429 || status >= 500) await idempotency.giveUp(claim)
+  else {
+    const headers = Object.fromEntries(
+      KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
+    )
+    await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '' })
+  }
+  return body
+}
+
+function replay(reply: FastifyReply, { status, headers, body }: StoredReply): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...headers, 'idempotency-replayed': 'true' })
+    .serializer((text: unknown) => String(text))
+    .send(body)
 }
 
 function requireScope(actor: Actor, route: Route): void {

@@ -87,10 +87,16 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       body: ServerCreate,
       reply: { 202: Server },
       errors: ['account_suspended', 'quota_exceeded', 'insufficient_balance', 'capacity_unavailable'],
-      run: async ({ actor, body, setHeader }) => {
-        const { server, operation } = await servers.create(actor, body)
+      run: async ({ actor, body, setHeader, made }) => {
+        const { server, operation } = await servers.create(actor, body, made)
         setHeader('location', `/v1/servers/${server.server_id}`)
         return serverView(server, operation)
+      },
+      recover: async ({ actor, setHeader }, serverId) => {
+        const server = await findServer(db, actor.accountId, serverId)
+        if (!server) throw notFound('server_not_found')
+        setHeader('location', `/v1/servers/${serverId}`)
+        return serverView(server, await findActive(db, serverId))
       },
     }),
   ]

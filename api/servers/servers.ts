@@ -47,7 +47,11 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(actor: Actor, request: ServerCreate): Promise<Started> {
+  async create(
+    actor: Actor,
+    request: ServerCreate,
+    made: (tx: Queries, serverId: string) => Promise<void> = async () => {},
+  ): Promise<Started> {
     const { db, capacity, engine } = this.#options
     const wanted = await examine(this.#options, actor, request)
     refuseSuspended(actor)
@@ -61,6 +65,7 @@ export class Servers {
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       await insertServer(tx, row)
+      await made(tx, row.server_id)
       const operation = await this.#insert(tx, row, 'create', {
         start_on_create: request.start_on_create ?? true,
       })

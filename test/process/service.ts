@@ -85,7 +85,8 @@ async function open(folder: string, fate: Fate) {
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../catalog.yaml'))
   const parts = { db, clock, driver, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
-  const app = await buildApp({ ...parts, log, sshHost: '127.0.0.1', observe: fate.observe })
+  const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
+  const app = await buildApp({ ...parts, log, rateLimits, sshHost: '127.0.0.1', observe: fate.observe })
   const steps = Object.entries(procedures(parts)).flatMap(([type, { steps }]) =>
     Object.keys(steps).map((step) => ({ type, step })),
   )

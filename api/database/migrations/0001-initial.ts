@@ -61,6 +61,12 @@ const statements = [
   `CREATE INDEX operations_leased ON operations (server_id, lease_until) WHERE lease_until > 0`,
   `CREATE INDEX operations_server ON operations (server_id, operation_id)`,
 
+  `CREATE TABLE idempotency_keys (
+    account_id text NOT NULL REFERENCES accounts, scope text NOT NULL, key text NOT NULL, request text NOT NULL,
+    reply text, made_id text, claimed_until bigint NOT NULL, created_at bigint NOT NULL,
+    PRIMARY KEY (account_id, scope, key))`,
+  `CREATE INDEX idempotency_keys_age ON idempotency_keys (account_id, created_at)`,
+
   `CREATE TABLE pool_usage (
     pool text PRIMARY KEY, cpu bigint NOT NULL, ram_mb bigint NOT NULL, disk_gb bigint NOT NULL)`,
 ]

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import type { ExpressionBuilder } from 'kysely'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
+import type { Secrets } from '../secrets.ts'
+import { ApiError } from './problem.ts'
+
+const KEPT_MS = 24 * 3600_000
+/** A request that holds its key longer than this has died with its process. */
+const CLAIM_MS = 60_000
+const MAX_KEY_LENGTH = 255
+
+export interface StoredReply {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/** The right, and the duty, to carry out the request of a key. */
+export interface Claim {
+  accountId: string
+  scope: string
+  key: string
+  /** What an earlier try of this request had made before it died; its reply is all that is missing. */
+  madeId: string | null
+}
+
+export type Beginning = { claim: Claim } | { replay: StoredReply }
+
+/**
+ * Makes POST safe to repeat (draft-ietf-httpapi-idempotency-key-header): the first request of a key is carried out,
+ * later ones get its reply. Replies can hold secrets that are shown once, so they are kept sealed.
+ */
+export class Idempotency {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #secrets: Secrets
+
+  constructor(db: Database, clock: Clock, secrets: Secrets) {
+    this.#db = db
+    this.#clock = clock
+    this.#secrets = secrets
+  }
+
+  /**
+   * @param path method and path: a key is good for one of them
+   * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
+   */
+  async begin(accountId: string, path: string, key: string, body: unknown): Promise<Beginning> {
+    if (key.length === 0 || key.length > MAX_KEY_LENGTH)
+      throw new ApiError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`)
+    const now = this.#clock.now()
+    const request = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+    const claim = { accountId, scope: path, key, madeId: null }
+    await this.#forgetOld(accountId, now)
+    if (await this.#insert(claim, request, now)) return { claim }
+    const row = await this.#find(claim)
+    if (!row) return this.begin(accountId, path, key, body) // it was given up between the two looks
+    if (row.request !== request)
+      throw new ApiError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with another body. Use a new key for a new request.',
+      )
+    if (row.reply !== null) return { replay: JSON.parse(this.#secrets.open(row.reply)) }
+    if (!(await this.#takeOver(claim, now)))
+      throw new ApiError(
+        'idempotency_key_in_use',
+        'The first request with this key is still running. Repeat it in a moment.',
+        {},
+        { 'retry-after': '1' },
+      )
+    return { claim: { ...claim, madeId: row.made_id } }
+  }
+
+  /** Notes, in the transaction that makes it, what the request makes: a second try then finds it. */
+  async made(tx: Queries, claim: Claim, id: string): Promise<void> {
+    await tx.updateTable('idempotency_keys').set({ made_id: id }).where(matches(claim)).execute()
+  }
+
+  async finish(claim: Claim, reply: StoredReply): Promise<void> {
+    const sealed = this.#secrets.seal(JSON.stringify(reply))
+    await this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(matches(claim)).execute()
+  }
+
+  /** The request came to nothing that may be repeated as it is: the key is free again. */
+  async giveUp(claim: Claim): Promise<void> {
+    await this.#db.deleteFrom('idempotency_keys').where(matches(claim)).where('made_id', 'is', null).execute()
+  }
+
+  async #insert(claim: Claim, request: string, now: number): Promise<boolean> {
+    const { numInsertedOrUpdatedRows = 0n } = await this.#db
+      .insertInto('idempotency_keys')
+      .values({
+        account_id: claim.accountId,
+        scope: claim.scope,
+        key: claim.key,
+        request,
+        reply: null,
+        made_id: null,
+        claimed_until: now + CLAIM_MS,
+        created_at: now,
+      })
+      .onConflict((conflict) => conflict.columns(['account_id', 'scope', 'key']).doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows > 0n
+  }
+
+  #find(claim: Claim): Promise<IdempotencyKeyTable | undefined> {
+    return this.#db.selectFrom('idempotency_keys').selectAll().where(matches(claim)).executeTakeFirst()
+  }
+
+  async #takeOver(claim: Claim, now: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('idempotency_keys')
+      .set({ claimed_until: now + CLAIM_MS })
+      .where(matches(claim))
+      .where('reply', 'is', null)
+      .where('claimed_until', '<=', now)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  async #forgetOld(accountId: string, now: number): Promise<void> {
+    await this.#db
+      .deleteFrom('idempotency_keys')
+      .where('account_id', '=', accountId)
+      .where('created_at', '<=', now - KEPT_MS)
+      .execute()
+  }
+}
+
+function matches({ accountId, scope, key }: Claim) {
+  return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) => eb.and({ account_id: accountId, scope, key })
+}
