@@ -72,6 +72,11 @@ export class Cgroups {
   async add(serverId: string, pid: number): Promise<void> {
     for (const folder of this.folders(serverId)) await writeFile(join(folder, 'cgroup.procs'), String(pid))
   }
+
+  /** Takes the folder of all groups away if no machine has any. */
+  async close(): Promise<void> {
+    for (const { base } of this.#hierarchies) await rmdir(base).catch(() => {})
+  }
 }
 
 /** Removes groups whose processes are gone; they may take a moment to leave. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, rmdirSync } from 'node:fs'
 import { open, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -52,6 +52,7 @@ export class Layout {
   readonly machines: string
   readonly trash: string
   readonly kvmMemory: string
+  #shortFolder: string | null = null
 
   constructor(dataDir: string) {
     this.dataDir = dataDir
@@ -92,10 +93,20 @@ export class Layout {
     if (isReachable && Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
     const hash = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
     const base = ownFolder(join(shortFolder(), `berth-${process.getuid?.() ?? 0}-${hash}`))
+    this.#shortFolder = base
     // The id is cut down by hashing: two hex digests this long do not meet.
     const folder = join(base, createHash('sha256').update(serverId).digest('hex').slice(0, 20))
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
+  }
+
+  /** Takes the folder for short socket names away if no machine has its sockets there. */
+  close(): void {
+    try {
+      if (this.#shortFolder) rmdirSync(this.#shortFolder)
+    } catch {
+      // It is in use, or gone.
+    }
   }
 }
 

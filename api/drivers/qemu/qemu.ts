@@ -241,6 +241,8 @@ export class QemuDriver implements Driver {
     clearInterval(this.#timer)
     this.#listeners.clear()
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()))
+    await this.#around.cgroups.close()
+    this.#around.layout.close()
     await this.#images.close()
   }
 

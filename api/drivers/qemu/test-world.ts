@@ -160,7 +160,7 @@ export class QemuWorld {
   async close(): Promise<void> {
     for (const serverId of (await this.driver.list()).keys()) await this.driver.destroy(serverId)
     await this.driver.close()
-    rmSync(this.dataDir, { recursive: true, force: true })
+    rmSync(join(this.dataDir, '..'), { recursive: true, force: true })
   }
 }
 
