@@ -72,7 +72,7 @@ export const settings = {
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
-    fallback: 'info',
+    fallback: 'warn',
     help: `least important log lines to write: ${LOG_LEVELS.join(', ')}`,
   },
 } as const satisfies Record<keyof Config, Setting>

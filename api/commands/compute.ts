@@ -71,7 +71,7 @@ function openSimulator(config: Config): Simulator {
   return new Simulator({ clock: systemClock, ...SIMULATED, storage })
 }
 
-/** Images that are built from packages rather than fetched are wanted soon and cost no download: start them early. */
+/** The templates whose images are built from the distribution's packages rather than fetched. */
 export function builtTemplates(catalog: Catalog) {
   return catalog.templates.filter((template) => template.image.sources[0]?.type === 'build')
 }

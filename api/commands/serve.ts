@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { buildApp } from '../app.ts'
-import { type Catalog, readCatalog } from '../catalog/file.ts'
+import { type Catalog, readCatalog, type Template } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { HostFacts, ImageState } from '../drivers/driver.ts'
@@ -37,8 +37,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
   const stopped = untilStopped()
-  for (const template of compute.images ? builtTemplates(catalog) : [])
-    void prepareEarly(compute, template, log)
+  for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
   for (const line of banner({ config, address, facts, compute, demo, images, strangers })) say(line)
@@ -68,16 +67,19 @@ async function listen(
   }
 }
 
-function prepareEarly(
-  { driver }: Compute,
-  template: Catalog['templates'][number],
-  log: Logger,
+/** Images that are built here are wanted soon and cost no large download: they are made before anybody asks. */
+async function prepareEarly(
+  { images }: Compute,
+  { slug, image }: Template,
+  say: (line: string) => void,
 ): Promise<void> {
-  return driver.image(template.image).then(
-    () => {},
-    (error: unknown) =>
-      log.warn({ err: error, template: template.slug }, 'an image could not be prepared ahead of time'),
-  )
+  if (!images || (await images.state(image)).state === 'ready') return
+  try {
+    await images.wait(image)
+    say(`The image ${slug} is ready.`)
+  } catch (error) {
+    say(`The image ${slug} is not ready: ${messageOf(error)}`)
+  }
 }
 
 /** A terminal's Ctrl-C comes twice under npm: from the terminal, and passed on by npm a few milliseconds later. */
@@ -117,9 +119,9 @@ async function imageLines({ images }: Compute, catalog: Catalog): Promise<string
 
 function describeImage(state: ImageState, isBuilt: boolean): string {
   if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
-  if (state.state === 'preparing') return state.detail
+  if (state.state === 'preparing') return `being made ready: ${state.detail}`
   if (state.state === 'failed') return `failed: ${state.message}`
-  return isBuilt ? 'is being built now' : 'fetched when first used'
+  return isBuilt ? 'being built now' : 'fetched when first used'
 }
 
 interface BannerFacts {
