@@ -56,21 +56,31 @@ export async function createProject(
   })
 }
 
+/**
+ * @param check looks at the project as it is, where nobody else can change it
+ * @throws ApiError project_not_found, what check throws
+ */
+/**
+ * @param check looks at the project as it is, where nobody else can change it
+ * @throws ApiError project_not_found, what check throws
+ */
 export async function updateProject(
   db: Database,
   clock: Clock,
-  project: ProjectRow,
+  { account_id, project_id }: ProjectRow,
   change: { name?: string; description?: string | null },
+  check: (current: ProjectRow) => void,
 ): Promise<ProjectRow> {
-  await db
-    .updateTable('projects')
-    .set({ ...change, updated_at: clock.now() })
-    .where('project_id', '=', project.project_id)
-    .execute()
-  const changed = await findProject(db, project.account_id, project.project_id)
-  // Deleted since it was found.
-  if (!changed) throw notFound('project_not_found')
-  return changed
+  return db.transaction().execute(async (tx) => {
+    await lockQuotas(tx, account_id)
+    const current = await findProject(tx, account_id, project_id)
+    // Deleted since it was found.
+    if (!current) throw notFound('project_not_found')
+    check(current)
+    const changed = { ...change, updated_at: clock.now() }
+    await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
+    return { ...current, ...changed }
+  })
 }
 
 /** @throws ApiError project_is_default, project_not_empty */

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { etagOf, requireMatch } from '../http/etag.ts'
 import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
 import { bodyIssue, invalid, notFound } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
@@ -11,6 +12,7 @@ import {
   deleteProject,
   findProject,
   listProjects,
+  type ProjectRow,
   updateProject,
 } from './projects.ts'
 import {
@@ -126,7 +128,13 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       load,
       body: ProjectUpdate,
       reply: { 200: Project },
-      run: async ({ loaded, body }) => projectView(await updateProject(db, clock, loaded, body)),
+      errors: ['precondition_failed'],
+      run: async ({ loaded, body, ifMatch, setHeader }) => {
+        const check = (current: ProjectRow) => requireMatch(ifMatch, projectView(current))
+        const view = projectView(await updateProject(db, clock, loaded, body, check))
+        setHeader('etag', etagOf(view))
+        return view
+      },
     }),
     route({
       id: 'deleteProject',

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { etagOf } from '../http/etag.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Capacity as CapacityService } from './capacity.ts'
@@ -37,14 +38,14 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       summary: 'List zones',
       reply: { 200: Type.Array(Zone) },
       run: async ({ setHeader }) => {
-        setHeader('cache-control', CACHE_A_MINUTE)
         const rows = await capacity.list(db)
-        return Promise.all(
+        const zones = await Promise.all(
           catalog.zones.map(async (zone) => {
             const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
             return zoneView(zone, await capacity.cpuTypes(zone), isAvailable)
           }),
         )
+        return tagged(setHeader, CACHE_A_MINUTE, zones)
       },
     }),
     route({
@@ -56,8 +57,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       summary: 'List OS templates',
       reply: { 200: Type.Array(Template) },
       run: async ({ setHeader }) => {
-        setHeader('cache-control', CACHE_A_MINUTE)
-        return catalog.templates.map(templateView)
+        return tagged(setHeader, CACHE_A_MINUTE, catalog.templates.map(templateView))
       },
     }),
   ]
@@ -74,18 +74,18 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
     query: ZoneAndCpu,
     reply: { 200: Type.Array(Preset) },
     run: async ({ query, setHeader }) => {
-      setHeader('cache-control', ASK_EACH_TIME)
       const zone = findZone(catalog, query.zone_slug)
       const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
-      if (!prices || !isOffered) return []
-      return Promise.all(
+      if (!prices || !isOffered) return tagged(setHeader, ASK_EACH_TIME, [])
+      const presets = await Promise.all(
         catalog.presets.map(async (preset) => {
           const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
           const isAvailable = await capacity.fits(db, zone.zone_slug, query.cpu_type, size)
           return presetView(preset, presetPrice(preset, prices), isAvailable)
         }),
       )
+      return tagged(setHeader, ASK_EACH_TIME, presets)
     },
   })
 }
@@ -101,7 +101,6 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     query: ZoneAndCpu,
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
-      setHeader('cache-control', CACHE_A_MINUTE)
       const zone = findZone(catalog, query.zone_slug)
       const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
@@ -109,7 +108,8 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
         throw invalid([
           queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
         ])
-      return limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
+      const limits = limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
+      return tagged(setHeader, CACHE_A_MINUTE, limits)
     },
   })
 }
@@ -125,14 +125,23 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
     query: CapacityFilter,
     reply: { 200: Type.Array(Capacity) },
     run: async ({ query, setHeader }) => {
-      setHeader('cache-control', ASK_EACH_TIME)
-      const rows = await capacity.list(db)
-      return rows
+      const rows = (await capacity.list(db))
         .filter((row) => !query.zone_slug || row.zone_slug === query.zone_slug)
         .filter((row) => !query.cpu_type || row.cpu_type === query.cpu_type)
-        .map(capacityView)
+      return tagged(setHeader, ASK_EACH_TIME, rows.map(capacityView))
     },
   })
+}
+
+/** Says how long a client may keep the reply, and by which tag it can ask whether it is still so. */
+function tagged<View>(
+  setHeader: (name: string, value: string) => void,
+  cacheControl: string,
+  view: View,
+): View {
+  setHeader('cache-control', cacheControl)
+  setHeader('etag', etagOf(view))
+  return view
 }
 
 /** @throws ApiError validation_failed */

@@ -20,6 +20,8 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
   url: string
+  /** The If-Match header of a change. */
+  ifMatch: string | undefined
   setHeader(name: string, value: string): void
   /** Needed only where a route has several success statuses; the first is the default. */
   setStatus(status: number): void

@@ -8,6 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { type Actor, acceptedFor, holds } from './auth.ts'
+import { namesEtag } from './etag.ts'
 import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -131,6 +132,7 @@ function mount(
       if (issues.length > 0) throw invalid(issues)
     },
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
+    ...(route.method === 'GET' ? { onSend: notModified } : {}),
     ...(route.method === 'POST'
       ? { onSend: (request, reply, body) => keepReply(options, known.get(request), reply, body) }
       : {}),
@@ -142,6 +144,15 @@ function mount(
       return body ?? reply.send()
     },
   })
+}
+
+/** A reader who has seen just this needs no body (RFC 9110, 13.1.2). */
+async function notModified(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<unknown> {
+  const etag = reply.getHeader('etag')
+  const seen = request.headers['if-none-match']
+  if (typeof etag !== 'string' || seen === undefined || !namesEtag(seen, etag)) return body
+  reply.code(304).removeHeader('content-type').removeHeader('content-length')
+  return null
 }
 
 function callOf(
@@ -163,6 +174,7 @@ function callOf(
     made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
     signal: hangup.signal,
     url: request.url,
+    ifMatch: request.headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
     setStatus: (status) => void reply.code(status),
   }

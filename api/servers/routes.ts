@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import type { Database } from '../database/database.ts'
-import type { OperationTable } from '../database/schema.ts'
+import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
+import { etagOf, requireMatch } from '../http/etag.ts'
 import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
@@ -130,7 +131,11 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       params,
       load,
       reply: { 200: Server },
-      run: async ({ loaded }) => serverView(loaded, await findActive(db, loaded.server_id)),
+      run: async ({ loaded, setHeader }) => {
+        const view = serverView(loaded, await findActive(db, loaded.server_id))
+        setHeader('etag', etagOf(view))
+        return view
+      },
     }),
     route({
       id: 'getServerDetails',
@@ -155,9 +160,11 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
-      errors: [...STATE_ERRORS, 'quota_exceeded', 'capacity_unavailable'],
-      run: async ({ actor, loaded, body, setStatus }) => {
-        const { server, operation } = await servers.update(actor, loaded, body)
+      errors: [...STATE_ERRORS, 'precondition_failed', 'quota_exceeded', 'capacity_unavailable'],
+      run: async ({ actor, loaded, body, ifMatch, setStatus }) => {
+        const check = (current: ServerTable, active: OperationTable | undefined) =>
+          requireMatch(ifMatch, serverView(current, active))
+        const { server, operation } = await servers.update(actor, loaded, body, check)
         if (operation) setStatus(202)
         return serverView(server, operation ?? (await findActive(db, server.server_id)))
       },

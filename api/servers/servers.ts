@@ -133,12 +133,14 @@ export class Servers {
 
   /**
    * Changes metadata at once; a change of the configuration becomes a resize operation.
+   * @param check looks at the server as it is, where nobody else can change it
    * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded, capacity_unavailable
    */
   async update(
     actor: Actor,
     before: ServerTable,
     request: ServerUpdate,
+    check: (current: ServerTable, active: OperationTable | undefined) => void = () => {},
   ): Promise<{ server: ServerTable; operation: OperationTable | null }> {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
@@ -146,6 +148,7 @@ export class Servers {
     const plan = isResize ? this.#resizePlan(before, request) : null
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
+      check(server, await findActive(tx, before.server_id))
       await guard(tx, server, 'update')
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import { ApiError } from './problem.ts'
+
+/** The entity tag (RFC 9110, 8.8.3) of what a reply shows. */
+export function etagOf(view: unknown): string {
+  return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 22)}"`
+}
+
+/** Whether a list of tags as If-Match and If-None-Match carry it names this one, or any. */
+export function namesEtag(header: string, etag: string): boolean {
+  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
+
+/**
+ * A change that was based on an older look at the object is refused. To be called where nobody else can change it.
+ * @param ifMatch the If-Match header, where the request has one
+ * @throws ApiError precondition_failed
+ */
+export function requireMatch(ifMatch: string | undefined, view: unknown): void {
+  if (ifMatch === undefined) return
+  const etag = etagOf(view)
+  if (namesEtag(ifMatch, etag)) return
+  throw new ApiError(
+    'precondition_failed',
+    'The object has changed since you read it. Read it again and repeat your change.',
+    {},
+    { etag },
+  )
+}
