@@ -127,8 +127,10 @@ export class Simulator implements Driver {
     this.#failIfTold('shutdown')
     const machine = this.#find(serverId)
     if (!machine?.isOn || this.#deaf.has(serverId)) return
-    machine.offAt ??= this.#options.clock.now() + this.#options.shutdownMs
+    const { clock, shutdownMs } = this.#options
+    machine.offAt ??= clock.now() + shutdownMs
     this.#save()
+    void clock.sleep(shutdownMs).then(() => this.#find(serverId))
   }
 
   async reset(serverId: string): Promise<void> {
@@ -193,7 +195,7 @@ export class Simulator implements Driver {
   turnsOffByItself(serverId: string, stopReason: 'guest_shutdown' | 'crashed'): void {
     Object.assign(this.#get(serverId), { isOn: false, offAt: null, stopReason })
     this.#save()
-    for (const listener of this.#listeners) listener(serverId)
+    this.#tell(serverId)
   }
 
   /** From now on the guest does not hear the power button. */
@@ -214,9 +216,15 @@ export class Simulator implements Driver {
   /** The machine as it is at this moment: the guest may have obeyed the power button meanwhile. */
   #find(serverId: string): Machine | undefined {
     const machine = this.#machines.get(serverId)
-    if (machine?.offAt !== null && machine?.offAt !== undefined && machine.offAt <= this.#options.clock.now())
+    if (machine && machine.offAt !== null && machine.offAt <= this.#options.clock.now()) {
       Object.assign(machine, { isOn: false, offAt: null, stopReason: 'guest_shutdown' })
+      this.#tell(serverId)
+    }
     return machine
+  }
+
+  #tell(serverId: string): void {
+    for (const listener of this.#listeners) listener(serverId)
   }
 
   #get(serverId: string): Machine {

@@ -1,0 +1,66 @@
+import { ManualClock } from '../../test/clock.ts'
+import { type DriverWorld, driverSuite } from './driver-suite.ts'
+import { Simulator } from './simulator.ts'
+
+const BOOT_SLOTS = 2
+
+/** The simulator's world: machines that outlive it in a string, and a clock that is turned while one waits. */
+class SimulatedWorld implements DriverWorld {
+  readonly #clock = new ManualClock()
+  #kept: string | null = null
+  driver = this.#open()
+  readonly bootSlots = BOOT_SLOTS
+
+  spec(serverId: string) {
+    return {
+      serverId,
+      hostname: serverId,
+      cpu: 1,
+      ramMb: 128,
+      diskGb: 1,
+      cpuType: 'amd' as const,
+      image: { slug: 'micro', sources: [] },
+      username: 'ann',
+      sshPublicKeys: [],
+      password: 'secret',
+      userData: null,
+      mac: '52:54:00:00:00:01',
+      sshPort: 22000,
+    }
+  }
+
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    for (let waited = 0; !(await holds()); waited += 100) {
+      if (waited > 300_000) throw new Error(`it never came: ${what}`)
+      this.#clock.advance(100)
+    }
+  }
+
+  async crash(serverId: string): Promise<void> {
+    this.driver.turnsOffByItself(serverId, 'crashed')
+  }
+
+  async restart(): Promise<void> {
+    await this.driver.close()
+    this.driver = this.#open()
+  }
+
+  async leftovers(serverId: string): Promise<string[]> {
+    return [...(await this.driver.list()).keys()].filter((id) => id === serverId)
+  }
+
+  async close(): Promise<void> {
+    await this.driver.close()
+  }
+
+  #open(): Simulator {
+    const save = (machines: string) => {
+      this.#kept = machines
+    }
+    const storage = { load: () => this.#kept, save }
+    const delays = { imageMs: 1_000, bootMs: 5_000, shutdownMs: 2_000 }
+    return new Simulator({ clock: this.#clock, ...delays, bootSlots: BOOT_SLOTS, storage })
+  }
+}
+
+driverSuite('the simulator', async () => new SimulatedWorld())
