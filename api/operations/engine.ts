@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import { DriverError } from '../drivers/driver.ts'
-import { isStillActive, type OperationType } from './operations.ts'
+import { type Data, isStillActive, type Operation, type OperationType, type Outcome } from './operations.ts'
 import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
 
 /**
@@ -16,8 +16,6 @@ export type StepResult =
   | { kind: 'again'; afterMs: number; progress?: number }
   | { kind: 'done'; data: Data }
   | { kind: 'fail'; code: string; message: string }
-
-type Data = Record<string, unknown>
 
 /** Go on with another step; `data` is kept for the later ones. */
 export const next = (step: string, progress: number, data: Data = {}): StepResult => ({
@@ -32,9 +30,6 @@ export const again = (afterMs: number, progress?: number): StepResult =>
 /** The operation succeeded; `data` is for its conclusion. */
 export const done = (data: Data = {}): StepResult => ({ kind: 'done', data })
 export const fail = (code: string, message: string): StepResult => ({ kind: 'fail', code, message })
-
-export type Operation = Omit<OperationTable, 'data'> & { data: Data }
-export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
 export type Step = (operation: Operation, signal: AbortSignal) => Promise<StepResult>
 

@@ -2,9 +2,16 @@ import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
-import { ACTIVE } from './store.ts'
 
 export type OperationType = OperationTable['type']
+/** What the request asked for, and what steps tell later ones. */
+export type Data = Record<string, unknown>
+/** An operation in the hands of the engine. */
+export type Operation = Omit<OperationTable, 'data'> & { data: Data }
+export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
+
+/** The statuses of an operation that is not over. */
+export const ACTIVE = ['pending', 'running'] as const
 
 /** Writes a new operation; the database refuses a second active one of the same server. */
 export async function insertOperation(

@@ -1,9 +1,6 @@
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
-import type { Operation, Outcome } from './engine.ts'
-
-/** The statuses of an operation that is not over. */
-export const ACTIVE = ['pending', 'running'] as const
+import { ACTIVE, type Operation, type Outcome } from './operations.ts'
 
 /**
  * Takes due operations: one conditional update, so that two processes never hold the same one. An operation waits

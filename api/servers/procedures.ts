@@ -3,16 +3,8 @@ import type { Size } from '../catalog/capacity.ts'
 import type { Plan } from '../catalog/plans.ts'
 import type { Queries } from '../database/database.ts'
 import type { ServerStatus, ServerTable } from '../database/schema.ts'
-import {
-  again,
-  done,
-  next,
-  type Operation,
-  type Outcome,
-  type Procedure,
-  type Step,
-} from '../operations/engine.ts'
-import type { OperationType } from '../operations/operations.ts'
+import { again, done, next, type Procedure, type Step } from '../operations/engine.ts'
+import type { Operation, OperationType, Outcome } from '../operations/operations.ts'
 import { bootSteps } from './boot.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { offSteps } from './off.ts'

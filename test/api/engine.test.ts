@@ -11,11 +11,10 @@ import {
   type EngineOptions,
   fail,
   next,
-  type Outcome,
   type Procedure,
   type Step,
 } from '../../api/operations/engine.ts'
-import { cancelActive, insertOperation } from '../../api/operations/operations.ts'
+import { cancelActive, insertOperation, type Outcome } from '../../api/operations/operations.ts'
 import { type TestApp, testApp } from '../app.ts'
 import { order } from './ordering.ts'
 

@@ -1,49 +1,36 @@
 import { expect, test } from 'vitest'
-import { type Call, type TestApp, testApp } from '../app.ts'
-
-/** A valid body of POST /servers, by the catalogue that the API itself offers. */
-async function order(call: Call, more: Record<string, unknown> = {}) {
-  const [presets, templates] = await Promise.all([
-    call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd'),
-    call('GET', '/templates'),
-  ])
-  const template = templates.body.find((candidate: { slug: string }) => candidate.slug === 'micro')
-  return {
-    zone_slug: 'local-1',
-    template_id: template.template_id,
-    plan_type: 'preset',
-    preset_id: presets.body[0].preset_id,
-    cpu_type: 'amd',
-    ...more,
-  }
-}
-
-async function running(t: TestApp, more: Record<string, unknown> = {}): Promise<string> {
-  const { body } = await t.call('POST', '/servers', await order(t.call, more))
-  await t.finish()
-  return body.server_id
-}
+import { testApp } from '../app.ts'
+import { make, order } from './ordering.ts'
 
 test('a server is readable at once, and running when its guest answers', async () => {
   const t = await testApp({ simulator: { bootMs: 5_000 } })
   const created = await t.call('POST', '/servers', await order(t.call, { name: 'web-1' }))
-  expect(created).toMatchObject({ status: 202, body: { name: 'web-1', status: 'creating', current_operation: { type: 'create', status: 'pending' } } })
+  expect(created).toMatchObject({
+    status: 202,
+    body: { name: 'web-1', status: 'creating', current_operation: { type: 'create', status: 'pending' } },
+  })
   const id = created.body.server_id
   expect(created.headers.location).toBe(`/v1/servers/${id}`)
   expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('creating')
   await t.work()
-  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'creating', current_operation: { status: 'running' } })
+  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({
+    status: 'creating',
+    current_operation: { status: 'running' },
+  })
   await t.finish()
   const server = (await t.call('GET', `/servers/${id}`)).body
   expect(server).toMatchObject({ status: 'running', current_operation: null, status_reason: null })
   expect((await t.call('GET', '/servers')).body).toEqual({ items: [server], total: 1 })
   const operations = (await t.call('GET', `/servers/${id}/operations`)).body
-  expect(operations).toMatchObject({ total: 1, items: [{ type: 'create', status: 'succeeded', progress: 100, error: null }] })
+  expect(operations).toMatchObject({
+    total: 1,
+    items: [{ type: 'create', status: 'succeeded', progress: 100, error: null }],
+  })
 })
 
 test('stop, start and reboot go through their statuses and end where they should', async () => {
   const t = await testApp({ simulator: { bootMs: 2_000, shutdownMs: 3_000 } })
-  const id = await running(t)
+  const id = await make(t)
   const steps = [
     ['stop', 'stopping', 'stopped'],
     ['start', 'starting', 'running'],
@@ -61,7 +48,7 @@ test('stop, start and reboot go through their statuses and end where they should
 
 test('a guest that ignores the power button is turned off at the deadline', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   t.driver.ignoresPowerButton(id)
   const before = t.clock.now()
   await t.call('POST', `/servers/${id}/stop`, { timeout_seconds: 5 })
@@ -73,17 +60,24 @@ test('a guest that ignores the power button is turned off at the deadline', asyn
 
 test('a forced stop replaces the stop that waits for the guest', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   t.driver.ignoresPowerButton(id)
   const polite = (await t.call('POST', `/servers/${id}/stop`, { timeout_seconds: 600 })).body
   await t.work()
-  expect((await t.call('POST', `/servers/${id}/stop`)).body).toMatchObject({ code: 'operation_in_progress', operation_id: polite.operation_id })
+  expect((await t.call('POST', `/servers/${id}/stop`)).body).toMatchObject({
+    code: 'operation_in_progress',
+    operation_id: polite.operation_id,
+  })
   const forced = await t.call('POST', `/servers/${id}/stop`, { force: true })
   expect(forced.status).toBe(202)
   await t.work()
   expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('stopped')
-  expect((await t.call('GET', `/servers/${id}/operations/${polite.operation_id}`)).body.status).toBe('canceled')
-  expect((await t.call('GET', `/servers/${id}/operations/${forced.body.operation_id}`)).body.status).toBe('succeeded')
+  expect((await t.call('GET', `/servers/${id}/operations/${polite.operation_id}`)).body.status).toBe(
+    'canceled',
+  )
+  expect((await t.call('GET', `/servers/${id}/operations/${forced.body.operation_id}`)).body.status).toBe(
+    'succeeded',
+  )
 })
 
 test('DELETE works in every status, cancels what runs, and gives everything back', async () => {
@@ -99,9 +93,13 @@ test('DELETE works in every status, cancels what runs, and gives everything back
   expect((await t.call('GET', '/servers')).body).toEqual({ items: [], total: 0 })
   expect((await t.driver.list()).size).toBe(0)
   const quotas = (await t.call('GET', '/account/me')).body.quotas
-  expect([quotas.servers.used, quotas.cpu.used, quotas.ram_mb.used, quotas.disk_gb.used]).toEqual([0, 0, 0, 0])
+  expect([quotas.servers.used, quotas.cpu.used, quotas.ram_mb.used, quotas.disk_gb.used]).toEqual([
+    0, 0, 0, 0,
+  ])
   const operations = (await t.call('GET', `/servers/${server.server_id}/operations`)).body.items
-  expect(operations.map((operation: { type: string; status: string }) => [operation.type, operation.status])).toEqual([
+  expect(
+    operations.map((operation: { type: string; status: string }) => [operation.type, operation.status]),
+  ).toEqual([
     ['delete', 'succeeded'],
     ['create', 'canceled'],
   ])
@@ -111,7 +109,7 @@ test('DELETE works in every status, cancels what runs, and gives everything back
 
 test('a protected server is not deleted until the protection is taken off', async () => {
   const t = await testApp()
-  const id = await running(t, { delete_protection: true })
+  const id = await make(t, { delete_protection: true })
   expect((await t.call('DELETE', `/servers/${id}`)).body.code).toBe('delete_protected')
   expect((await t.call('GET', `/servers/${id}/details`)).body.allowed_actions).not.toContain('delete')
   await t.call('PATCH', `/servers/${id}`, { delete_protection: false })
@@ -120,25 +118,43 @@ test('a protected server is not deleted until the protection is taken off', asyn
 
 test('a stopped server is resized, its disk only grows, and its price follows', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   const bigger = { plan_type: 'custom', cpu: 2, ram_mb: 1024, disk_gb: 20 }
-  expect((await t.call('PATCH', `/servers/${id}`, bigger)).body).toMatchObject({ code: 'server_state_conflict', current_status: 'running', allowed_statuses: ['stopped'] })
+  expect((await t.call('PATCH', `/servers/${id}`, bigger)).body).toMatchObject({
+    code: 'server_state_conflict',
+    current_status: 'running',
+    allowed_statuses: ['stopped'],
+  })
   await t.call('POST', `/servers/${id}/stop`)
   await t.finish()
   const resizing = await t.call('PATCH', `/servers/${id}`, bigger)
-  expect(resizing).toMatchObject({ status: 202, body: { status: 'resizing', current_operation: { type: 'resize' }, disk_gb: 10 } })
+  expect(resizing).toMatchObject({
+    status: 202,
+    body: { status: 'resizing', current_operation: { type: 'resize' }, disk_gb: 10 },
+  })
   await t.finish()
   const server = (await t.call('GET', `/servers/${id}`)).body
-  expect(server).toMatchObject({ status: 'stopped', plan_type: 'custom', preset_id: null, cpu: 2, ram_mb: 1024, disk_gb: 20, price_month_rub: '600.00' })
+  expect(server).toMatchObject({
+    status: 'stopped',
+    plan_type: 'custom',
+    preset_id: null,
+    cpu: 2,
+    ram_mb: 1024,
+    disk_gb: 20,
+    price_month_rub: '600.00',
+  })
   expect(t.driver.diskOf(id)).toBe(20)
   const smaller = await t.call('PATCH', `/servers/${id}`, { disk_gb: 10 })
   expect(smaller.body.errors).toMatchObject([{ pointer: '/disk_gb', code: 'below_minimum' }])
-  expect((await t.call('GET', '/account/me')).body.quotas).toMatchObject({ cpu: { used: 2 }, disk_gb: { used: 20 } })
+  expect((await t.call('GET', '/account/me')).body.quotas).toMatchObject({
+    cpu: { used: 2 },
+    disk_gb: { used: 20 },
+  })
 })
 
 test('a server that is deleted while it is resized gives back the size it had', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   await t.call('POST', `/servers/${id}/stop`)
   await t.finish()
   await t.call('PATCH', `/servers/${id}`, { cpu: 4 })
@@ -151,17 +167,24 @@ test('a server that is deleted while it is resized gives back the size it had', 
 
 test('a guest that turns itself off is stopped; a machine that dies is started again, ever later, then left alone', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   t.driver.turnsOffByItself(id, 'guest_shutdown')
   await t.app.reconciler.look()
-  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'stopped', status_reason: 'guest_shutdown', started_at: null })
+  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({
+    status: 'stopped',
+    status_reason: 'guest_shutdown',
+    started_at: null,
+  })
   await t.call('POST', `/servers/${id}/start`)
   await t.finish()
   const pauses: number[] = []
   for (let crash = 0; crash < 5; crash++) {
     t.driver.turnsOffByItself(id, 'crashed')
     await t.app.reconciler.look()
-    expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'starting', status_reason: 'crashed' })
+    expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({
+      status: 'starting',
+      status_reason: 'crashed',
+    })
     const before = t.clock.now()
     await t.finish()
     pauses.push(t.clock.now() - before)
@@ -170,7 +193,10 @@ test('a guest that turns itself off is stopped; a machine that dies is started a
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
   t.driver.turnsOffByItself(id, 'crashed')
   await t.app.reconciler.look()
-  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'error', status_reason: 'crash_loop' })
+  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({
+    status: 'error',
+    status_reason: 'crash_loop',
+  })
   await t.call('POST', `/servers/${id}/start`)
   await t.finish()
   expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
@@ -182,19 +208,27 @@ test('a guest that never answers makes its operation fail at the deadline; the m
   await t.finish()
   const [operation] = (await t.call('GET', `/servers/${server.server_id}/operations`)).body.items
   expect(operation).toMatchObject({ status: 'failed', error: { code: 'boot_timeout' } })
-  expect((await t.call('GET', `/servers/${server.server_id}`)).body).toMatchObject({ status: 'running', status_reason: 'boot_timeout' })
+  expect((await t.call('GET', `/servers/${server.server_id}`)).body).toMatchObject({
+    status: 'running',
+    status_reason: 'boot_timeout',
+  })
 })
 
 test('a step that keeps failing is tried again, then the create ends in error and is not billed', async () => {
   const t = await testApp()
-  for (let failure = 0; failure < 6; failure++) t.driver.failNext('define', new Error('secret path of the host'))
+  for (let failure = 0; failure < 6; failure++)
+    t.driver.failNext('define', new Error('secret path of the host'))
   const { body: server } = await t.call('POST', '/servers', await order(t.call))
   await t.finish()
   const [operation] = (await t.call('GET', `/servers/${server.server_id}/operations`)).body.items
   expect(operation).toMatchObject({ status: 'failed', error: { code: 'internal_error' } })
   expect(operation.error.message).not.toContain('secret')
   const details = (await t.call('GET', `/servers/${server.server_id}/details`)).body
-  expect(details).toMatchObject({ status: 'error', billing: { billed_since: null }, allowed_actions: ['start', 'stop', 'reboot', 'update', 'delete'] })
+  expect(details).toMatchObject({
+    status: 'error',
+    billing: { billed_since: null },
+    allowed_actions: ['start', 'stop', 'reboot', 'update', 'delete'],
+  })
   await t.call('POST', `/servers/${server.server_id}/start`)
   await t.finish()
   expect((await t.call('GET', `/servers/${server.server_id}`)).body.status).toBe('running')
@@ -215,19 +249,22 @@ test('a port that another program holds is replaced by another one', async () =>
 
 test('a lost disk is never replaced by an empty one', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   await t.call('POST', `/servers/${id}/stop`)
   await t.finish()
   await t.driver.destroy(id)
   await t.call('POST', `/servers/${id}/start`)
   await t.finish()
-  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'stopped', status_reason: 'disk_lost' })
+  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({
+    status: 'stopped',
+    status_reason: 'disk_lost',
+  })
   expect(await t.driver.inspect(id)).toEqual({ power: 'absent' })
 })
 
 test('a server made without start_on_create is stopped and starts later', async () => {
   const t = await testApp()
-  const id = await running(t, { start_on_create: false })
+  const id = await make(t, { start_on_create: false })
   expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'stopped', started_at: null })
   expect((await t.driver.inspect(id)).power).toBe('stopped')
   await t.call('POST', `/servers/${id}/start`)
@@ -237,27 +274,34 @@ test('a server made without start_on_create is stopped and starts later', async 
 
 test('without keys a password is made, and shown only to a token that may change servers', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   const { ssh } = (await t.call('GET', `/servers/${id}/details`)).body
   expect(ssh.auth_methods).toEqual(['password'])
   expect(ssh.password).toMatch(/^[A-Za-z0-9]{20}$/)
   const reader = t.callAs(await t.makeToken(['servers:read']))
   expect((await reader('GET', `/servers/${id}/details`)).body.ssh.password).toBeNull()
-  const row = await t.db.selectFrom('servers').select('password').where('server_id', '=', id).executeTakeFirstOrThrow()
+  const row = await t.db
+    .selectFrom('servers')
+    .select('password')
+    .where('server_id', '=', id)
+    .executeTakeFirstOrThrow()
   expect(row.password).not.toContain(ssh.password)
 })
 
 test('long-polling an operation replies when it ends', async () => {
   const t = await testApp({ simulator: { bootMs: 4_000 } })
   const { body: server } = await t.call('POST', '/servers', await order(t.call))
-  const waiting = t.call('GET', `/servers/${server.server_id}/operations/${server.current_operation.operation_id}?wait=60`)
+  const waiting = t.call(
+    'GET',
+    `/servers/${server.server_id}/operations/${server.current_operation.operation_id}?wait=60`,
+  )
   await t.finish()
   expect((await waiting).body).toMatchObject({ status: 'succeeded', progress: 100 })
 })
 
 test('another account sees nothing of a server', async () => {
   const t = await testApp()
-  const id = await running(t)
+  const id = await make(t)
   const other = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() }))
   for (const [method, path] of [
     ['GET', `/servers/${id}`],
@@ -267,27 +311,48 @@ test('another account sees nothing of a server', async () => {
     ['POST', `/servers/${id}/stop`],
     ['GET', `/servers/${id}/operations`],
   ] as const)
-    expect((await other(method, path, method === 'PATCH' ? { name: 'mine' } : undefined)).body.code).toBe('server_not_found')
+    expect((await other(method, path, method === 'PATCH' ? { name: 'mine' } : undefined)).body.code).toBe(
+      'server_not_found',
+    )
   expect((await other('GET', '/servers')).body.total).toBe(0)
 })
 
 test('a create that the balance, a quota or the host can not carry says which, and leaves nothing', async () => {
   const t = await testApp({ simulator: { host: { cores: 1, ramMb: 1024, diskGb: 30 } } })
   const poor = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount('5') }))
-  expect(await poor('POST', '/servers', await order(poor))).toMatchObject({ status: 402, body: { code: 'insufficient_balance', required: '9.86', available: '5.00' } })
+  expect(await poor('POST', '/servers', await order(poor))).toMatchObject({
+    status: 402,
+    body: { code: 'insufficient_balance', required: '9.86', available: '5.00' },
+  })
   const custom = { plan_type: 'custom', preset_id: undefined }
-  expect(await t.call('POST', '/servers', await order(t.call, { ...custom, cpu: 32, ram_mb: 131072, disk_gb: 2000 }))).toMatchObject({
+  expect(
+    await t.call(
+      'POST',
+      '/servers',
+      await order(t.call, { ...custom, cpu: 32, ram_mb: 131072, disk_gb: 2000 }),
+    ),
+  ).toMatchObject({
     status: 409,
     body: { code: 'capacity_unavailable', alternatives: [] },
   })
-  await t.db.updateTable('accounts').set({ quotas: '{"cpu":1}' }).where('account_id', '=', t.accountId).execute()
-  expect(await t.call('POST', '/servers', await order(t.call, { ...custom, cpu: 2, ram_mb: 512, disk_gb: 10 }))).toMatchObject({
+  await t.db
+    .updateTable('accounts')
+    .set({ quotas: '{"cpu":1}' })
+    .where('account_id', '=', t.accountId)
+    .execute()
+  expect(
+    await t.call('POST', '/servers', await order(t.call, { ...custom, cpu: 2, ram_mb: 512, disk_gb: 10 })),
+  ).toMatchObject({
     status: 403,
     body: { code: 'quota_exceeded', quota: { name: 'cpu', limit: 1, used: 0, requested: 2 } },
   })
   expect((await t.call('GET', '/servers')).body.total).toBe(0)
   expect((await t.call('GET', '/account/projects')).body.items[0].server_count).toBe(0)
-  expect(await t.db.selectFrom('pool_usage').selectAll().executeTakeFirstOrThrow()).toMatchObject({ cpu: 0, ram_mb: 0, disk_gb: 0 })
+  expect(await t.db.selectFrom('pool_usage').selectAll().executeTakeFirstOrThrow()).toMatchObject({
+    cpu: 0,
+    ram_mb: 0,
+    disk_gb: 0,
+  })
 })
 
 test('what preset.is_available says is what a create meets', async () => {
@@ -311,7 +376,9 @@ test('everything wrong with a create is said at once', async () => {
     ssh_key_ids: [unknown],
   })
   expect(reply.status).toBe(422)
-  expect(reply.body.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code])).toEqual([
+  expect(
+    reply.body.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code]),
+  ).toEqual([
     ['/zone_slug', 'not_found'],
     ['/template_id', 'not_found'],
     ['/project_id', 'not_found'],
@@ -340,5 +407,7 @@ test('servers are filtered, sorted and paged, with exact totals and links', asyn
   expect(page.headers.link).toBe(
     '</v1/servers?limit=1&offset=0>; rel="first", </v1/servers?limit=1&offset=0>; rel="prev", </v1/servers?limit=1&offset=2>; rel="next", </v1/servers?limit=1&offset=2>; rel="last"',
   )
-  expect((await t.call('GET', '/servers?limit=201')).body.errors).toMatchObject([{ in: 'query', field: 'limit', code: 'above_maximum' }])
+  expect((await t.call('GET', '/servers?limit=201')).body.errors).toMatchObject([
+    { in: 'query', field: 'limit', code: 'above_maximum' },
+  ])
 })
