@@ -112,7 +112,8 @@ test(
     expect(service.stdout).toContain('balance 10000.00 RUB')
     expect(service.stdout).toContain('SIMULATED')
     for (const [name, mode] of [
-      ['', 0o700],
+      // Others may pass through the folder, to what is theirs in it, but not look around.
+      ['', 0o711],
       ['demo-token', 0o600],
       ['berth.db', 0o600],
       ['secret.key', 0o600],
@@ -153,90 +154,99 @@ test(
   TIMEOUT_MS,
 )
 
+type Mistake = [args: string[], env: Record<string, string>, said: RegExp]
+
+/** Settings that a service can't start with, each with the sentence that says so. */
+function wrongSettings(data: string, port: string): Mistake[] {
+  const file = path.join(data, 'file')
+  const own = { BERTH_COMPUTE: 'simulator', PORT: '0' }
+  return [
+    [
+      ['serve'],
+      { ...own, PORT: '80800' },
+      /PORT \(--port\) is "80800": it must be a port number from 0 to 65535\./,
+    ],
+    [['serve', '--port', 'eighty'], own, /PORT \(--port\) is "eighty": it must be a port number/],
+    [['serve'], { ...own, PORT: port }, new RegExp(`port ${port} is in use by another program`)],
+    [['serve'], { ...own, HOST: 'not a host' }, /HOST \(--host\) is "not a host"/],
+    [['serve'], { ...own, HOST: '192.0.2.1' }, /this machine has no address 192\.0\.2\.1/],
+    [
+      ['serve'],
+      { ...own, BERTH_ACCEL: 'xen' },
+      /BERTH_ACCEL \(--accel\) is "xen": it must be one of auto, kvm, tcg\./,
+    ],
+    [['serve'], { ...own, BERTH_COMPUTE: 'vmware' }, /BERTH_COMPUTE .* one of auto, qemu, simulator/],
+    [['serve'], { ...own, BERTH_SSH_PORTS: '22' }, /BERTH_SSH_PORTS .* it must be a range/],
+    [['serve'], { ...own, BERTH_LOG: 'loud' }, /BERTH_LOG .* one of trace, debug/],
+    [['serve'], { ...own, BERTH_DATA: file }, /BERTH_DATA \(--data\) is ".*file": the folder can't be made/],
+    [
+      ['serve'],
+      { ...own, BERTH_DATA: path.join(file, 'below') },
+      /BERTH_DATA \(--data\) is .*: the folder can't be made/,
+    ],
+    [
+      ['serve'],
+      { ...own, BERTH_CATALOG: path.join(data, 'none.yaml') },
+      /The catalogue .*none\.yaml can't be read/,
+    ],
+    [['serve'], { ...own, BERTH_CATALOG: data }, /The catalogue .* can't be read/],
+    [
+      ['catalog', 'check'],
+      { ...own, BERTH_CATALOG: path.join(data, 'broken.yaml') },
+      /broken\.yaml:1: zones must have at least 1 entry\./m,
+    ],
+  ]
+}
+
+/** Commands that ask for what is not there. */
+function wrongCommands(data: string): Mistake[] {
+  const own = {}
+  const nobody = '00000000-0000-7000-8000-000000000000'
+  return [
+    [['catalog', 'check'], { ...own, BERTH_CATALOG: path.join(data, 'no.yaml') }, /no\.yaml/],
+    [['frobnicate'], own, /unknown command 'frobnicate'/],
+    [['serve', '--frobnicate'], own, /unknown option '--frobnicate'/],
+    [['account', 'frobnicate'], own, /unknown command 'frobnicate'/],
+    [['account', 'create'], own, /missing required argument 'email'/],
+    [['account', 'create', 'nonsense'], own, /"nonsense" is not an e-mail address\./],
+    [
+      ['account', 'credit', 'nobody@example.com', '5', '--reason', 'x'],
+      own,
+      /There is no account nobody@example\.com\./,
+    ],
+    [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`There is no account ${nobody}`)],
+    [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
+    [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
+    [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
+    [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
+    [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /There is no scope root\./],
+    [['token', 'create', 'a@example.com', '--days', '0'], own, /--days is a whole number/],
+    [['token', 'revoke', nobody], own, new RegExp(`There is no valid token ${nobody}`)],
+    [['image', 'pull', 'windows'], own, /There is no template windows\./],
+  ]
+}
+
+async function takenPort(): Promise<string> {
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void taken.close())
+  const address = taken.address()
+  return typeof address === 'object' && address ? String(address.port) : ''
+}
+
 test(
   'every mistake of a user is answered with a sentence, and no stack trace',
   async () => {
     const data = folder()
-    const file = path.join(data, 'file')
-    writeFileSync(file, 'not a folder')
-    const broken = path.join(data, 'broken.yaml')
-    writeFileSync(broken, 'zones: []\n')
-    const noYaml = path.join(data, 'no.yaml')
-    writeFileSync(noYaml, 'zones: [')
-    const taken = createServer()
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void taken.close())
-    const address = taken.address()
-    const port = typeof address === 'object' && address ? String(address.port) : ''
-    const own = { BERTH_DATA: path.join(data, 'own'), BERTH_COMPUTE: 'simulator', PORT: '0' }
-    const nobody = '00000000-0000-7000-8000-000000000000'
-
-    const mistakes: [args: string[], env: Record<string, string>, said: RegExp][] = [
-      [
-        ['serve'],
-        { ...own, PORT: '80800' },
-        /PORT \(--port\) is "80800": it must be a port number from 0 to 65535\./,
-      ],
-      [['serve', '--port', 'eighty'], own, /PORT \(--port\) is "eighty": it must be a port number/],
-      [['serve'], { ...own, PORT: port }, new RegExp(`port ${port} is in use by another program`)],
-      [['serve'], { ...own, HOST: 'not a host' }, /HOST \(--host\) is "not a host"/],
-      [['serve'], { ...own, HOST: '192.0.2.1' }, /this machine has no address 192\.0\.2\.1/],
-      [
-        ['serve'],
-        { ...own, BERTH_ACCEL: 'xen' },
-        /BERTH_ACCEL \(--accel\) is "xen": it must be one of auto, kvm, tcg\./,
-      ],
-      [['serve'], { ...own, BERTH_COMPUTE: 'vmware' }, /BERTH_COMPUTE .* one of auto, qemu, simulator/],
-      [['serve'], { ...own, BERTH_SSH_PORTS: '22' }, /BERTH_SSH_PORTS .* it must be a range/],
-      [['serve'], { ...own, BERTH_LOG: 'loud' }, /BERTH_LOG .* one of trace, debug/],
-      [
-        ['serve'],
-        { ...own, BERTH_DATA: file },
-        /BERTH_DATA \(--data\) is ".*file": the folder can't be made/,
-      ],
-      [
-        ['serve'],
-        { ...own, BERTH_DATA: path.join(file, 'below') },
-        /BERTH_DATA \(--data\) is .*: the folder can't be made/,
-      ],
-      [
-        ['serve'],
-        { ...own, BERTH_CATALOG: path.join(data, 'none.yaml') },
-        /The catalogue .*none\.yaml can't be read/,
-      ],
-      [['serve'], { ...own, BERTH_CATALOG: data }, /The catalogue .* can't be read/],
-      [
-        ['catalog', 'check'],
-        { ...own, BERTH_CATALOG: broken },
-        /broken\.yaml:1: zones must have at least 1 entry\./m,
-      ],
-      [['catalog', 'check'], { ...own, BERTH_CATALOG: noYaml }, /no\.yaml/],
-      [['frobnicate'], own, /unknown command 'frobnicate'/],
-      [['serve', '--frobnicate'], own, /unknown option '--frobnicate'/],
-      [['account', 'frobnicate'], own, /unknown command 'frobnicate'/],
-      [['account', 'create'], own, /missing required argument 'email'/],
-      [['account', 'create', 'nonsense'], own, /"nonsense" is not an e-mail address\./],
-      [
-        ['account', 'credit', 'nobody@example.com', '5', '--reason', 'x'],
-        own,
-        /There is no account nobody@example\.com\./,
-      ],
-      [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`There is no account ${nobody}`)],
-      [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
-      [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
-      [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
-      [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
-      [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /There is no scope root\./],
-      [['token', 'create', 'a@example.com', '--days', '0'], own, /--days is a whole number/],
-      [['token', 'revoke', nobody], own, new RegExp(`There is no valid token ${nobody}`)],
-      [['image', 'pull', 'windows'], own, /There is no template windows\./],
-    ]
+    writeFileSync(path.join(data, 'file'), 'not a folder')
+    writeFileSync(path.join(data, 'broken.yaml'), 'zones: []\n')
+    writeFileSync(path.join(data, 'no.yaml'), 'zones: [')
     const wrong: unknown[] = []
+    const mistakes = [...wrongSettings(data, await takenPort()), ...wrongCommands(data)]
     await twoAtATime(
       mistakes.map(([args, env, said], at) => async () => {
-        // Two of them run at once: each has a data folder of its own, but for those that are about the folder.
-        const apart = env.BERTH_DATA === own.BERTH_DATA ? { BERTH_DATA: path.join(data, `own-${at}`) } : {}
-        const { code, stdout, stderr } = await run(args, { ...env, ...apart })
+        // Two of them run at once: each has a data folder of its own.
+        const { code, stdout, stderr } = await run(args, { BERTH_DATA: path.join(data, `own-${at}`), ...env })
         const lines = stderr.trim().split('\n').length
         const isSentence = said.test(stderr) && lines <= 6 && !/^\s+at |node:internal/m.test(stderr)
         if (!isSentence || ![1, 2].includes(code ?? 0) || stdout !== '')

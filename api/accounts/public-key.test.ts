@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ecdsa, ed25519, line, pack, privateKey, rsa, securityKey } from '../../test/api/keys.ts'
+import { parsePublicKey } from './public-key.ts'
+
+test('a key is read whatever its comment and the space around it', () => {
+  const bare = ed25519()
+  for (const text of [
+    bare,
+    `${bare} ann@laptop`,
+    `  ${bare}\n`,
+    `${bare} a comment of words`,
+    bare.replace(' ', '\t'),
+  ])
+    expect(parsePublicKey(text)).toMatchObject({ type: 'ssh-ed25519', line: bare })
+})
+
+test('fingerprints are those of ssh-keygen', () => {
+  // What ssh-keygen -lf says of this key.
+  const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
+  const fingerprint = 'SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA'
+  expect(parsePublicKey(key)).toMatchObject({ fingerprint })
+})
+
+const blobOf = (text: string) => Buffer.from(text.split(' ')[1] ?? '', 'base64')
+
+test.each([
+  ['ssh-ed25519', ed25519()],
+  ['ecdsa-sha2-nistp256', ecdsa(256)],
+  ['ssh-rsa', rsa(2048)],
+  ['sk-ssh-ed25519@openssh.com', securityKey('ed25519')],
+  ['sk-ecdsa-sha2-nistp256@openssh.com', securityKey('ecdsa')],
+])('bytes that do not belong to a key of type %s are noticed', (type, key) => {
+  const blob = blobOf(key)
+  for (const [what, bytes] of [
+    ['one more', Buffer.concat([blob, Buffer.from([0])])],
+    ['another string', Buffer.concat([blob, pack('more')])],
+    ['one less', blob.subarray(0, -1)],
+    ['none', Buffer.alloc(0)],
+    ['only the type', pack(type)],
+    [
+      'a type that is not the one before it',
+      Buffer.concat([pack('ssh-dss'), blob.subarray(4 + type.length)]),
+    ],
+    ['a length beyond the end', Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff]), blob.subarray(4)])],
+  ] as const)
+    expect([what, typeof parsePublicKey(line(type, bytes))]).toEqual([what, 'string'])
+})
+
+test('no text makes it throw, and garbage is never a key', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => typeof parsePublicKey(text) === 'string'))
+  const types = fc.constantFrom('ssh-ed25519', 'ssh-rsa', 'ecdsa-sha2-nistp521', 'sk-ssh-ed25519@openssh.com')
+  fc.assert(
+    fc.property(
+      types,
+      fc.uint8Array({ maxLength: 200 }),
+      (type, bytes) => typeof parsePublicKey(line(type, Buffer.from(bytes))) === 'string',
+    ),
+  )
+})
+
+test('keys that are private, weak or restricted are refused with advice', () => {
+  expect(parsePublicKey(privateKey())).toMatch(/private/)
+  expect(parsePublicKey(rsa(1024))).toMatch(/2048/)
+  expect(parsePublicKey(`no-pty ${ed25519()}`)).toMatch(/options/)
+  expect(parsePublicKey(`${ed25519()}\r\n${ed25519()}`)).toMatch(/single line/)
+  expect(parsePublicKey(ed25519().replace('AAAA', 'AA*A'))).toMatch(/base64/)
+})

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { CatalogError, parseCatalog } from './file.ts'
+import { resolvePlan } from './plans.ts'
+
+const text = `
+zones:
+  - zone_slug: local-1
+    title: This machine
+    city: Local
+    country_code: ZZ
+    cpu_types: [amd, intel]
+    overcommit: { cpu: 8, ram: 1, disk: 1 }
+limits:
+  cpu: { min: 1, max: 32, step: 1 }
+  ram_mb: { min: 256, max: 131072, step: 256 }
+  disk_gb: { min: 5, max: 2000, step: 5 }
+prices:
+  - { active_from: 2026-01-01, zone_slug: local-1, cpu_type: amd, cpu_month_rub: "180.00", ram_gb_month_rub: "120.00", disk_gb_month_rub: "6.00" }
+  - { active_from: 2026-01-01, zone_slug: local-1, cpu_type: intel, cpu_month_rub: "190.00", ram_gb_month_rub: "120.00", disk_gb_month_rub: "6.00" }
+presets:
+  - { slug: nano, cpu: 1, ram_mb: 512, disk_gb: 10 }
+  - { slug: micro, cpu: 1, ram_mb: 1024, disk_gb: 20 }
+templates:
+  - slug: micro
+    title: Micro Linux
+    os_family: linux
+    min_disk_gb: 1
+    default_username: berth
+    image:
+      - build: micro
+`
+
+/** What is said about a catalogue that differs from ours in one place. */
+function complaint(from: string | RegExp, to: string): string {
+  const changed = text.replace(from, to)
+  expect(changed).not.toBe(text)
+  try {
+    parseCatalog(changed, 'catalog.yaml')
+  } catch (error) {
+    if (error instanceof CatalogError) return error.message
+    throw error
+  }
+  return 'nothing'
+}
+
+const lineOf = (part: string) => text.slice(0, text.indexOf(part)).split('\n').length
+
+test('the catalogue that we ship is fine', () => {
+  const shipped = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+  expect(parseCatalog(shipped, 'catalog.yaml').zones.length).toBeGreaterThan(0)
+})
+
+test('what is wrong with a catalogue is said with its line', () => {
+  expect(complaint('country_code: ZZ', 'country_code: zz')).toContain(
+    `catalog.yaml:${lineOf('country_code')}: `,
+  )
+  expect(complaint('zone_slug: local-1\n', 'zone_slug: Local 1\n')).toContain('lower-case letters')
+  expect(complaint('title: This machine', 'titel: This machine')).toMatch(
+    /titel is not a field here\. Did you mean title\?/,
+  )
+  expect(complaint('cpu_month_rub: "180.00"', 'cpu_month_rub: 180.00')).toContain('must be a string')
+  expect(complaint('cpu_month_rub: "180.00"', 'cpu_month_rub: "1,80"')).toContain(
+    'must be an amount such as "180.00", in quotes',
+  )
+  expect(complaint('slug: nano', 'slug: micro')).toContain('presets has "micro" twice')
+  expect(complaint(/^ {2}- \{ active_from: .*cpu_type: intel.*\n/m, '')).toContain(
+    'offers intel, but prices has no entry',
+  )
+  expect(complaint('- build: micro', '- { build: micro, file: x }')).toContain('one of url, file or build')
+  expect(complaint('- build: micro', '- url: https://example.com/x')).toContain('a url needs its sha256')
+  expect(complaint('zones:', 'zones: [')).toContain('catalog.yaml')
+  expect(() => parseCatalog('', 'catalog.yaml')).toThrow(CatalogError)
+  expect(() => parseCatalog('5', 'catalog.yaml')).toThrow(CatalogError)
+})
+
+test('a new price holds from its day on, and the old one until then', () => {
+  const entry =
+    /^ {2}- \{ active_from: 2026-01-01, zone_slug: local-1, cpu_type: amd.*\n/m.exec(text)?.[0] ?? ''
+  const later = entry.replace('2026-01-01', '2026-12-01').replace('"180.00"', '"200.00"')
+  const catalog = parseCatalog(text.replace(entry, later + entry), 'catalog.yaml')
+  const price = (date: string) => catalog.unitPrices('local-1', 'amd', Date.parse(date))?.cpu
+  expect(price('2025-12-31T23:59:59.999Z')).toBeUndefined()
+  expect(price('2026-01-01T00:00:00Z')).toBe(1_800_000)
+  expect(price('2026-11-30T23:59:59.999Z')).toBe(1_800_000)
+  expect(price('2026-12-01T00:00:00Z')).toBe(2_000_000)
+})
+
+test('a custom plan stays within the limits and on their steps', () => {
+  const catalog = parseCatalog(text, 'catalog.yaml')
+  const place = { zoneSlug: 'local-1', cpuType: 'amd' as const, at: Date.parse('2026-11-20') }
+  const plan = (cpu: number, ram_mb: number, disk_gb: number) => {
+    const found = resolvePlan(catalog, { plan_type: 'custom', cpu, ram_mb, disk_gb }, place)
+    return Array.isArray(found) ? found.map((issue) => `${issue.field} ${issue.code}`) : found.priceMonth
+  }
+  expect(plan(1, 512, 10)).toBe(3_000_000)
+  expect(plan(1, 256, 5)).toBe(1_800_000 + 300_000 + 300_000)
+  expect(plan(0, 100, 1)).toEqual(['cpu below_minimum', 'ram_mb below_minimum', 'disk_gb below_minimum'])
+  expect(plan(33, 131_328, 2_005)).toEqual([
+    'cpu above_maximum',
+    'ram_mb above_maximum',
+    'disk_gb above_maximum',
+  ])
+  expect(plan(1, 300, 7)).toEqual(['ram_mb not_a_step', 'disk_gb not_a_step'])
+})

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { linkHeader } from './paging.ts'
+
+/** The offsets that a Link header names, by relation. */
+function offsets(header: string): Record<string, number> {
+  return Object.fromEntries(
+    [...header.matchAll(/offset=(\d+)[^>]*>; rel="(\w+)"/g)].map(([, offset, rel]) => [rel, Number(offset)]),
+  )
+}
+
+test('links keep the rest of the query', () => {
+  expect(linkHeader('/v1/servers?status=running&limit=2&name=a%26b', { limit: 2, offset: 2 }, 5)).toBe(
+    [
+      '</v1/servers?status=running&limit=2&name=a%26b&offset=0>; rel="first"',
+      '</v1/servers?status=running&limit=2&name=a%26b&offset=0>; rel="prev"',
+      '</v1/servers?status=running&limit=2&name=a%26b&offset=4>; rel="next"',
+      '</v1/servers?status=running&limit=2&name=a%26b&offset=4>; rel="last"',
+    ].join(', '),
+  )
+  expect(offsets(linkHeader('/v1/servers', { limit: 100, offset: 0 }, 0))).toEqual({ first: 0, last: 0 })
+})
+
+test('following next from the first page meets every item once, and ends at last', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 200 }), fc.nat({ max: 2_000 }), (limit, total) => {
+      let seen = 0
+      let at: number | undefined = 0
+      let last = -1
+      while (at !== undefined) {
+        seen += Math.min(limit, total - at)
+        last = at
+        at = offsets(linkHeader('/v1/servers', { limit, offset: at }, total)).next
+      }
+      expect([seen, offsets(linkHeader('/v1/servers', { limit, offset: 0 }, total)).last]).toEqual([
+        total,
+        last,
+      ])
+    }),
+  )
+})
