@@ -32,6 +32,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
     route({
       id: 'listZones',
       method: 'GET',
+      hasEtag: true,
       path: '/zones',
       scope,
       tag,
@@ -51,6 +52,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
     route({
       id: 'listTemplates',
       method: 'GET',
+      hasEtag: true,
       path: '/templates',
       scope,
       tag,
@@ -67,6 +69,7 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
   return route({
     id: 'listPresets',
     method: 'GET',
+    hasEtag: true,
     path: '/pricing/presets',
     scope,
     tag,
@@ -94,6 +97,7 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
   return route({
     id: 'getLimits',
     method: 'GET',
+    hasEtag: true,
     path: '/pricing/limits',
     scope,
     tag,
@@ -118,6 +122,7 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
   return route({
     id: 'getCapacity',
     method: 'GET',
+    hasEtag: true,
     path: '/pricing/capacity',
     scope,
     tag,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { PREFIX } from './server.ts'
+import { PREFIX } from './route.ts'
 
 /**
  * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this

@@ -1,11 +1,11 @@
-import type { TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { acceptedFor } from './auth.ts'
-import { Problem, type ProblemCode, problems } from './problem.ts'
-import type { Route } from './route.ts'
-import { PREFIX } from './server.ts'
+import { exampleOf } from './examples.ts'
+import { ApiError, Issue, Problem, type ProblemCode, problemCodes, problems } from './problem.ts'
+import { PREFIX, type Route } from './route.ts'
 import { closed } from './validation.ts'
 
-/** What any authenticated route can say beside its own errors. */
+/** What any route can say beside its own errors. */
 const EVERYWHERE: readonly ProblemCode[] = [
   'bad_request',
   'missing_token',
@@ -13,36 +13,77 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'token_expired',
   'token_revoked',
   'insufficient_scope',
+  'rate_limited',
   'internal_error',
+  'backend_unavailable',
 ]
+const OF_POST: readonly ProblemCode[] = ['idempotency_key_in_use', 'idempotency_key_reused']
+const OF_BODY: readonly ProblemCode[] = [
+  'invalid_json',
+  'payload_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+]
+
+const TAGS: Record<string, string> = {
+  Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
+  Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
+  Servers: 'Virtual machines, and the operations that are carried out on them.',
+}
+
+type Json = Record<string, unknown>
 
 /** The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies. */
 export function openApi(routes: readonly Route[]): object {
-  const paths: Record<string, Record<string, object>> = {}
+  const schemas: Json = {}
+  const paths: Record<string, Json> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, schemas) }
   }
+  publish(Problem, schemas)
+  publish(Issue, schemas)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Berth',
       version: '1.0.0',
-      description: 'A cloud hosting service: account, catalogue and servers.',
+      description:
+        'A cloud hosting service. Ids are UUIDs, times RFC 3339 in UTC, money is in decimal strings. Slow work on a server is an operation: it is accepted with 202, and can be waited for.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    servers: [{ url: PREFIX, description: 'This installation' }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({
+      name,
+      description: TAGS[name] ?? name,
+    })),
     security: [{ token: [] }],
     paths,
     components: {
-      schemas: { Problem: plain(Problem) },
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      headers,
+      examples: problemExamples(JSON.stringify(paths)),
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A Berth token: berth_…' } },
     },
   }
 }
 
-function describeRoute(route: Route): object {
+const text = (description: string) => ({ description, schema: { type: 'string' } })
+const headers: Json = {
+  'X-Request-Id': text('Names this request; tell it to the operator when something went wrong'),
+  'RateLimit-Policy': text('How many requests of this kind a minute allows'),
+  RateLimit: text('How many are left, and in how many seconds all are back'),
+  'Retry-After': text('Seconds to wait before the next try'),
+  Location: text('Path of what was made'),
+  Link: text('First, previous, next and last page (RFC 8288)'),
+  ETag: text('Names this state of the object; for If-Match and If-None-Match'),
+}
+
+function refs(...names: string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function describeRoute(route: Route, schemas: Json): object {
   const [scope, alternative] = acceptedFor[route.scope]
   return {
     operationId: route.id,
@@ -52,9 +93,9 @@ function describeRoute(route: Route): object {
       .filter(Boolean)
       .join('\n\n'),
     security: [{ token: [scope] }, { token: [alternative] }],
-    parameters: [...pathParameters(route), ...queryParameters(route)],
-    ...(route.body ? { requestBody: requestBody(route.body) } : {}),
-    responses: { ...successes(route), ...failures(route) },
+    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
+    ...(route.body ? { requestBody: requestBody(route.body, schemas) } : {}),
+    responses: { ...successes(route, schemas), ...failures(route) },
   }
 }
 
@@ -64,6 +105,7 @@ function pathParameters(route: Route): object[] {
     in: 'path',
     required: true,
     schema: { type: 'string', format: 'uuid' },
+    example: exampleOf({ type: 'string' }, name),
   }))
 }
 
@@ -81,50 +123,149 @@ function queryParameters(route: Route): object[] {
   })
 }
 
-function requestBody(body: TSchema): object {
-  const schema = plain(closed(body))
-  const isRequired = Array.isArray(schema.required) && schema.required.length > 0
-  return { required: isRequired, content: { 'application/json': { schema } } }
+function headerParameters(route: Route): object[] {
+  const header = (name: string, description: string, schema: object) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema,
+  })
+  if (route.method === 'POST')
+    return [
+      header(
+        'Idempotency-Key',
+        'A repeat with the same key within 24 h gets the first reply, and makes nothing twice',
+        {
+          type: 'string',
+          minLength: 1,
+          maxLength: 255,
+        },
+      ),
+    ]
+  if (route.errors?.includes('precondition_failed'))
+    return [
+      header('If-Match', 'The ETag that the change is based on; any other state is refused', {
+        type: 'string',
+      }),
+    ]
+  if (route.hasEtag)
+    return [
+      header('If-None-Match', 'The ETag that you have; if it is still so, the reply is 304', {
+        type: 'string',
+      }),
+    ]
+  return []
 }
 
-function successes(route: Route): Record<string, object> {
-  const texts: Record<string, string> = {
-    200: 'OK',
-    201: 'Created',
-    202: 'Accepted: an operation carries it out',
-    204: 'Done',
-  }
-  return Object.fromEntries(
-    Object.entries(route.reply).map(([status, schema]) => [
+function requestBody(body: TObject, schemas: Json): object {
+  const required: readonly string[] = body.required ?? []
+  const isRequired = required.length > 0
+  const schema = publish(closed(body), schemas)
+  return { required: isRequired, content: { 'application/json': { schema, example: requestExample(body) } } }
+}
+
+/** A preset and a size of its own exclude each other: the example takes the preset. */
+function requestExample(body: TSchema): unknown {
+  const example = exampleOf(body)
+  if (typeof example !== 'object' || example === null || !('preset_id' in example)) return example
+  const { cpu: _cpu, ram_mb: _ram, disk_gb: _disk, ...rest } = { cpu: 0, ram_mb: 0, disk_gb: 0, ...example }
+  return rest
+}
+
+const TEXTS: Record<string, string> = {
+  200: 'OK',
+  201: 'Made',
+  202: 'Accepted: an operation carries it out',
+  204: 'Done; there is no body',
+}
+
+function successes(route: Route, schemas: Json): Json {
+  const replies = Object.entries(route.reply).map(([status, schema]): [string, object] => {
+    const isMade = status === '201' || (status === '202' && route.method === 'POST')
+    const isList = route.query !== undefined && 'limit' in route.query.properties
+    const own = [
+      ...(isMade ? ['Location'] : []),
+      ...(isList ? ['Link'] : []),
+      ...(route.hasEtag ? ['ETag'] : []),
+    ]
+    const content = schema && {
+      'application/json': { schema: publish(schema, schemas), example: exampleOf(schema) },
+    }
+    return [
       status,
       {
-        description: texts[status] ?? 'OK',
-        ...(schema ? { content: { 'application/json': { schema: plain(schema) } } } : {}),
+        description: TEXTS[status] ?? 'OK',
+        headers: refs('X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...own),
+        ...(content ? { content } : {}),
       },
-    ]),
-  )
+    ]
+  })
+  const unchanged: [string, object][] = route.hasEtag
+    ? [['304', { description: 'You have this already', headers: refs('X-Request-Id', 'ETag') }]]
+    : []
+  return Object.fromEntries([...replies, ...unchanged])
 }
 
-function failures(route: Route): Record<string, object> {
-  const notFound = Object.values(route.params ?? {})
-  const ofBody: ProblemCode[] = route.body
-    ? ['invalid_json', 'payload_too_large', 'unsupported_media_type', 'validation_failed']
-    : []
-  const ofQuery: ProblemCode[] = route.query ? ['validation_failed'] : []
-  const codes = [...new Set([...EVERYWHERE, ...notFound, ...ofBody, ...ofQuery, ...(route.errors ?? [])])]
+function failures(route: Route): Json {
+  const codes = new Set([
+    ...EVERYWHERE,
+    ...Object.values(route.params ?? {}),
+    ...(route.body ? OF_BODY : []),
+    ...(route.query ? (['validation_failed'] as const) : []),
+    ...(route.method === 'POST' ? OF_POST : []),
+    ...(route.errors ?? []),
+  ])
   const byStatus = Map.groupBy(codes, (code) => problems[code][0])
   return Object.fromEntries(
     [...byStatus].map(([status, these]) => [
       String(status),
       {
         description: these.map((code) => `\`${code}\`: ${problems[code][1]}`).join('\n\n'),
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        headers: refs('X-Request-Id', ...(status === 429 || status === 503 ? ['Retry-After'] : [])),
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            examples: Object.fromEntries(
+              these.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+            ),
+          },
+        },
       },
     ]),
   )
 }
 
+/** One of each error that these paths name, with the members that every one has. */
+function problemExamples(paths: string): Json {
+  const example = (code: ProblemCode) => ({
+    value: new ApiError(code, problems[code][1]).toProblem(
+      '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
+      `${PREFIX}/servers`,
+    ),
+  })
+  const named = problemCodes.filter((code) => paths.includes(`/examples/${code}"`))
+  return Object.fromEntries(named.map((code) => [code, example(code)]))
+}
+
+/** Puts named schemas, also nested ones, among the components. @returns what stands in their place */
+function publish(schema: TSchema, schemas: Json): Json {
+  return placed(plain(schema), schemas) as Json // a schema is an object
+}
+
+function placed(part: unknown, schemas: Json): unknown {
+  if (Array.isArray(part)) return part.map((item) => placed(item, schemas))
+  if (typeof part !== 'object' || part === null) return part
+  const copy: Json = Object.fromEntries(
+    Object.entries(part).map(([key, value]) => [key, placed(value, schemas)]),
+  )
+  const { title } = copy
+  if (typeof title !== 'string' || copy.type !== 'object') return copy
+  schemas[title] = copy
+  return { $ref: `#/components/schemas/${title}` }
+}
+
 /** JSON Schema as it goes over the wire, without the words that only our own checks read. */
-function plain(schema: TSchema): Record<string, unknown> {
+function plain(schema: TSchema): Json {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'errorMessage' ? undefined : value)))
 }

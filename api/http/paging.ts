@@ -15,10 +15,14 @@ export const pagingQuery = {
 
 /** The envelope of a collection that an account owns. */
 export function listOf<T extends TSchema>(item: T) {
-  return Type.Object({
-    items: Type.Array(item),
-    total: Type.Integer({ description: 'All that match, not only this page' }),
-  })
+  const title = 'title' in item ? `${item.title}List` : undefined
+  return Type.Object(
+    {
+      items: Type.Array(item),
+      total: Type.Integer({ description: 'All that match, not only this page' }),
+    },
+    title ? { title } : {},
+  )
 }
 
 export interface Page {

@@ -38,6 +38,7 @@ export const problems = {
 } as const satisfies Record<string, readonly [status: number, title: string]>
 
 export type ProblemCode = keyof typeof problems
+export const problemCodes = Object.keys(problems) as ProblemCode[] // the keys of a constant table
 
 export const issueCodes = [
   'required',
@@ -57,13 +58,18 @@ export const issueCodes = [
 ] as const
 
 /** One thing wrong with a request: where it is and what to do. */
-export const Issue = Type.Object({
-  in: Type.Enum(['body', 'query', 'path', 'header']),
-  field: Type.String({ description: 'Name of the field, in dots where it is nested' }),
-  pointer: Type.String({ description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name' }),
-  code: Type.Enum([...issueCodes]),
-  message: Type.String(),
-})
+export const Issue = Type.Object(
+  {
+    in: Type.Enum(['body', 'query', 'path', 'header']),
+    field: Type.String({ description: 'Name of the field, in dots where it is nested' }),
+    pointer: Type.String({
+      description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
+    }),
+    code: Type.Enum([...issueCodes]),
+    message: Type.String(),
+  },
+  { title: 'Issue' },
+)
 export type Issue = Static<typeof Issue>
 
 /** RFC 9457, with our code and request id; some codes carry further members. */
@@ -78,7 +84,7 @@ export const Problem = Type.Object(
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(Issue)),
   },
-  { additionalProperties: true },
+  { title: 'Problem', additionalProperties: true },
 )
 
 /** Thrown anywhere under a route; turned into problem+json in one place. */

@@ -3,6 +3,9 @@ import type { Queries } from '../database/database.ts'
 import type { Actor, Scope } from './auth.ts'
 import type { ProblemCode } from './problem.ts'
 
+/** Where the whole interface is mounted. */
+export const PREFIX = '/v1'
+
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Replies = Readonly<Record<number, TSchema | null>>
 
@@ -44,6 +47,8 @@ interface Definition<Params extends string, Query extends TObject, Body extends 
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
+  /** Whether replies carry an ETag, and a client that has it already gets 304. */
+  hasEtag?: true
   /** What it can say beside the errors that every route has. */
   errors?: readonly ProblemCode[]
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */

@@ -12,11 +12,10 @@ import { namesEtag } from './etag.ts'
 import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import type { Route } from './route.ts'
+import { PREFIX, type Route } from './route.ts'
 import { closed, compileCheck } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
-export const PREFIX = '/v1'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
@@ -132,7 +131,7 @@ function mount(
       if (issues.length > 0) throw invalid(issues)
     },
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
-    ...(route.method === 'GET' ? { onSend: notModified } : {}),
+    ...(route.hasEtag ? { onSend: notModified } : {}),
     ...(route.method === 'POST'
       ? { onSend: (request, reply, body) => keepReply(options, known.get(request), reply, body) }
       : {}),

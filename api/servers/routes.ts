@@ -124,6 +124,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
     route({
       id: 'getServer',
       method: 'GET',
+      hasEtag: true,
       path,
       scope: 'servers:read',
       tag,

@@ -28,17 +28,26 @@ const plan = {
   ram_mb: Type.Optional(Type.Integer({ minimum: 1 })),
   disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
 }
-const isPlan = (value: string) => ({ properties: { plan_type: { const: value } }, required: ['plan_type'] })
+const SIZE = ['cpu', 'ram_mb', 'disk_gb']
+/** Part of a schema's rules: these fields must be there, these must not; the rest is not its affair. */
+const fields = (required: readonly string[], forbidden: readonly string[], known: object = {}) => ({
+  required,
+  properties: {
+    ...Object.fromEntries(required.map((name) => [name, true])),
+    ...Object.fromEntries(forbidden.map((name) => [name, false])),
+    ...known,
+  },
+  additionalProperties: true,
+})
+const isPlan = (value: string) => fields(['plan_type'], [], { plan_type: { const: value } })
 /** JSON Schema's conditional: what holds where the condition does. */
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema; nobody awaits a schema
 const when = (condition: object, consequence: object) => ({ if: condition, then: consequence })
-const NO_SIZE = { properties: { cpu: false, ram_mb: false, disk_gb: false } }
-const NO_PRESET = { properties: { preset_id: false } }
 
 const planRules = {
   allOf: [
-    when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
-    when(isPlan('custom'), { required: ['cpu', 'ram_mb', 'disk_gb'], ...NO_PRESET }),
+    when(isPlan('preset'), fields(['preset_id'], SIZE)),
+    when(isPlan('custom'), fields(SIZE, ['preset_id'])),
   ],
 }
 const order = {
@@ -58,38 +67,47 @@ const order = {
   delete_protection: Type.Optional(Type.Boolean({ default: false })),
 }
 
-export const ServerCreate = Type.Object({ ...order, template_id: Uuid }, planRules)
+export const ServerCreate = Type.Object(
+  { ...order, template_id: Uuid },
+  { title: 'ServerCreate', ...planRules },
+)
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create; what a price does not depend on may be left out. */
-export const QuoteRequest = Type.Object({ ...order, template_id: Type.Optional(Uuid) }, planRules)
+export const QuoteRequest = Type.Object(
+  { ...order, template_id: Type.Optional(Uuid) },
+  { title: 'QuoteRequest', ...planRules },
+)
 export type QuoteRequest = Static<typeof QuoteRequest>
 
-export const Quote = Type.Object({
-  zone_slug: Type.String(),
-  cpu_type: CpuTypeName,
-  plan_type: PlanType,
-  preset_id: nullable(Uuid),
-  cpu: Type.Integer(),
-  ram_mb: Type.Integer(),
-  disk_gb: Type.Integer(),
-  currency: Type.Enum(['RUB']),
-  price_hour_rub: HourPrice,
-  price_month_rub: Money,
-  items: Type.Array(
-    Type.Object({
-      code: Type.Enum(['cpu', 'ram', 'disk', 'preset']),
-      quantity: Type.Number(),
-      unit: Type.Enum(['core', 'gb', 'preset']),
-      price_unit_month_rub: Money,
-      price_month_rub: Money,
-    }),
-  ),
-  is_available: Type.Boolean({ description: 'Whether there is room for it now' }),
-  can_create: Type.Boolean({ description: 'Whether create would take this request now' }),
-  blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() })),
-  quoted_at: Timestamp,
-})
+export const Quote = Type.Object(
+  {
+    zone_slug: Type.String(),
+    cpu_type: CpuTypeName,
+    plan_type: PlanType,
+    preset_id: nullable(Uuid),
+    cpu: Type.Integer(),
+    ram_mb: Type.Integer(),
+    disk_gb: Type.Integer(),
+    currency: Type.Enum(['RUB']),
+    price_hour_rub: HourPrice,
+    price_month_rub: Money,
+    items: Type.Array(
+      Type.Object({
+        code: Type.Enum(['cpu', 'ram', 'disk', 'preset']),
+        quantity: Type.Number(),
+        unit: Type.Enum(['core', 'gb', 'preset']),
+        price_unit_month_rub: Money,
+        price_month_rub: Money,
+      }),
+    ),
+    is_available: Type.Boolean({ description: 'Whether there is room for it now' }),
+    can_create: Type.Boolean({ description: 'Whether create would take this request now' }),
+    blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() })),
+    quoted_at: Timestamp,
+  },
+  { title: 'Quote' },
+)
 export type Quote = Static<typeof Quote>
 
 export const ServerUpdate = Type.Object(
@@ -103,48 +121,55 @@ export const ServerUpdate = Type.Object(
     ...plan,
   },
   {
+    title: 'ServerUpdate',
     minProperties: 1,
     allOf: [
-      when(isPlan('preset'), { required: ['preset_id'], ...NO_SIZE }),
-      when(isPlan('custom'), NO_PRESET),
-      when({ required: ['preset_id'] }, NO_SIZE),
+      when(isPlan('preset'), fields(['preset_id'], SIZE)),
+      when(isPlan('custom'), fields([], ['preset_id'])),
+      when(fields(['preset_id'], []), fields([], SIZE)),
     ],
   },
 )
 export type ServerUpdate = Static<typeof ServerUpdate>
 
-export const StartRequest = Type.Object({})
-export const StopRequest = Type.Object({
-  force: Type.Optional(
-    Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' }),
-  ),
-  timeout_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 600,
-      default: 60,
-      description: 'How long the guest may take to shut down before its plug is pulled',
-    }),
-  ),
-})
+export const StartRequest = Type.Object({}, { title: 'StartRequest' })
+export const StopRequest = Type.Object(
+  {
+    force: Type.Optional(
+      Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' }),
+    ),
+    timeout_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 600,
+        default: 60,
+        description: 'How long the guest may take to shut down before its plug is pulled',
+      }),
+    ),
+  },
+  { title: 'StopRequest' },
+)
 export type StopRequest = Static<typeof StopRequest>
 
 const OperationStatus = Type.Enum(['pending', 'running', 'succeeded', 'failed', 'canceled'])
 const OperationTypeName = Type.Enum(['create', 'start', 'stop', 'reboot', 'resize', 'delete'])
 const Progress = Type.Integer({ minimum: 0, maximum: 100 })
 
-export const Operation = Type.Object({
-  operation_id: Uuid,
-  server_id: Uuid,
-  type: OperationTypeName,
-  status: OperationStatus,
-  progress: Progress,
-  step: Type.String(),
-  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-  created_at: Timestamp,
-  started_at: nullable(Timestamp),
-  finished_at: nullable(Timestamp),
-})
+export const Operation = Type.Object(
+  {
+    operation_id: Uuid,
+    server_id: Uuid,
+    type: OperationTypeName,
+    status: OperationStatus,
+    progress: Progress,
+    step: Type.String(),
+    error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+    created_at: Timestamp,
+    started_at: nullable(Timestamp),
+    finished_at: nullable(Timestamp),
+  },
+  { title: 'Operation' },
+)
 export type Operation = Static<typeof Operation>
 
 export const OperationWait = Type.Object({
@@ -187,42 +212,45 @@ const server = {
   updated_at: Timestamp,
   started_at: nullable(Timestamp),
 }
-export const Server = Type.Object(server)
+export const Server = Type.Object(server, { title: 'Server' })
 export type Server = Static<typeof Server>
 
 const Address = nullable(
   Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }),
 )
 
-export const ServerDetails = Type.Object({
-  ...server,
-  project: Project,
-  zone: nullable(Zone),
-  template: nullable(Template),
-  preset: nullable(Preset),
-  network: Type.Object({ hostname: Type.String(), mac: Type.String(), ipv4: Address, ipv6: Address }),
-  ssh: Type.Object({
-    host: Type.String(),
-    port: nullable(Type.Integer()),
-    username: Type.String(),
-    command: nullable(Type.String({ description: 'Pasted into a terminal it logs in' })),
-    auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
-    keys: Type.Array(Type.Object({ ssh_key_id: Uuid, name: Type.String(), fingerprint: Type.String() })),
-    host_key_fingerprints: Type.Array(
-      Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() }),
-    ),
-    is_ready: Type.Boolean(),
-    password: nullable(Type.String()),
-  }),
-  billing: Type.Object({
-    price_hour_rub: HourPrice,
-    price_month_rub: Money,
-    billed_since: nullable(Timestamp),
-    month_to_date_rub: Money,
-    is_billed_when_stopped: Type.Boolean(),
-  }),
-  allowed_actions: Type.Array(Type.Enum(['start', 'stop', 'reboot', 'update', 'resize', 'delete'])),
-})
+export const ServerDetails = Type.Object(
+  {
+    ...server,
+    project: Project,
+    zone: nullable(Zone),
+    template: nullable(Template),
+    preset: nullable(Preset),
+    network: Type.Object({ hostname: Type.String(), mac: Type.String(), ipv4: Address, ipv6: Address }),
+    ssh: Type.Object({
+      host: Type.String(),
+      port: nullable(Type.Integer()),
+      username: Type.String(),
+      command: nullable(Type.String({ description: 'Pasted into a terminal it logs in' })),
+      auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
+      keys: Type.Array(Type.Object({ ssh_key_id: Uuid, name: Type.String(), fingerprint: Type.String() })),
+      host_key_fingerprints: Type.Array(
+        Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() }),
+      ),
+      is_ready: Type.Boolean(),
+      password: nullable(Type.String()),
+    }),
+    billing: Type.Object({
+      price_hour_rub: HourPrice,
+      price_month_rub: Money,
+      billed_since: nullable(Timestamp),
+      month_to_date_rub: Money,
+      is_billed_when_stopped: Type.Boolean(),
+    }),
+    allowed_actions: Type.Array(Type.Enum(['start', 'stop', 'reboot', 'update', 'resize', 'delete'])),
+  },
+  { title: 'ServerDetails' },
+)
 export type ServerDetails = Static<typeof ServerDetails>
 
 export const ServerQuery = Type.Object({

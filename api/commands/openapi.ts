@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
+import { buildApp } from '../app.ts'
+import { readCatalog } from '../catalog/file.ts'
+import { systemClock } from '../clock.ts'
+import { migrate } from '../database/database.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import { Simulator } from '../drivers/simulator.ts'
+import { Secrets } from '../secrets.ts'
+
+const root = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+
+/** Writes openapi.json as the program serves it: what reviewers read, and what clients are generated from. */
+const db = openSqlite(':memory:')
+await migrate(db)
+const app = await buildApp({
+  db,
+  clock: systemClock,
+  driver: new Simulator({ clock: systemClock }),
+  catalog: readCatalog(root('catalog.yaml')),
+  secrets: new Secrets(Buffer.alloc(32)),
+  log: pino({ level: 'silent' }),
+  rateLimits: { reads: 1, writes: 1, anonymous: 1 },
+  sshPorts: { first: 22000, last: 22999 },
+  sshHost: '127.0.0.1',
+})
+const { body } = await app.http.inject({ method: 'GET', url: '/v1/openapi.json' })
+writeFileSync(root('openapi.json'), `${JSON.stringify(JSON.parse(body), null, 2)}\n`)
+await app.close()
