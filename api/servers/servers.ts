@@ -145,10 +145,11 @@ export class Servers {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
-    const plan = isResize ? this.#resizePlan(before, request) : null
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, before.server_id))
+      // By the locked row: a resize that ended since it was found may have grown the disk.
+      const plan = isResize ? this.#resizePlan(server, request) : null
       await guard(tx, server, 'update')
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
