@@ -1,8 +1,9 @@
+import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
 
-/** Measurements as ratios within one run; see docs/running.md for what they should be. `node bench/run.ts boot 5` */
+/** Measurements as ratios within one run; see docs/running.md for what they should be. `npm run bench api 5` */
 const [which = 'boot', rounds = '5'] = process.argv.slice(2)
-const benches: Record<string, (rounds: number) => Promise<void>> = { boot: benchBoot }
+const benches: Record<string, (rounds: number) => Promise<void>> = { api: benchApi, boot: benchBoot }
 const bench = benches[which]
 if (!bench) {
   console.error(`There is no bench "${which}". There are: ${Object.keys(benches).join(', ')}.`)

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PREFIX } from './route.ts'
 
 /**
@@ -10,20 +10,38 @@ export function mountDocs(http: FastifyInstance, document: object): void {
     reply.header('cache-control', 'public, max-age=60').send(document),
   )
   http.get('/', async (_request, reply) => reply.redirect(`${PREFIX}/docs`))
-  http.register(async (scope) => {
-    const { default: viewer } = await import('@scalar/fastify-api-reference')
-    await scope.register(viewer, {
-      routePrefix: `${PREFIX}/docs`,
-      configuration: {
-        url: `${PREFIX}/openapi.json`,
-        title: 'Berth API',
-        withDefaultFonts: false,
-        telemetry: false,
-        hideClientButton: true,
-        agent: { disabled: true },
-        mcp: { disabled: true },
-        showDeveloperTools: 'never',
-      },
+  // The viewer is 4 MB of script: it is loaded when somebody first looks at it.
+  let viewer: Promise<FastifyInstance> | null = null
+  const show: RouteHandlerMethod = async (request, reply) => {
+    viewer ??= openViewer()
+    const { statusCode, headers, rawPayload } = await (await viewer).inject({
+      method: 'GET',
+      url: request.url,
     })
+    const { 'content-type': type = 'text/html', location } = headers
+    if (typeof location === 'string') reply.header('location', location)
+    return reply.code(statusCode).header('content-type', type).send(rawPayload)
+  }
+  http.get(`${PREFIX}/docs`, show)
+  http.get(`${PREFIX}/docs/*`, show)
+}
+
+/** A little server of its own, never listening, whose replies are passed on. */
+async function openViewer(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
+  const viewer: FastifyInstance = Fastify()
+  await viewer.register(scalar, {
+    routePrefix: `${PREFIX}/docs`,
+    configuration: {
+      url: `${PREFIX}/openapi.json`,
+      title: 'Berth API',
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+    },
   })
+  return viewer
 }

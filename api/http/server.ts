@@ -162,8 +162,8 @@ function callOf(
   { idempotency }: HttpOptions,
 ): Parameters<Route['run']>[0] {
   const hangup = new AbortController()
-  // A finished reply closes too, when nobody listens any more: harmless.
-  reply.raw.once('close', () => hangup.abort())
+  // A reply that was sent closes too.
+  reply.raw.once('close', () => reply.raw.writableFinished || hangup.abort())
   return {
     actor,
     loaded,

@@ -4,6 +4,7 @@ import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import type { Operation, Quote, QuoteRequest, Server } from './schema.ts'
+import type { ListedServer } from './store.ts'
 
 /** The keys that a server was made with. */
 export interface StoredKey {
@@ -13,12 +14,12 @@ export interface StoredKey {
   public_key: string
 }
 
-export function storedKeys(row: ServerTable): StoredKey[] {
+export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
   return JSON.parse(row.ssh_keys)
 }
 
 /** @param active the operation that is carried out on it now */
-export function serverView(row: ServerTable, active: OperationTable | null | undefined): Server {
+export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {
   return {
     server_id: row.server_id,
     name: row.name,

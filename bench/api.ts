@@ -1,0 +1,154 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Load, load } from './load.ts'
+
+const CONNECTIONS = 32
+const IDLE_MB = 120
+
+interface Ports {
+  berth: number
+  bare: number
+  token: string
+  order: object
+}
+
+/** The API beside a bare Fastify handler over the same prepared SQL, in one run, as ratios. */
+export async function benchApi(rounds: number): Promise<void> {
+  const server = fork(new URL('./server.ts', import.meta.url), { execArgv: [] })
+  try {
+    const [ports] = (await once(server, 'message')) as [Ports] // the first thing that bench/server.ts says
+    await memory(server, 'idle after its start')
+    await creates(server, ports)
+    await compare(
+      'GET 20 of 1,000 servers',
+      ports,
+      rounds,
+      0.7,
+      () => get(ports, '/v1/servers?limit=20'),
+      'HTTP/1.1 200',
+    )
+    const id = await firstServer(ports)
+    await compare('GET one server', ports, rounds, 0.6, () => get(ports, `/v1/servers/${id}`), 'HTTP/1.1 200')
+    await compare(
+      'POST project',
+      ports,
+      rounds,
+      null,
+      (n) => postJson(ports, '/v1/account/projects', { name: `p${n}` }),
+      'HTTP/1.1 201',
+    )
+    await growth(server, ports, rounds)
+    await sleep(3_000)
+    await memory(server, 'after all of it')
+  } finally {
+    server.disconnect()
+    await once(server, 'exit')
+  }
+}
+
+function get({ token }: Ports, url: string): string {
+  return `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
+}
+
+function postJson({ token }: Ports, url: string, value: object): string {
+  const body = JSON.stringify(value)
+  const head = `POST ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json`
+  return `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}
+
+async function compare(
+  what: string,
+  ports: Ports,
+  rounds: number,
+  target: number | null,
+  request: (n: number) => string,
+  expect: string,
+): Promise<void> {
+  const ratios: number[] = []
+  let last: { berth: Load; bare: Load } | null = null
+  for (let round = 0; round <= rounds; round++) {
+    const options = { request, expect, connections: CONNECTIONS, requests: 3_000 }
+    const bare = await load({ ...options, port: ports.bare })
+    const berth = await load({ ...options, port: ports.berth })
+    // The first round warms both up.
+    if (round > 0) ratios.push(berth.perSecond / bare.perSecond)
+    last = { berth, bare }
+  }
+  const show = ({ perSecond, p99 }: Load) => `${perSecond.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms`
+  console.log(
+    `${what}: ${median(ratios).toFixed(2)} of bare${target ? ` (target: at least ${target})` : ''}; last round: ${last ? `${show(last.berth)}; bare ${show(last.bare)}` : ''}`,
+  )
+}
+
+/** 1,000 servers from the first POST until the last one runs. */
+async function creates(server: ChildProcess, ports: Ports): Promise<void> {
+  const requests = 1_000
+  const start = performance.now()
+  const accepted = await load({
+    port: ports.berth,
+    connections: CONNECTIONS,
+    requests,
+    request: () => postJson(ports, '/v1/servers', ports.order),
+    expect: 'HTTP/1.1 202',
+  })
+  let running = 0
+  while (running < requests) {
+    running = (await ask<{ running: number }>(server, 'running')).running
+    await sleep(20)
+  }
+  const seconds = (performance.now() - start) / 1000
+  console.log(
+    `1,000 creates: ${accepted.perSecond.toFixed(0)}/s accepted (target: 600), p99 ${accepted.p99.toFixed(0)} ms; ${(requests / seconds).toFixed(0)}/s running (target: 250)`,
+  )
+}
+
+/** Page one must cost the same whether there are a hundred servers or a hundred thousand. */
+async function growth(server: ChildProcess, ports: Ports, rounds: number): Promise<void> {
+  const measure = async () => {
+    const speeds: number[] = []
+    for (let round = 0; round <= rounds; round++)
+      speeds.push(
+        (
+          await load({
+            port: ports.berth,
+            connections: CONNECTIONS,
+            requests: 1_000,
+            request: () => get(ports, '/v1/servers?limit=20'),
+            expect: 'HTTP/1.1 200',
+          })
+        ).perSecond,
+      )
+    return median(speeds.slice(1))
+  }
+  const small = await measure()
+  await ask(server, { fill: 100_000 })
+  const large = await measure()
+  console.log(
+    `page one of 100,000 servers costs ${(small / large).toFixed(2)} times that of 1,000 (target: at most 1.2)`,
+  )
+}
+
+async function firstServer(ports: Ports): Promise<string> {
+  const reply = await fetch(`http://127.0.0.1:${ports.berth}/v1/servers?limit=1`, {
+    headers: { authorization: `Bearer ${ports.token}` },
+  })
+  const { items } = (await reply.json()) as { items: { server_id: string }[] } // by the contract
+  return items[0]?.server_id ?? ''
+}
+
+async function memory(server: ChildProcess, when: string): Promise<void> {
+  const { rss } = await ask<{ rss: number }>(server, 'memory')
+  console.log(`memory ${when}: ${(rss / 2 ** 20).toFixed(0)} MB (target when idle: under ${IDLE_MB})`)
+}
+
+async function ask<Answer>(server: ChildProcess, question: string | object): Promise<Answer> {
+  const answer = once(server, 'message')
+  server.send(question)
+  return (await answer)[0] as Answer // bench/server.ts answers each question in its own form
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import Fastify from 'fastify'
+import pino from 'pino'
+import { createAccount } from '../api/accounts/accounts.ts'
+import { createToken, hashToken } from '../api/accounts/tokens.ts'
+import { buildApp } from '../api/app.ts'
+import { post } from '../api/billing/ledger.ts'
+import { readCatalog } from '../api/catalog/file.ts'
+import { systemClock as clock } from '../api/clock.ts'
+import { migrate } from '../api/database/database.ts'
+import { openSqlite } from '../api/database/sqlite.ts'
+import { Simulator } from '../api/drivers/simulator.ts'
+import { parseMoney } from '../api/money.ts'
+import { Secrets } from '../api/secrets.ts'
+
+/** The two programs that bench/api.ts compares, in a process of their own: Berth, and a bare handler. */
+
+const root = (name: string) => new URL(`../${name}`, import.meta.url).pathname
+const folder = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))
+const file = path.join(folder, 'berth.db')
+const PLENTY = { servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1e9 }
+
+const db = openSqlite(file)
+await migrate(db)
+const accountId = (await createAccount(db, clock, { email: 'bench@example.com', name: 'Bench' })) ?? ''
+await db
+  .updateTable('accounts')
+  .set({ quotas: JSON.stringify(PLENTY) })
+  .execute()
+const payment = {
+  accountId,
+  serverId: null,
+  description: 'bench',
+  reference: null,
+  amount: parseMoney('100000000'),
+}
+await post(db, clock, { ...payment, type: 'payment' })
+const scopes = ['read', 'write'] as const
+const token = (await createToken(db, clock, { accountId, name: 'bench', scopes, expiresAt: null })).value
+
+const catalog = readCatalog(root('catalog.yaml'))
+const berth = await buildApp({
+  db,
+  clock,
+  driver: new Simulator({ clock, host: { cores: 1e6, ramMb: 1e9, diskGb: 1e9 } }),
+  catalog,
+  secrets: new Secrets(Buffer.alloc(32)),
+  log: pino({ level: 'error' }),
+  rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
+  sshPorts: { first: 1024, last: 65535 },
+  sshHost: '127.0.0.1',
+})
+const berthUrl = await berth.http.listen({ port: 0, host: '127.0.0.1' })
+await berth.engine.start({ isAlone: true })
+
+/** What the limit is: the same prepared SQL on the same file, and nothing that a service needs besides. */
+const sqlite = new DatabaseSync(file)
+sqlite.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000')
+const byToken = sqlite.prepare('SELECT account_id FROM tokens WHERE hash = ?')
+const page = sqlite.prepare(
+  'SELECT * FROM servers WHERE deleted_at IS NULL AND account_id = ? ORDER BY server_id DESC LIMIT 20',
+)
+const count = sqlite.prepare(
+  'SELECT count(*) AS total FROM servers WHERE deleted_at IS NULL AND account_id = ?',
+)
+const active = sqlite.prepare(
+  "SELECT * FROM operations WHERE server_id = ? AND status IN ('pending', 'running')",
+)
+const one = sqlite.prepare('SELECT * FROM servers WHERE deleted_at IS NULL AND server_id = ?')
+const insert = sqlite.prepare(
+  'INSERT INTO projects (project_id, account_id, name, description, server_count, created_at, updated_at) VALUES (?, ?, ?, NULL, 0, 0, 0)',
+)
+const bare = Fastify()
+const account = (authorization = '') => byToken.get(hashToken(authorization.slice(7)))?.account_id ?? ''
+bare.get('/v1/servers', async ({ headers }) => {
+  const owner = account(headers.authorization)
+  return { items: page.all(owner), total: count.get(owner)?.total }
+})
+bare.get<{ Params: { id: string } }>('/v1/servers/:id', async ({ headers, params }) => {
+  account(headers.authorization)
+  return { ...one.get(params.id), current_operation: active.get(params.id) ?? null }
+})
+let projects = 0
+bare.post<{ Body: { name: string } }>('/v1/account/projects', async ({ headers, body }, reply) => {
+  const id = `bare-${projects++}`
+  insert.run(id, account(headers.authorization), body.name)
+  return reply.code(201).send({ project_id: id, name: body.name })
+})
+const bareUrl = await bare.listen({ port: 0, host: '127.0.0.1' })
+
+const portOf = (url: string) => Number(new URL(url).port)
+const preset = catalog.presets[0]?.presetId
+const template_id = catalog.templates[0]?.templateId
+const order = { zone_slug: 'local-1', template_id, plan_type: 'preset', preset_id: preset, cpu_type: 'amd' }
+process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, order })
+process.on('message', async (wanted) => {
+  if (wanted === 'running') {
+    const { n } = await db
+      .selectFrom('servers')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('status', '=', 'running')
+      .executeTakeFirstOrThrow()
+    process.send?.({ running: n })
+  }
+  if (wanted === 'memory') process.send?.({ rss: process.memoryUsage.rss() })
+  if (typeof wanted === 'object' && wanted !== null && 'fill' in wanted) {
+    fill(Number(wanted.fill))
+    process.send?.({ filled: true })
+  }
+})
+process.on('disconnect', async () => {
+  await bare.close()
+  await berth.close()
+  rmSync(folder, { recursive: true, force: true })
+  process.exit(0)
+})
+
+/** Copies of a server's row until the account has this many. */
+function fill(total: number): void {
+  const { n } = sqlite.prepare('SELECT count(*) AS n FROM servers').get() as { n: number } // count makes one row of one number
+  const columns = (
+    sqlite.prepare('SELECT name FROM pragma_table_info(?)').all('servers') as { name: string }[]
+  ).map(({ name }) => name) // the pragma's own column
+  const rest = columns.filter((name) => name !== 'server_id' && name !== 'ssh_port').join(', ')
+  const copy = sqlite.prepare(
+    `INSERT INTO servers (server_id, ssh_port, ${rest}) SELECT ?, NULL, ${rest} FROM servers ORDER BY server_id LIMIT 1`,
+  )
+  sqlite.exec('BEGIN')
+  for (let at = n; at < total; at++) copy.run(`00000000-0000-7000-8000-${String(at).padStart(12, '0')}`)
+  sqlite.prepare('UPDATE accounts SET servers_used = ?').run(total)
+  sqlite.exec('COMMIT')
+}
