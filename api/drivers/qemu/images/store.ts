@@ -97,7 +97,8 @@ export class ImageStore {
       // A source that makes no sense has no image; `ensure` tells why.
       const keys = await sourceKeys(source, this.#place).catch(() => null)
       const image = keys && (await this.#shelf.find(keys[0]))
-      if (image) return image
+      // The same disk can come from an operator too: a kernel beside it belongs to the build, not to the bytes.
+      if (image) return source.type === 'build' ? image : { ...image, direct: null }
     }
     return null
   }
