@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -6,11 +6,11 @@ const TAG_BYTES = 16
 
 /** Encrypts what must be shown again later, such as a generated password, before it reaches the database. */
 export class Secrets {
-  readonly #key: Buffer
+  readonly #key: KeyObject
 
   /** @param key 32 bytes */
   constructor(key: Buffer) {
-    this.#key = key
+    this.#key = createSecretKey(key)
   }
 
   /** @returns base64 of iv, tag and ciphertext */
@@ -35,11 +35,8 @@ export class Secrets {
 /** A password that is safe to read aloud and to paste: no 0/O, 1/l/I; about 116 bits. */
 export function generatePassword(): string {
   const alphabet = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
-  let password = ''
-  while (password.length < 20) {
-    // 57 * 4 = 228: larger bytes would favour the first letters.
-    const byte = randomBytes(1)[0] ?? 255
-    if (byte < 228) password += alphabet[byte % 57]
-  }
-  return password
+  // 57 * 4 = 228: larger bytes would favour the first letters.
+  const letters = [...randomBytes(64)].filter((byte) => byte < 228).map((byte) => alphabet[byte % 57])
+  // 64 bytes hold fewer than 20 such ones in less than one case in 10^25.
+  return letters.length < 20 ? generatePassword() : letters.slice(0, 20).join('')
 }

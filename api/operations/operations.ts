@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
@@ -10,8 +11,12 @@ export type Data = Record<string, unknown>
 export type Operation = Omit<OperationTable, 'data'> & { data: Data }
 export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
-/** The statuses of an operation that is not over. */
-export const ACTIVE = ['pending', 'running'] as const
+/**
+ * Whether an operation is not over. In words, not in parameters: only so do the databases see that their partial
+ * indexes hold the answer.
+ */
+export const isActive = (column: 'status' | 'due.status' = 'status') =>
+  sql<boolean>`${sql.ref(column)} IN ('pending', 'running')`
 
 /** Writes a new operation; the database refuses a second active one of the same server. */
 export async function insertOperation(
@@ -67,7 +72,7 @@ export function findActive(db: Queries, serverId: string) {
     .selectFrom('operations')
     .selectAll()
     .where('server_id', '=', serverId)
-    .where('status', 'in', ACTIVE)
+    .where(isActive())
     .executeTakeFirst()
 }
 
@@ -81,7 +86,7 @@ export async function findActiveOf(
     .selectFrom('operations')
     .selectAll()
     .where('server_id', 'in', serverIds)
-    .where('status', 'in', ACTIVE)
+    .where(isActive())
     .execute()
   return new Map(rows.map((row) => [row.server_id, row]))
 }
@@ -140,7 +145,7 @@ export function cancelActive(tx: Queries, serverId: string, now: number) {
     .updateTable('operations')
     .set({ status: 'canceled', finished_at: now })
     .where('server_id', '=', serverId)
-    .where('status', 'in', ACTIVE)
+    .where(isActive())
     .returning(['operation_id', 'type'])
     .executeTakeFirst()
 }

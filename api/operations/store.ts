@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
-import { ACTIVE, type Operation, type Outcome } from './operations.ts'
+import { isActive, type Operation, type Outcome } from './operations.ts'
 
 /**
  * Takes due operations: one conditional update, so that two processes never hold the same one. An operation waits
@@ -24,7 +25,7 @@ export function claimDue(
         eb
           .selectFrom('operations as due')
           .select('due.operation_id')
-          .where('due.status', 'in', ACTIVE)
+          .where(isActive('due.status'))
           .where('due.next_run_at', '<=', now)
           .where('due.lease_until', '<=', now)
           .where(({ not, exists, selectFrom }) =>
@@ -34,6 +35,7 @@ export function claimDue(
                   .select('other.operation_id')
                   .whereRef('other.server_id', '=', 'due.server_id')
                   .whereRef('other.operation_id', '<>', 'due.operation_id')
+                  .where(isLeased('other.lease_until'))
                   .where('other.lease_until', '>', now),
               ),
             ),
@@ -43,29 +45,31 @@ export function claimDue(
       )
       // Said again outside of the subquery: a row that another process took meanwhile is checked anew on PostgreSQL.
       .where('lease_until', '<=', now)
-      .where('status', 'in', ACTIVE)
+      .where(isActive())
       .returningAll()
       .execute()
   )
 }
 
 export async function nextDueAt(db: Queries): Promise<number | null> {
-  const { due } = await db
+  const next = await db
     .selectFrom('operations')
-    .select((eb) => eb.fn.min('next_run_at').as('due'))
-    .where('status', 'in', ACTIVE)
+    .select('next_run_at')
+    .where(isActive())
     .where('lease_until', '=', 0)
-    .executeTakeFirstOrThrow()
-  return due
+    .orderBy('next_run_at')
+    .limit(1)
+    .executeTakeFirst()
+  return next?.next_run_at ?? null
 }
+
+/** In words, as isActive is. */
+const isLeased = (column: 'lease_until' | 'other.lease_until' = 'lease_until') =>
+  sql<boolean>`${sql.ref(column)} > 0`
 
 /** The process that held these leases is known to be dead. */
 export async function takeOverLeases(db: Database): Promise<void> {
-  await db
-    .updateTable('operations')
-    .set({ lease_owner: null, lease_until: 0 })
-    .where('lease_until', '>', 0)
-    .execute()
+  await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where(isLeased()).execute()
 }
 
 /** @returns the operations of this owner that are still active */
@@ -77,7 +81,7 @@ export async function renewLeases(
     .updateTable('operations')
     .set({ lease_until: until })
     .where('lease_owner', '=', owner)
-    .where('lease_until', '>', 0)
+    .where(isLeased())
     .returning(['operation_id', 'status'])
     .execute()
   return new Set(rows.filter((row) => row.status === 'running').map((row) => row.operation_id))
