@@ -259,9 +259,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       reply: { 201: NewToken },
       errors: ['quota_exceeded'],
       run: async ({ actor, body, setHeader }) => {
-        const expiresAt = body.expires_at ? Date.parse(body.expires_at) : null
-        if (expiresAt !== null && expiresAt <= clock.now())
-          throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
+        const expiresAt = expiryOf(body.expires_at, clock.now())
         const { value, ...row } = await mintToken(db, clock, actor, {
           name: body.name,
           scopes: body.scopes,
@@ -288,4 +286,20 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       run: async ({ loaded }) => void (await revokeToken(db, clock, loaded.token_id)),
     }),
   ]
+}
+
+const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** @throws ApiError validation_failed */
+function expiryOf(text: string | null | undefined, now: number): number | null {
+  if (!text) return null
+  const at = Date.parse(text)
+  // Leap seconds, zones without minutes and what a zone moves into the year 10000 are no moments to a Date.
+  if (Number.isNaN(at) || at > LAST_MOMENT)
+    throw invalid([
+      bodyIssue('expires_at', 'invalid_format', 'expires_at must be a time such as 2030-01-31T12:00:00Z.'),
+    ])
+  if (at <= now)
+    throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
+  return at
 }
