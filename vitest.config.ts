@@ -1,4 +1,11 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// npm test says loudly what it leaves out where there is no QEMU.
+const hasQemu = (process.env.PATH ?? '')
+  .split(path.delimiter)
+  .some((folder) => existsSync(path.join(folder, 'qemu-system-x86_64')))
 
 export default defineConfig({
   test: {
@@ -35,6 +42,36 @@ export default defineConfig({
         extends: true,
         test: { name: 'process', include: ['test/process/**/*.test.ts'], testTimeout: 120_000 },
       },
+      {
+        extends: true,
+        test: {
+          // BERTH_URL and BERTH_TOKEN name another service than the one that is started for this.
+          name: 'acceptance',
+          include: [
+            process.env.BERTH_PROFILE === 'smoke'
+              ? 'test/acceptance/smoke.test.ts'
+              : 'test/acceptance/**/*.test.ts',
+          ],
+          globalSetup: 'test/acceptance/simulator.ts',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      ...(hasQemu
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'acceptance-qemu',
+                include: ['test/acceptance/smoke.test.ts'],
+                globalSetup: 'test/acceptance/qemu.ts',
+                testTimeout: 300_000,
+                hookTimeout: 300_000,
+              },
+            },
+          ]
+        : []),
       {
         extends: true,
         test: {
