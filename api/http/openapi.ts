@@ -18,12 +18,8 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'backend_unavailable',
 ]
 const OF_POST: readonly ProblemCode[] = ['idempotency_key_in_use', 'idempotency_key_reused']
-const OF_BODY: readonly ProblemCode[] = [
-  'invalid_json',
-  'payload_too_large',
-  'unsupported_media_type',
-  'validation_failed',
-]
+/** A body is read before it is known whether the route wants one. */
+const OF_WRITE: readonly ProblemCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type']
 
 const TAGS: Record<string, string> = {
   Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
@@ -211,8 +207,8 @@ function failures(route: Route): Json {
   const codes = new Set([
     ...EVERYWHERE,
     ...Object.values(route.params ?? {}),
-    ...(route.body ? OF_BODY : []),
-    ...(route.query ? (['validation_failed'] as const) : []),
+    ...(route.method === 'GET' ? [] : OF_WRITE),
+    ...(route.body || route.query ? (['validation_failed'] as const) : []),
     ...(route.method === 'POST' ? OF_POST : []),
     ...(route.errors ?? []),
   ])
