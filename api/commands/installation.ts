@@ -39,10 +39,17 @@ export async function openDatabase(config: Config): Promise<Database> {
   return db
 }
 
-/** A database's path; the files that SQLite makes beside it take over its mode. */
+/**
+ * A database's path; the files that SQLite makes beside it take over its mode.
+ * @throws ConfigError where nothing can be written
+ */
 function privateFile({ dataDir }: Config, name: string): string {
   const file = path.join(dataDir, name)
-  closeSync(openSync(file, 'a', 0o600))
+  try {
+    closeSync(openSync(file, 'a', 0o600))
+  } catch (error) {
+    throw new ConfigError(`BERTH_DATA (--data) is "${dataDir}": it can't be written to: ${messageOf(error)}.`)
+  }
   return file
 }
 
