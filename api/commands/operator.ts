@@ -109,6 +109,8 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
 
 /** @throws ConfigError */
 function amountOf(rubles: string): number {
+  if (/\.\d{3}/.test(rubles))
+    throw new ConfigError(`"${rubles}" is not an amount: there are two decimals at most.`)
   try {
     const amount = parseMoney(rubles)
     if (amount !== 0) return amount

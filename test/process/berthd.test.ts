@@ -178,6 +178,7 @@ function wrongSettings(data: string, port: string): Mistake[] {
     [['serve'], { ...own, BERTH_COMPUTE: 'vmware' }, /BERTH_COMPUTE .* one of auto, qemu, simulator/],
     [['serve'], { ...own, BERTH_SSH_PORTS: '22' }, /BERTH_SSH_PORTS .* it must be a range/],
     [['serve'], { ...own, BERTH_LOG: 'loud' }, /BERTH_LOG .* one of trace, debug/],
+    [['serve'], { ...own, BERTH_DATA: '/proc/self' }, /BERTH_DATA \(--data\) is .*: it can't be written to/],
     [['serve'], { ...own, BERTH_DATA: file }, /BERTH_DATA \(--data\) is ".*file": the folder can't be made/],
     [
       ['serve'],
@@ -216,6 +217,7 @@ function wrongCommands(data: string): Mistake[] {
     ],
     [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`There is no account ${nobody}`)],
     [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
+    [['account', 'credit', 'a@example.com', '5.555', '--reason', 'x'], own, /"5.555" is not an amount/],
     [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
     [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
     [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
