@@ -169,11 +169,7 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       const isResize = action === 'resize'
       const path = `/servers/${id}${isResize ? '' : `/${action}`}`
       const reply = await call(isResize ? 'PATCH' : 'POST', path, isResize ? { cpu: 2 } : body)
-      if (reply.body.code === 'operation_in_progress')
-        expect([reply.headers['retry-after'], reply.body.operation_id]).toEqual([
-          expect.stringMatching(/^\d+$/),
-          (await show(id)).current_operation?.operation_id,
-        ])
+      if (reply.body.code === 'operation_in_progress') expect(reply.headers['retry-after']).toMatch(/^\d+$/)
       return reply
     }
     for (const action of ['stop', 'reboot'])
@@ -184,11 +180,12 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       })
     const start = await call('POST', `/servers/${id}/start`)
     expect(await statusOf(id)).toBe('starting')
-    for (const action of ['start', 'stop', 'reboot', 'resize'])
-      expect([action, await refused(action)]).toMatchObject([
-        action,
-        { status: 409, body: { code: 'operation_in_progress', operation_id: start.body.operation_id } },
-      ])
+    const actions = ['start', 'stop', 'reboot', 'resize']
+    for (const reply of await Promise.all(actions.map((action) => refused(action))))
+      expect(reply).toMatchObject({
+        status: 409,
+        body: { code: 'operation_in_progress', operation_id: start.body.operation_id },
+      })
     await ended(start.body)
     for (const [action, allowed] of [
       ['start', ['stopped', 'error']],
@@ -201,8 +198,11 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       })
     const stop = await call('POST', `/servers/${id}/stop`)
     expect(await statusOf(id)).toBe('stopping')
-    for (const action of ['start', 'stop', 'reboot', 'resize'])
-      expect([action, (await refused(action)).body.code]).toEqual([action, 'operation_in_progress'])
+    for (const reply of await Promise.all(actions.map((action) => refused(action))))
+      expect(reply.body).toMatchObject({
+        code: 'operation_in_progress',
+        operation_id: stop.body.operation_id,
+      })
     expect(await refused('stop', { force: true })).toMatchObject({ status: 202, body: { type: 'stop' } })
     expect(await ended(stop.body)).toMatchObject({ status: 'canceled' })
   })
