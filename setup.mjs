@@ -111,6 +111,16 @@ const programs = [
   { program: 'qemu-img', apt: 'qemu-utils', zypper: 'qemu-tools' },
   // Not in older distributions; without it guests have QEMU's own network, which is less of a wall.
   { program: 'passt', isOptional: true },
+  // The wall between guests and this host, where we are root.
+  {
+    program: 'nft',
+    apt: 'nftables',
+    dnf: 'nftables',
+    pacman: 'nftables',
+    zypper: 'nftables',
+    apk: 'nftables',
+    isOptional: true,
+  },
   {
     program: 'ssh',
     apt: 'openssh-client',
@@ -223,10 +233,10 @@ function reportMissing(missing) {
   say(`Not installed: ${namesOf(missing)}.`)
   if (forTests) say('Tests that need them are skipped, or fail where CI is set.')
   else if (needsQemu) say('Without QEMU servers are only simulated.')
-  else say('Without passt guests can reach what listens on 127.0.0.1 of this machine.')
+  else say('Without passt and nft guests can reach what listens on this machine.')
   if (process.platform !== 'linux')
     say('Real servers need Linux on x86_64: run Berth there, or in a Linux virtual machine.')
-  else if (!manager) say("Install QEMU and passt with this system's package manager.")
+  else if (!manager) say("Install QEMU, passt and nftables with this system's package manager.")
   else say(`To install, type${sudo || isRoot ? '' : ' as root'}: ${refresh}${sudo}${manager.byHand} ${names}`)
   say('')
 }

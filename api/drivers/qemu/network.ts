@@ -15,31 +15,40 @@ const DNS = '10.0.2.3'
 const PASST = 'passt'
 
 /**
- * How guests reach the network without any right on the host. `passt`: a process per machine that has no way to
- * this host's loopback. `slirp`: inside QEMU, and any guest can reach what listens on the host's 127.0.0.1.
+ * How guests reach the network without any right on the host. `passt`: a process per machine. `slirp`: inside QEMU,
+ * where the gateway's address stands for the host's 127.0.0.1. Both make a guest's connections as the host's own, so
+ * that only the firewall keeps guests away from the host; passt's gateway at least does not lead there by itself.
  */
 export type NetworkKind = 'passt' | 'slirp'
 
-/** passt where it works: it needs user namespaces, which some hosts refuse. */
+/**
+ * passt where it works: it needs user namespaces, which some hosts refuse.
+ * @param unguarded why the firewall does not keep guests away from this host, by the kind; null where it does
+ */
 export async function chooseNetwork(
+  unguarded: Record<NetworkKind, string | null>,
   wanted?: NetworkKind,
 ): Promise<{ kind: NetworkKind; warning: string | null }> {
-  if (wanted === 'slirp') return { kind: 'slirp', warning: SLIRP_WARNING }
+  const warning = (kind: NetworkKind) => unguarded[kind] && `${UNGUARDED} (${unguarded[kind]})`
+  if (wanted === 'slirp') return { kind: 'slirp', warning: warning('slirp') }
   const trial = await mkdtemp(join(tmpdir(), 'berth-net-'))
   try {
     await startPasst('trial', trial, null, '/dev/null')
     await stopPasst(trial)
-    return { kind: 'passt', warning: null }
+    return { kind: 'passt', warning: warning('passt') }
   } catch (error) {
-    const reason = errorCode(error) === 'ENOENT' ? 'passt is not installed' : 'passt does not work here'
-    return { kind: 'slirp', warning: `${SLIRP_WARNING} (${reason}; install the package passt)` }
+    const reason =
+      errorCode(error) === 'ENOENT'
+        ? 'passt is missing; install the package passt'
+        : 'passt does not work here'
+    return { kind: 'slirp', warning: unguarded.slirp && `${warning('slirp')}; ${reason}` }
   } finally {
     await rm(trial, { recursive: true, force: true })
   }
 }
 
-const SLIRP_WARNING =
-  'Guests can reach services of this machine that listen on 127.0.0.1 only: do not let strangers rent servers here'
+const UNGUARDED =
+  'Guests can reach services of this machine, also those on 127.0.0.1: do not let strangers rent servers here'
 
 /** The value of QEMU's -netdev. */
 export function netdev(kind: NetworkKind, sockets: string, host: string, sshPort: number): string {

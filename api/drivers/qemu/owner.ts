@@ -5,7 +5,8 @@ import type { Accel } from './accel.ts'
 import type { Owner } from './process.ts'
 
 /** Above all ids that distributions and container managers give out (systemd's list of UIDs and GIDs). */
-const FIRST_UID = 0x70000000
+export const FIRST_UID = 0x70000000
+export const LAST_UID = FIRST_UID + 0xffffff
 
 /** A user for one machine's processes, of no name and no rights, so that no guest that breaks out meets another. */
 export function machineOwner(serverId: string): Owner {

@@ -18,6 +18,7 @@ import {
 import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './accel.ts'
 import { Cgroups } from './cgroup.ts'
 import type { ReadyImage } from './disk.ts'
+import { raiseFirewall } from './firewall.ts'
 import { hostCapacity } from './host.ts'
 import type { Log, Surroundings } from './launch.ts'
 import { Layout } from './layout.ts'
@@ -59,8 +60,10 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
   const version = await qemuVersion()
   const layout = new Layout(resolve(options.dataDir))
   const choice = await chooseAccel(options.accel, layout.kvmMemory)
-  const network = await chooseNetwork(options.network)
   const obstacle = ownerObstacle(layout.machines, choice.accel)
+  // The firewall knows machines by their users; slirp is QEMU itself, which has one only where nothing stands against it.
+  const unguarded = await raiseFirewall()
+  const network = await chooseNetwork({ passt: unguarded, slirp: unguarded ?? obstacle }, options.network)
   const ownerWarning =
     obstacle !== null && process.getuid?.() === 0
       ? `QEMU runs as root, and so would a guest that breaks out of it: ${obstacle}`
