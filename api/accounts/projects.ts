@@ -60,10 +60,6 @@ export async function createProject(
  * @param check looks at the project as it is, where nobody else can change it
  * @throws ApiError project_not_found, what check throws
  */
-/**
- * @param check looks at the project as it is, where nobody else can change it
- * @throws ApiError project_not_found, what check throws
- */
 export async function updateProject(
   db: Database,
   clock: Clock,

@@ -161,7 +161,8 @@ export function authenticator(
     if (row.expires_at !== null && row.expires_at <= now)
       throw new ApiError('token_expired', 'This token has expired. Make a new one.')
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
-      await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', row.token_id).execute()
+      // A note for people: where it can't be written, on a full disk say, reading goes on.
+      await noteUse(db, row.token_id, now).catch(() => {})
     return {
       accountId: row.account_id,
       accountStatus: row.status,
@@ -169,6 +170,10 @@ export function authenticator(
       scopes: row.scopes.split(' '),
     }
   }
+}
+
+async function noteUse(db: Database, tokenId: string, now: number): Promise<void> {
+  await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', tokenId).execute()
 }
 
 function findByHash(db: Database, hash: string) {

@@ -35,3 +35,16 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
     if (error !== undo) throw error
   }
 }
+
+/** SQLite's BUSY, READONLY, IOERR, FULL and CANTOPEN. */
+const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
+/** PostgreSQL's classes: connection, resources, shutdown. And what the system says when nobody listens. */
+const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
+
+/** Whether an error means that the database can't be written or reached now, rather than a mistake of ours. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('errcode' in error && typeof error.errcode === 'number')
+    return SQLITE_UNAVAILABLE.includes(error.errcode & 0xff)
+  return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
+}

@@ -20,7 +20,13 @@ export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(sch
 
 /** A name for people: something must be seen of it. Length is counted in Unicode code points. */
 export function visibleName(maxLength: number): TString {
-  return Type.String({ minLength: 1, maxLength, pattern: String.raw`\S`, errorMessage: 'must not be blank.' })
+  const pattern = String.raw`^(?=.*\S)\P{Cc}*$`
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern,
+    errorMessage: 'must not be blank, nor have control characters.',
+  })
 }
 
 export function isoTime(ms: number): string {

@@ -178,13 +178,10 @@ const TEXTS: Record<string, string> = {
 
 function successes(route: Route, schemas: Json): Json {
   const replies = Object.entries(route.reply).map(([status, schema]): [string, object] => {
-    const isMade = status === '201' || (status === '202' && route.method === 'POST')
+    const isMade = status === '201' || status === '202'
+    const hasEtag = route.hasEtag || route.errors?.includes('precondition_failed')
     const isList = route.query !== undefined && 'limit' in route.query.properties
-    const own = [
-      ...(isMade ? ['Location'] : []),
-      ...(isList ? ['Link'] : []),
-      ...(route.hasEtag ? ['ETag'] : []),
-    ]
+    const own = [...(isMade ? ['Location'] : []), ...(isList ? ['Link'] : []), ...(hasEtag ? ['ETag'] : [])]
     const content = schema && {
       'application/json': { schema: publish(schema, schemas), example: exampleOf(schema) },
     }

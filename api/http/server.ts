@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -7,13 +8,14 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import { isUnavailable } from '../database/database.ts'
 import { type Actor, acceptedFor, holds } from './auth.ts'
 import { namesEtag } from './etag.ts'
 import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
-import { closed, compileCheck } from './validation.ts'
+import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -38,6 +40,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     genReqId: () => randomUUID(),
     // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
+    clientErrorHandler: refuseRaw,
     frameworkErrors: (error, request, reply) => void sendProblem(toApiError(error), request, reply),
     forceCloseConnections: true,
   })
@@ -129,6 +132,8 @@ function mount(
       }
       const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
       if (issues.length > 0) throw invalid(issues)
+      lowerIds(request.query)
+      lowerIds(request.body)
     },
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(route.hasEtag ? { onSend: notModified } : {}),
@@ -172,11 +177,18 @@ function callOf(
     body: request.body,
     made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
     signal: hangup.signal,
-    url: request.url,
+    url: declaredUrl(request, route),
     ifMatch: request.headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
     setStatus: (status) => void reply.code(status),
   }
+}
+
+/** The path, with what of the query means something here: the rest need not be repeated to the client. */
+function declaredUrl(request: FastifyRequest, route: Route): string {
+  const [path = '', query = ''] = request.url.split('?')
+  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
+  return `${path}?${new URLSearchParams(declared)}`
 }
 
 function pathOf(request: FastifyRequest): string {
@@ -256,6 +268,31 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   return new ApiError('method_not_allowed', `${path} takes ${allow}, not ${request.method}.`, {}, { allow })
 }
 
+/** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
+function refuseRaw(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const [status, phrase] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request']
+  const id = randomUUID()
+  const problem = new ApiError(
+    'bad_request',
+    `The request is not HTTP as it should be: ${phrase}.`,
+  ).toProblem(id, '')
+  const body = JSON.stringify({ ...problem, status })
+  const head = [
+    `HTTP/1.1 ${status} ${phrase}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
 function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
@@ -264,7 +301,17 @@ function toApiError(error: unknown): ApiError | Error {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new ApiError('payload_too_large', `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
-    return new ApiError('invalid_json', `The body is not JSON: ${message}.`)
+    return new ApiError(
+      'invalid_json',
+      'The body is not JSON, or has a key that no object may have, such as __proto__.',
+    )
+  if (isUnavailable(error))
+    return new ApiError(
+      'backend_unavailable',
+      'The service can not write or reach its database right now. Try again in a moment.',
+      {},
+      { 'retry-after': '5' },
+    )
   if (statusCode >= 400 && statusCode < 500)
     return new ApiError('bad_request', `The request is malformed: ${message}.`)
   return error instanceof Error ? error : new Error(String(error))

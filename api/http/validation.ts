@@ -39,6 +39,17 @@ function unstorable(place: Place, value: unknown, pointer = ''): Issue[] {
   )
 }
 
+/** UUIDs may come in capitals (RFC 9562, 4); ours are kept in lower case. Changes the value in place. */
+export function lowerIds(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const fields = value as Record<string, unknown> // any object is one of fields
+  for (const [name, part] of Object.entries(fields)) {
+    if (name.endsWith('_id') && typeof part === 'string') fields[name] = part.toLowerCase()
+    if (name.endsWith('_ids') && Array.isArray(part))
+      fields[name] = part.map((id: unknown) => (typeof id === 'string' ? id.toLowerCase() : id))
+  }
+}
+
 /** The same schema, in which an object has no fields but those it names. */
 export function closed(schema: TSchema): TSchema {
   return closeObjects(schema) as TSchema // it only gains keywords

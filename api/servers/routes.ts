@@ -162,12 +162,17 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
       errors: [...STATE_ERRORS, 'precondition_failed', 'quota_exceeded', 'capacity_unavailable'],
-      run: async ({ actor, loaded, body, ifMatch, setStatus }) => {
+      run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>
           requireMatch(ifMatch, serverView(current, active))
         const { server, operation } = await servers.update(actor, loaded, body, check)
-        if (operation) setStatus(202)
-        return serverView(server, operation ?? (await findActive(db, server.server_id)))
+        if (operation) {
+          setStatus(202)
+          setHeader('location', operationPath(operation))
+        }
+        const view = serverView(server, operation ?? (await findActive(db, server.server_id)))
+        setHeader('etag', etagOf(view))
+        return view
       },
     }),
   ]
@@ -214,8 +219,12 @@ function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
   )
 }
 
+function operationPath({ server_id, operation_id }: OperationTable): string {
+  return `/v1/servers/${server_id}/operations/${operation_id}`
+}
+
 function accepted(operation: OperationTable, setHeader: (name: string, value: string) => void): Operation {
-  setHeader('location', `/v1/servers/${operation.server_id}/operations/${operation.operation_id}`)
+  setHeader('location', operationPath(operation))
   return operationView(operation)
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chown, mkdir, truncate } from 'node:fs/promises'
 import type { Clock } from '../../clock.ts'
 import { DriverError } from '../driver.ts'
@@ -93,6 +94,14 @@ function qemuOwner(record: MachineRecord, around: Surroundings): Owner | null {
   if (!around.ownUsers) return null
   const { serverId } = record.spec
   const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
+  const gone = needed.find((path) => !existsSync(path))
+  if (gone !== undefined) {
+    around.log.error({ serverId, gone }, 'An image that a machine stands on is missing')
+    throw new DriverError(
+      'image_unusable',
+      'The image that the disk of the server stands on is missing on its host',
+    )
+  }
   const closed = needed.find((path) => !isReadable(path))
   if (closed === undefined) return machineOwner(serverId)
   around.log.warn({ serverId, closed }, 'QEMU runs as root: its own user cannot read the image')
