@@ -131,6 +131,7 @@ const programs = [
     testsOnly: true,
   },
   { program: 'sshpass', testsOnly: true },
+  { program: 'chromium', testsOnly: true },
 ]
 
 const aptLists = '/var/lib/apt/lists'

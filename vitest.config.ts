@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-// npm test says loudly what it leaves out where there is no QEMU.
-const hasQemu = (process.env.PATH ?? '')
-  .split(path.delimiter)
-  .some((folder) => existsSync(path.join(folder, 'qemu-system-x86_64')))
+// npm test says loudly what it leaves out where there is no QEMU, or no browser.
+const has = (program: string) =>
+  (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
+const hasQemu = has('qemu-system-x86_64')
+const hasChromium = has('chromium')
 
 export default defineConfig({
   test: {
@@ -38,6 +39,14 @@ export default defineConfig({
           globalSetup: 'test/postgres.ts',
         },
       },
+      ...(hasChromium
+        ? [
+            {
+              extends: true as const,
+              test: { name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 60_000 },
+            },
+          ]
+        : []),
       {
         extends: true,
         test: { name: 'process', include: ['test/process/**/*.test.ts'], testTimeout: 120_000 },

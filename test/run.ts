@@ -57,10 +57,13 @@ function readReport(file: string): { passed: number; failed: number; skipped: nu
 }
 
 const missing = ['qemu-system-x86_64', 'qemu-img', 'ssh', 'sshpass'].filter(lacks)
+// vitest.config.ts leaves the browser's tests out by itself.
+const lacksBrowser = lacks('chromium')
 const failedParts: string[] = []
 if (!part('Biome: format and lint', 'biome', ['check', '--error-on-warnings'])) failedParts.push('Biome')
 if (!part('TypeScript: types', 'tsc', ['--noEmit'])) failedParts.push('TypeScript')
 if (missing.length > 0 && process.env.CI) failedParts.push(`QEMU (not installed: ${missing.join(', ')})`)
+if (lacksBrowser && process.env.CI) failedParts.push('Browser (not installed: chromium)')
 
 const folder = mkdtempSync(path.join(tmpdir(), 'berth-test-'))
 const file = path.join(folder, 'report.json')
@@ -82,6 +85,7 @@ if (!isGreen && !report?.failed) failedParts.push('vitest')
 console.log('')
 if (selection.length > 0)
   console.log(`*** QEMU tests were skipped because these are not installed: ${missing.join(', ')} ***`)
+if (lacksBrowser) console.log('*** Browser tests were skipped because chromium is not installed ***')
 for (const name of failedParts) console.log(`Failed: ${name}`)
 if (report?.skipped) console.log(`${report.skipped} tests were skipped.`)
 // CI reads this line. A part that failed counts as one more, so that it never says "0 failed" of a red run.

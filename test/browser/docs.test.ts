@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { testApp } from '../app.ts'
+
+const CHROMIUM = (process.env.PATH ?? '')
+  .split(path.delimiter)
+  .map((folder) => path.join(folder, 'chromium'))
+  .find((file) => existsSync(file))
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: CHROMIUM ?? 'chromium',
+    // As root Chromium has no sandbox; and nothing of its own shall go out while we watch what the page asks for.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  })
+})
+afterAll(() => browser?.close())
+
+/** A page that can reach this service and nothing else; what it wanted besides is noted. */
+async function closedPage(address: string): Promise<{ page: Page; refused: string[] }> {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
+  const refused: string[] = []
+  await page.route('**/*', (route) => {
+    const url = route.request().url()
+    if (url.startsWith(address) || url.startsWith('data:') || url.startsWith('blob:')) return route.continue()
+    refused.push(url)
+    return route.abort()
+  })
+  return { page, refused }
+}
+
+test('the viewer works without any other host: it renders, takes a token, sends a request and shows the reply', async () => {
+  const t = await testApp()
+  const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
+  const { page, refused } = await closedPage(address)
+  await page.goto(`${address}/v1/docs`)
+  await page.getByRole('heading', { name: 'Berth', exact: true }).first().waitFor()
+  await page.goto(`${address}/v1/docs#tag/catalogue/GET/zones`)
+  const tryIt = page.getByRole('button', { name: /Test Request/i }).first()
+  await tryIt.click()
+  const client = page.getByRole('dialog')
+  await client.getByPlaceholder('Token').fill(await t.makeToken(['read']))
+  const asked = page.waitForResponse((reply) => reply.url() === `${address}/v1/zones`)
+  await client.getByRole('button', { name: /^Send/i }).first().click()
+  const reply = await asked
+  expect(reply.status()).toBe(200)
+  expect(reply.request().headers().authorization).toMatch(/^Bearer berth_/)
+  await client.getByText('local-1').first().waitFor()
+  expect(refused).toEqual([])
+})
