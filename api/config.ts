@@ -82,6 +82,11 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+/** A command that was called rightly could not do what it should. The message says why. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
 /**
  * @param flags values from the command line by name of the setting; they win over the environment
  * @throws ConfigError

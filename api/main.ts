@@ -10,14 +10,14 @@ import {
   tokenCommands,
 } from './commands/operator.ts'
 import { serve } from './commands/serve.ts'
-import { type Config, ConfigError, readConfig, settings } from './config.ts'
+import { CommandError, type Config, ConfigError, readConfig, settings } from './config.ts'
 
 // node:sqlite is a release candidate in Node 24 and says so at every start; operators can't act on it.
 process.removeAllListeners('warning')
 
 /** A mistake of the caller: said in a sentence, with exit code 2 for the way it was called and 1 for the rest. */
 function refuse(error: unknown): never {
-  if (error instanceof ConfigError || error instanceof CatalogError) {
+  if (error instanceof ConfigError || error instanceof CatalogError || error instanceof CommandError) {
     console.error(error.message)
     process.exit(error instanceof ConfigError ? 2 : 1)
   }

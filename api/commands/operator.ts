@@ -4,9 +4,10 @@ import { createToken, revokeToken } from '../accounts/tokens.ts'
 import { post } from '../billing/ledger.ts'
 import { readCatalog } from '../catalog/file.ts'
 import { systemClock as clock } from '../clock.ts'
-import { type Config, ConfigError } from '../config.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { scopeNames } from '../http/auth.ts'
+import { messageOf } from '../message-of.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { openImages } from './compute.ts'
 import { openDatabase } from './installation.ts'
@@ -219,8 +220,8 @@ export function imageCommands(config: ReadConfig): Command {
         if (detail !== last) console.error(detail)
         last = detail
       })
-      .catch((error: Error) => {
-        throw new ConfigError(error.message)
+      .catch((error: unknown) => {
+        throw new CommandError(messageOf(error))
       })
       .finally(() => images.close())
     console.log(`${slug} is ready: ${stored.id}`)
