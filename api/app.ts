@@ -33,9 +33,10 @@ export interface AppOptions {
   rateLimits: RateLimits
   /** The address that customers' ssh commands name. */
   sshHost: string
-  /** For tests: undocumented replies fail, and each step can be watched. */
+  /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
+  saveEveryMs?: number
 }
 
 export interface App {
@@ -57,6 +58,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     log,
     procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
     ...(options.observe ? { observe: options.observe } : {}),
+    ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
   })
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })

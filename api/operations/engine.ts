@@ -50,6 +50,8 @@ export interface EngineOptions {
   clock: Clock
   log: Logger
   procedures: Readonly<Record<OperationType, Procedure>>
+  /** See SAVE_EVERY_MS; tests take the ends of the scale. */
+  saveEveryMs?: number
   /** How many operations are carried out side by side. */
   concurrency?: number
   /** Sees each step before it runs and after its result is known; tests end the process here. */
@@ -220,7 +222,7 @@ export class Engine {
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
   async #carryOut(operation: Operation, signal: AbortSignal): Promise<void> {
-    const { clock, log, observe } = this.#options
+    const { clock, log, observe, saveEveryMs = SAVE_EVERY_MS } = this.#options
     // Claiming it was a write too.
     let savedAt = clock.now()
     try {
@@ -229,7 +231,7 @@ export class Engine {
         observe?.('before', operation, step)
         const result = await this.#runStep(operation, signal)
         observe?.('after', operation, step)
-        const isQuick = result.kind === 'next' && clock.now() - savedAt < SAVE_EVERY_MS && !signal.aborted
+        const isQuick = result.kind === 'next' && clock.now() - savedAt < saveEveryMs && !signal.aborted
         const isOurs = isQuick ? this.#advance(operation, result) : await this.#record(operation, result)
         if (!isQuick) savedAt = clock.now()
         observe?.('saved', operation, step)

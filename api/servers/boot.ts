@@ -40,8 +40,11 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
 
   const make: Step = async (operation) => {
     const server = await getServer(db, operation.server_id)
-    await define(server)
-    await updateServer(db, server.server_id, { has_disk: 1 })
+    // A second run may find it made, and even running: a later step can have begun before the crash.
+    if (!server.has_disk) {
+      await define(server)
+      await updateServer(db, server.server_id, { has_disk: 1 })
+    }
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
   }
 

@@ -61,12 +61,12 @@ test(
     // Each process finishes what the one before it left, then plays its own scenario until it is killed.
     const wrong: string[] = []
     await twoAtATime(
-      [0, 1].map(
-        (half) => () =>
-          chain(
-            deaths.filter((_, at) => at % 2 === half),
-            wrong,
-          ),
+      // Each step written down by itself, and none: a crash then finds the operation some steps back.
+      [0, 1e9].flatMap((saveEveryMs) =>
+        [0, 1].map((half) => () => {
+          const own = deaths.filter((_, at) => at % 2 === half)
+          return chain(own, saveEveryMs, wrong)
+        }),
       ),
     )
     expect(wrong).toEqual([])
@@ -74,15 +74,20 @@ test(
   TIMEOUT_MS,
 )
 
-async function chain(deaths: readonly { scenario: string; death: Death }[], wrong: string[]): Promise<void> {
+async function chain(
+  deaths: readonly { scenario: string; death: Death }[],
+  saveEveryMs: number,
+  wrong: string[],
+): Promise<void> {
   const home = folder()
   let last = 'nothing'
   for (const play of [...deaths, null]) {
-    const { isKilled, findings, problems } = await serve(play ? { folder: home, play } : { folder: home })
+    const order = { folder: home, saveEveryMs, ...(play ? { play } : {}) }
+    const { isKilled, findings, problems } = await serve(order)
     // Nothing in these scenarios may fail or be canceled: a kill is no reason to.
     for (const [type, status, error] of findings.flatMap((finding) => finding.settled ?? []))
       if (status !== 'succeeded') problems.push(`${type} ended ${status} ${error}`)
-    wrong.push(...problems.map((problem) => `after a kill at ${last}: ${problem}`))
+    wrong.push(...problems.map((problem) => `after a kill at ${last} (${saveEveryMs}): ${problem}`))
     if (problems.length > 0) return
     last = play ? `${play.death.type}: ${play.death.step}, ${play.death.moment}` : 'nothing'
     if (play && !isKilled) wrong.push(`${play.scenario} never came to ${last}`)

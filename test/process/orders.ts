@@ -12,6 +12,8 @@ export interface Death extends StepName {
 }
 
 export interface Order {
+  /** How seldom steps are written down by themselves; by default as the service does. */
+  saveEveryMs?: number
   /** Holds the database and the machines. What an earlier process left there is finished first. */
   folder: string
   /** Then this scenario is played; with a death, its process ends there. */

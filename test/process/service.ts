@@ -37,6 +37,7 @@ const clock: Clock = {
 
 /** When this process is to be killed, and what it has walked through so far. */
 class Fate {
+  saveEveryMs = 0
   death: Death | null = null
   momentsLeft = Number.POSITIVE_INFINITY
   readonly seen: StepName[] = []
@@ -86,7 +87,8 @@ async function open(folder: string, fate: Fate) {
   const parts = { db, clock, driver, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
-  const app = await buildApp({ ...parts, log, rateLimits, sshHost: '127.0.0.1', observe: fate.observe })
+  const { observe, saveEveryMs } = fate
+  const app = await buildApp({ ...parts, log, rateLimits, sshHost: '127.0.0.1', observe, saveEveryMs })
   const steps = Object.entries(procedures(parts)).flatMap(([type, { steps }]) =>
     Object.keys(steps).map((step) => ({ type, step })),
   )
@@ -181,6 +183,7 @@ async function recover({ app, db, driver }: Service, stage: Stage): Promise<void
 
 async function main(order: Order): Promise<void> {
   const fate = new Fate()
+  fate.saveEveryMs = order.saveEveryMs ?? 250
   const service = await open(order.folder, fate)
   const request = requester(service, fate.moment)
   const stage = stageOf(service, request)
