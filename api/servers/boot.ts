@@ -17,8 +17,7 @@ const BOOT_AT = 60
 
 /** From nothing to a guest that answers: create, start and reboot walk this way, each from its own step on. */
 export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 'boot' | 'ready', Step> {
-  const { db, clock, driver, sshPorts } = options
-  const define = (server: ServerTable) => driver.define(machineSpec(options, server))
+  const { db, clock, driver } = options
 
   const image: Step = async (operation) => {
     const server = await getServer(db, operation.server_id)
@@ -42,7 +41,7 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
     const server = await getServer(db, operation.server_id)
     // A second run may find it made, and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
-      await define(server)
+      await driver.define(machineSpec(options, server))
       await updateServer(db, server.server_id, { has_disk: 1 })
     }
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
@@ -53,10 +52,7 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
       if ((await driver.start(operation.server_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
       if (!(error instanceof DriverError && error.code === 'port_taken')) throw error
-      const server = await getServer(db, operation.server_id)
-      const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
-      await updateServer(db, server.server_id, { ssh_port: port })
-      await define({ ...server, ssh_port: port })
+      await moveToOtherPort(options, operation.server_id)
       return again(0)
     }
     return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
@@ -77,6 +73,15 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
     return waiting(left)
   }
   return { image, make, boot, ready }
+}
+
+/** Another program holds the server's port: it gets one that no server has, and its machine is told. */
+async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
+  const { db, driver, sshPorts } = options
+  const server = await getServer(db, serverId)
+  const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
+  await updateServer(db, serverId, { ssh_port: port })
+  await driver.define(machineSpec(options, { ...server, ssh_port: port }))
 }
 
 function waiting(leftMs: number): StepResult {
