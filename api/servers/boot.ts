@@ -1,4 +1,3 @@
-import type { ServerTable } from '../database/schema.ts'
 import { DriverError } from '../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../operations/engine.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
