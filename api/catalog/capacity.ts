@@ -67,17 +67,6 @@ export class Capacity {
     )
   }
 
-  /** Whether a server of this size could be made now. */
-  async fits(db: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<boolean> {
-    const rows = await this.list(db)
-    return rows.some(
-      (row) =>
-        row.zone_slug === zoneSlug &&
-        row.cpu_type === cpuType &&
-        PARTS.every((part) => size[part] <= row.max_server[part]),
-    )
-  }
-
   /** The CPU types of a zone that its host has. */
   async cpuTypes(zone: Zone): Promise<CpuType[]> {
     const { host } = await this.#host()
@@ -110,7 +99,7 @@ export class Capacity {
     if (taken.numUpdatedRows > 0n) return
     const others = await this.list(tx)
     const alternatives = others
-      .filter((row) => PARTS.every((part) => size[part] <= row.max_server[part]))
+      .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
     const detail =
       alternatives.length > 0
@@ -139,6 +128,20 @@ export class Capacity {
 
 const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
 const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
+
+/** The row of a zone and CPU type, where there is one. */
+export function roomIn(
+  rows: readonly ZoneCapacity[],
+  zoneSlug: string,
+  cpuType: CpuType,
+): ZoneCapacity | undefined {
+  return rows.find((row) => row.zone_slug === zoneSlug && row.cpu_type === cpuType)
+}
+
+/** Whether a server of this size could be made there now. */
+export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
+  return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
+}
 
 function sellable(host: HostFacts, zone: Zone): Size {
   return {

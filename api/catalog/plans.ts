@@ -57,9 +57,13 @@ function priceItem(
   return { code, quantity: amount / per, unit, priceUnitMonth: price, priceMonth }
 }
 
+export function sizeOf({ cpu, ramMb, diskGb }: Preset): Size {
+  return { cpu, ram_mb: ramMb, disk_gb: diskGb }
+}
+
 function itemsOf(preset: Preset, prices: UnitPrices): PriceItem[] {
   if (preset.ownPrice !== null) return [priceItem('preset', 'preset', 1, 1, preset.ownPrice)]
-  return partsOf({ cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }, prices)
+  return partsOf(sizeOf(preset), prices)
 }
 
 /** Units a month. */
@@ -89,7 +93,7 @@ export function resolvePlan(
       return [
         bodyIssue('preset_id', 'not_found', 'There is no such preset: GET /v1/pricing/presets lists them.'),
       ]
-    const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
+    const size = sizeOf(preset)
     return priced('preset', preset.presetId, size, itemsOf(preset, prices))
   }
   const size = { cpu: request.cpu ?? 0, ram_mb: request.ram_mb ?? 0, disk_gb: request.disk_gb ?? 0 }

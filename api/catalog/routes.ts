@@ -4,9 +4,9 @@ import type { Database } from '../database/database.ts'
 import { etagOf } from '../http/etag.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
-import type { Capacity as CapacityService } from './capacity.ts'
+import { type Capacity as CapacityService, fits, roomIn } from './capacity.ts'
 import type { Catalog, Zone as CatalogZone } from './file.ts'
-import { presetPrice } from './plans.ts'
+import { presetPrice, sizeOf } from './plans.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
 
@@ -81,12 +81,9 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
       const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return tagged(setHeader, ASK_EACH_TIME, [])
-      const presets = await Promise.all(
-        catalog.presets.map(async (preset) => {
-          const size = { cpu: preset.cpu, ram_mb: preset.ramMb, disk_gb: preset.diskGb }
-          const isAvailable = await capacity.fits(db, zone.zone_slug, query.cpu_type, size)
-          return presetView(preset, presetPrice(preset, prices), isAvailable)
-        }),
+      const room = roomIn(await capacity.list(db), zone.zone_slug, query.cpu_type)
+      const presets = catalog.presets.map((preset) =>
+        presetView(preset, presetPrice(preset, prices), fits(room, sizeOf(preset))),
       )
       return tagged(setHeader, ASK_EACH_TIME, presets)
     },

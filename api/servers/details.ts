@@ -1,9 +1,9 @@
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
 import { monthToDate } from '../billing/accrual.ts'
-import type { Capacity } from '../catalog/capacity.ts'
+import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
-import { presetPrice } from '../catalog/plans.ts'
+import { presetPrice, sizeOf } from '../catalog/plans.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -72,17 +72,12 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   const prices = catalog.unitPrices(server.zone_slug, server.cpu_type, clock.now())
   const rows = await capacity.list(db)
   const isZoneAvailable = rows.some((row) => row.zone_slug === server.zone_slug && row.is_available)
-  const isPresetAvailable = preset
-    ? await capacity.fits(db, server.zone_slug, server.cpu_type, {
-        cpu: preset.cpu,
-        ram_mb: preset.ramMb,
-        disk_gb: preset.diskGb,
-      })
-    : false
+  const room = roomIn(rows, server.zone_slug, server.cpu_type)
   return {
     zone: zone ? zoneView(zone, await capacity.cpuTypes(zone), isZoneAvailable) : null,
     template: template ? templateView(template) : null,
-    preset: preset && prices ? presetView(preset, presetPrice(preset, prices), isPresetAvailable) : null,
+    preset:
+      preset && prices ? presetView(preset, presetPrice(preset, prices), fits(room, sizeOf(preset))) : null,
   }
 }
 
