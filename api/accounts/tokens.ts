@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -23,7 +23,7 @@ export function generateToken(): string {
 
 /** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
 function checksum(secret: string): string {
-  const digest = createHash('sha256').update(`berth_${secret}`).digest()
+  const digest = hash('sha256', `berth_${secret}`, 'buffer')
   return toBase62(BigInt(digest.readUIntBE(0, 4)), 6)
 }
 
@@ -34,7 +34,7 @@ function toBase62(value: bigint, length: number): string {
 }
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token)
 }
 
 /**
