@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery, DialectAdapter } from 'kysely'
 import type { Queries } from './database.ts'
+import { SqliteShortcut } from './sqlite.ts'
 
 /** A query whose SQL is known. Takes its values by name, as the function did that built it. */
 export interface Prepared<Values, Row> {
@@ -37,6 +38,11 @@ export function prepared<Values extends Record<string, string | number | null>, 
     const parameters = query.parameters.map((value) => (value instanceof Slot ? values[value.name] : value))
     return { ...query, parameters }
   }
-  const all = async (db: Queries, values: Values) => (await db.executeQuery(bind(db, values))).rows
+  const all = async (db: Queries, values: Values) => {
+    const query = bind(db, values)
+    const { adapter } = db.getExecutor()
+    const isDirect = adapter instanceof SqliteShortcut && !db.isTransaction
+    return (await (isDirect ? adapter.run(query) : db.executeQuery(query))).rows
+  }
   return { all, first: async (db, values) => (await all(db, values))[0] }
 }

@@ -99,6 +99,8 @@ export class SqliteDriver implements Driver {
   }
 
   async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    // The usual case, in which there is nobody to take turns with, and nothing that is not on the disk.
+    if (!this.#isTaken && !this.#group) return this.#run(query)
     for (;;) {
       await this.#takeTurn()
       const group = this.#group
