@@ -10,8 +10,10 @@ import Fastify, {
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
 import { type Actor, acceptedFor, holds } from './auth.ts'
+import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
+import { refusalOf } from './json.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
@@ -253,13 +255,15 @@ function acceptJson(http: FastifyInstance): void {
   http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
     if (body === '') return done(null, undefined)
-    return parse(request, body.toString(), done)
+    const text = body.toString()
+    const refusal = refusalOf(text, request.headers['content-encoding'])
+    return refusal ? done(refusal) : parse(request, text, done)
   })
 }
 
 function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiError {
   const path = request.url.split('?')[0] ?? ''
-  const here = routes.filter((route) =>
+  const here = [...openPaths, ...routes].filter((route) =>
     new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
   )
   if (here.length === 0)
