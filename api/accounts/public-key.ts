@@ -2,6 +2,8 @@ import { createHash, createPublicKey } from 'node:crypto'
 import ssh2 from 'ssh2'
 
 const MIN_RSA_BITS = 2048
+/** OpenSSH takes no longer ones. */
+const MAX_RSA_BITS = 16_384
 /** Keys on security tokens: the plain key inside is checked as such; an application name follows it. */
 const SECURITY_KEYS: Record<string, { plain: string; fields: number }> = {
   'sk-ssh-ed25519@openssh.com': { plain: 'ssh-ed25519', fields: 2 },
@@ -38,13 +40,18 @@ export function parsePublicKey(text: string): PublicKey | string {
   if (!security && !PLAIN_KEYS.includes(type))
     return 'A public key starts with its type, such as ssh-ed25519, followed by base64; options are not accepted.'
   const blob = Buffer.from(base64, 'base64')
-  if (blob.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, ''))
+  if (unpadded(blob.toString('base64')) !== unpadded(base64))
     return 'The part after the key type is not base64.'
   const plain = security ? plainKey(blob, type, security) : `${type} ${base64}`
   const problem = plain ? checkPlainKey(plain) : 'The key is malformed.'
   if (problem) return problem
-  const fingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+  const fingerprint = `SHA256:${unpadded(createHash('sha256').update(blob).digest('base64'))}`
   return { type, line: `${type} ${blob.toString('base64')}`, fingerprint }
+}
+
+/** Base64 ends in up to two of them; a pattern for any number takes a second for a text that is made of them. */
+function unpadded(base64: string): string {
+  return base64.replace(/={1,2}$/, '')
 }
 
 /** @returns why the key can't be used, or null */
@@ -59,6 +66,8 @@ function checkPlainKey(line: string): string | null {
     const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength
     if (bits !== undefined && bits < MIN_RSA_BITS)
       return `RSA keys need ${MIN_RSA_BITS} bits or more; this one has ${bits}.`
+    if (bits !== undefined && bits > MAX_RSA_BITS)
+      return `RSA keys may have up to ${MAX_RSA_BITS} bits; this one has ${bits}.`
   } catch {
     return 'The key is malformed: its numbers are no valid key.'
   }

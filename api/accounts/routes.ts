@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
-import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
+import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { bodyIssue, invalid, notFound } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
@@ -76,12 +76,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       summary: 'List projects',
       query: paging,
       reply: { 200: listOf(Project) },
-      run: async ({ actor, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listProjects(db, actor.accountId, page)
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map(projectView), total }
-      },
+      run: (call) => paged(call, (page) => listProjects(db, call.actor.accountId, page), projectView),
     }),
     route({
       id: 'createProject',
@@ -163,12 +158,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       summary: 'List SSH keys',
       query: paging,
       reply: { 200: listOf(SshKey) },
-      run: async ({ actor, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listSshKeys(db, actor.accountId, page)
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map(sshKeyView), total }
-      },
+      run: (call) => paged(call, (page) => listSshKeys(db, call.actor.accountId, page), sshKeyView),
     }),
     route({
       id: 'addSshKey',
@@ -241,12 +231,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       summary: 'List API tokens',
       query: paging,
       reply: { 200: listOf(Token) },
-      run: async ({ actor, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listTokens(db, actor.accountId, page)
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map(tokenView), total }
-      },
+      run: (call) => paged(call, (page) => listTokens(db, call.actor.accountId, page), tokenView),
     }),
     route({
       id: 'createToken',

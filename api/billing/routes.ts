@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { TransactionTable } from '../database/schema.ts'
 import { isoTime } from '../http/fields.ts'
-import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
+import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { formatMoney } from '../money.ts'
 import { costNow, listTransactions } from './ledger.ts'
@@ -46,12 +46,7 @@ export function billingRoutes(db: Database, clock: Clock): Route[] {
       summary: 'List the entries of the ledger',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
-      run: async ({ actor, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listTransactions(db, actor.accountId, page)
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map(transactionView), total }
-      },
+      run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
     }),
   ]
 }

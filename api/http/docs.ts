@@ -1,5 +1,11 @@
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
-import { PREFIX } from './route.ts'
+import { PREFIX, type Route } from './route.ts'
+
+/** What is open to all; these are not among the routes, and take nothing but GET. */
+export const openPaths: readonly Pick<Route, 'method' | 'path'>[] = [
+  { method: 'GET', path: '/docs' },
+  { method: 'GET', path: '/openapi.json' },
+]
 
 /**
  * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this
@@ -34,7 +40,8 @@ async function openViewer(): Promise<FastifyInstance> {
     routePrefix: `${PREFIX}/docs`,
     configuration: {
       url: `${PREFIX}/openapi.json`,
-      title: 'Berth API',
+      pageTitle: 'Berth API',
+      metaData: { title: 'Berth API' },
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,

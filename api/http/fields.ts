@@ -20,7 +20,8 @@ export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(sch
 
 /** A name for people: something must be seen of it. Length is counted in Unicode code points. */
 export function visibleName(maxLength: number): TString {
-  const pattern = String.raw`^(?=.*\S)\P{Cc}*$`
+  // Without \p{…}: clients read it from openapi.json, in whatever dialect they have.
+  const pattern = String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`
   return Type.String({
     minLength: 1,
     maxLength,

@@ -258,7 +258,13 @@ function placed(part: unknown, schemas: Json): unknown {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** JSON Schema as it goes over the wire, without the words that only our own checks read. */
+/** JSON Schema as it goes over the wire: without the words that only our own checks read, and with each type. */
 function plain(schema: TSchema): Json {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'errorMessage' ? undefined : value)))
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => {
+      if (key === 'errorMessage') return undefined
+      // Generators of clients make of an enum without a type something that may be anything.
+      return Array.isArray(value?.enum) ? { type: 'string', ...value } : value
+    }),
+  )
 }

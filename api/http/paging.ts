@@ -30,8 +30,27 @@ export interface Page {
   offset: number
 }
 
-export function pageOf(query: { limit?: number | undefined; offset?: number | undefined }): Page {
-  return { limit: query.limit ?? DEFAULT_LIMIT, offset: query.offset ?? 0 }
+/** What a paged list needs of its call. */
+interface PagedCall {
+  query: { limit?: number | undefined; offset?: number | undefined }
+  url: string
+  setHeader(name: string, value: string): void
+}
+
+/**
+ * The reply of a paged list, with its Link header.
+ * @param find one page of rows, and how many there are in all
+ * @param view what customers see of a row
+ */
+export async function paged<Row, View>(
+  { query, url, setHeader }: PagedCall,
+  find: (page: Page) => Promise<{ items: readonly Row[]; total: number }>,
+  view: (row: Row) => View,
+): Promise<{ items: View[]; total: number }> {
+  const page = { limit: query.limit ?? DEFAULT_LIMIT, offset: query.offset ?? 0 }
+  const { items, total } = await find(page)
+  setHeader('link', linkHeader(url, page, total))
+  return { items: items.map(view), total }
 }
 
 /**

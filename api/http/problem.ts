@@ -130,10 +130,21 @@ export class ApiError extends Error {
   }
 }
 
+/** As many issues as one reply lists: who makes more mistakes than that sent something else than was meant. */
+export const MAX_ISSUES = 100
+
 /** 422 with all that is wrong at once. */
-export function invalid(errors: Issue[]): ApiError {
-  const detail = errors.length === 1 ? errors[0]?.message : `${errors.length} values are invalid: see errors.`
-  return new ApiError('validation_failed', detail ?? 'The request is invalid.', { errors })
+export function invalid(issues: Issue[]): ApiError {
+  const errors = issues.slice(0, MAX_ISSUES)
+  return new ApiError('validation_failed', summary(issues), { errors })
+}
+
+function summary(issues: Issue[]): string {
+  const [first] = issues
+  if (issues.length > MAX_ISSUES)
+    return `More than ${MAX_ISSUES} values are invalid: the first ${MAX_ISSUES} are in errors.`
+  if (issues.length > 1) return `${issues.length} values are invalid: see errors.`
+  return first?.message ?? 'The request is invalid.'
 }
 
 /** An issue with a field of the body. */

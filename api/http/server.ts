@@ -10,10 +10,12 @@ import Fastify, {
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
 import { type Actor, acceptedFor, holds } from './auth.ts'
+import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
+import { refusalOf } from './json.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
 import { closed, compileCheck, lowerIds, serializable } from './validation.ts'
 
@@ -40,8 +42,14 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     genReqId: () => randomUUID(),
     // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
-    clientErrorHandler: refuseRaw,
-    frameworkErrors: (error, request, reply) => void sendProblem(toApiError(error), request, reply),
+    // What never becomes a request of a route's is counted too: nonsense is no way around the limit.
+    clientErrorHandler: (error, socket) =>
+      refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '')),
+    frameworkErrors: (error, request, reply) => {
+      const verdict = options.rateLimiter.take('anonymous', request.ip)
+      reply.headers(verdict.headers)
+      sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
+    },
     forceCloseConnections: true,
   })
   http.decorateRequest('known', null)
@@ -96,7 +104,11 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
     : options.rateLimiter.take('anonymous', request.ip)
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
-  throw new ApiError('rate_limited', `Too many requests. Try again in ${verdict.retryAfterSeconds} s.`)
+  throw tooMany(verdict)
+}
+
+function tooMany({ retryAfterSeconds }: Verdict): ApiError {
+  return new ApiError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`)
 }
 
 /** @throws the reason why the request has no actor */
@@ -273,13 +285,15 @@ function acceptJson(http: FastifyInstance): void {
   http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
     if (body === '') return done(null, undefined)
-    return parse(request, body.toString(), done)
+    const text = body.toString()
+    const refusal = refusalOf(text, request.headers['content-encoding'])
+    return refusal ? done(refusal) : parse(request, text, done)
   })
 }
 
 function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiError {
   const path = request.url.split('?')[0] ?? ''
-  const here = routes.filter((route) =>
+  const here = [...openPaths, ...routes].filter((route) =>
     new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
   )
   if (here.length === 0)
@@ -289,7 +303,7 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
 }
 
 /** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
-function refuseRaw(error: Error & { code?: string }, socket: Socket): void {
+function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }: Verdict): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const [status, phrase] =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -308,6 +322,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket): void {
     'content-type: application/problem+json',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

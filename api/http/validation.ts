@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { closest } from 'fastest-levenshtein'
 import type { TSchema } from 'typebox'
-import type { Issue } from './problem.ts'
+import { type Issue, MAX_ISSUES } from './problem.ts'
 
 type Place = Issue['in']
 
@@ -11,16 +11,23 @@ const options = { allErrors: true, strict: false, verbose: true } as const
 const forBodies = formats.default(new Ajv2020({ ...options, useDefaults: true }))
 const forText = formats.default(new Ajv2020({ ...options, useDefaults: true, coerceTypes: 'array' }))
 
-/** Says all that is wrong with a value at one place of the request; fills in defaults. */
+/** Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in defaults. */
 export type Check = (value: unknown) => Issue[]
 
 export function compileCheck(place: Place, schema: TSchema): Check {
   const validate = (place === 'body' ? forBodies : forText).compile(schema)
   return (value) => {
     if (validate(value)) return unstorable(place, value)
-    const issues = (validate.errors ?? []).flatMap((error) => toIssue(place, error))
     // anyOf reports each branch and itself: the first word on a pointer is the most telling one.
-    return issues.filter((issue, at) => issues.findIndex((other) => other.pointer === issue.pointer) === at)
+    const issues = new Map<string, Issue>()
+    for (const error of validate.errors ?? []) {
+      const pointer = pointerOf(error)
+      // A condition only says that what follows from it was not met, which is an error of its own.
+      if (error.keyword !== 'if' && !issues.has(pointer)) issues.set(pointer, toIssue(place, pointer, error))
+      // More than are shown need not be put into words.
+      if (issues.size > MAX_ISSUES) break
+    }
+    return [...issues.values()]
   }
 }
 
@@ -82,73 +89,78 @@ function foldNulls(part: unknown): unknown {
   return { ...anyOf[0], ...rest, nullable: true }
 }
 
-function toIssue(place: Place, error: ErrorObject): Issue[] {
-  const issue = (pointer: string, code: Issue['code'], message: string): Issue[] => {
+/** Fields that are missing or not known are named by the error of the object that they are not in. */
+function pointerOf({ instancePath, params }: ErrorObject): string {
+  const name: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+  return name === undefined ? instancePath : `${instancePath}/${escapePointer(String(name))}`
+}
+
+function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
+  const issue = (code: Issue['code'], message: string): Issue => {
     const field = pointer.slice(1).split('/').map(unescapePointer).join('.')
-    return [
-      { in: place, field, pointer, code, message: field ? `${field} ${message}` : `The ${place} ${message}` },
-    ]
+    return {
+      in: place,
+      field,
+      pointer,
+      code,
+      message: field ? `${field} ${message}` : `The ${place} ${message}`,
+    }
   }
-  const here = error.instancePath
   const params: Record<string, unknown> = error.params
   switch (error.keyword) {
     case 'required':
-      return issue(`${here}/${escapePointer(String(params.missingProperty))}`, 'required', 'is required.')
+      return issue('required', 'is required.')
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return unknownField(error, issue)
+      return issue('unknown_field', `is not a field here.${hint(error)}`)
     case 'type':
-      return issue(here, 'wrong_type', `must be ${typeName(params.type)}.`)
+      return issue('wrong_type', `must be ${typeName(params.type)}.`)
     case 'enum':
-      return issue(here, 'not_in_enum', `must be one of ${list(params.allowedValues)}.`)
+      return issue('not_in_enum', `must be one of ${list(params.allowedValues)}.`)
     case 'const':
-      return issue(here, 'not_in_enum', `must be ${String(params.allowedValue)}.`)
+      return issue('not_in_enum', `must be ${String(params.allowedValue)}.`)
     case 'maxLength':
-      return issue(here, 'too_long', `must have at most ${params.limit} characters.`)
+      return issue('too_long', `must have at most ${params.limit} characters.`)
     case 'maxItems':
-      return issue(here, 'too_long', `must have at most ${params.limit} items.`)
+      return issue('too_long', `must have at most ${params.limit} items.`)
     case 'maxProperties':
-      return issue(here, 'too_long', `must have at most ${params.limit} entries.`)
+      return issue('too_long', `must have at most ${params.limit} entries.`)
     case 'minLength':
       return issue(
-        here,
         'too_short',
         params.limit === 1 ? 'must not be empty.' : `must have at least ${params.limit} characters.`,
       )
     case 'minItems':
     case 'minProperties':
       return issue(
-        here,
         'too_short',
         `must have at least ${params.limit} ${params.limit === 1 ? 'entry' : 'entries'}.`,
       )
     case 'minimum':
-      return issue(here, 'below_minimum', `must be at least ${params.limit}.`)
+      return issue('below_minimum', `must be at least ${params.limit}.`)
     case 'maximum':
-      return issue(here, 'above_maximum', `must be at most ${params.limit}.`)
+      return issue('above_maximum', `must be at most ${params.limit}.`)
     case 'multipleOf':
-      return issue(here, 'not_a_step', `must be a multiple of ${params.multipleOf}.`)
+      return issue('not_a_step', `must be a multiple of ${params.multipleOf}.`)
     case 'uniqueItems':
-      return issue(here, 'invalid_format', 'must not name the same item twice.')
+      return issue('invalid_format', 'must not name the same item twice.')
     case 'false schema':
-      return issue(here, 'mutually_exclusive', 'does not go with the other fields.')
-    case 'if':
+      return issue('mutually_exclusive', 'does not go with the other fields.')
     case 'anyOf':
     case 'oneOf':
-      return error.keyword === 'if' ? [] : issue(here, 'wrong_type', 'has none of the allowed forms.')
+      return issue('wrong_type', 'has none of the allowed forms.')
     default:
-      return issue(here, 'invalid_format', describeFormat(error))
+      return issue('invalid_format', describeFormat(error))
   }
 }
 
-function unknownField(
-  error: ErrorObject,
-  issue: (pointer: string, code: 'unknown_field', message: string) => Issue[],
-): Issue[] {
-  const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty)
-  const known = Object.keys(error.parentSchema?.properties ?? {})
-  const hint = known.length > 0 ? ` Did you mean ${closest(name, known)}?` : ''
-  return issue(`${error.instancePath}/${escapePointer(name)}`, 'unknown_field', `is not a field here.${hint}`)
+const LONGEST_GUESS = 64
+
+/** The field that was meant, perhaps. To compare takes as long as the name is. */
+function hint({ params, parentSchema }: ErrorObject): string {
+  const name = String(params.additionalProperty ?? params.unevaluatedProperty)
+  const known = Object.keys(parentSchema?.properties ?? {})
+  return known.length > 0 ? ` Did you mean ${closest(name.slice(0, LONGEST_GUESS), known)}?` : ''
 }
 
 /** Schemas say in `errorMessage` what a pattern means; the pattern itself helps nobody. */

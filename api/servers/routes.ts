@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
-import { linkHeader, listOf, pageOf, pagingQuery } from '../http/paging.ts'
+import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
@@ -75,15 +75,16 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       summary: 'List servers',
       query: ServerQuery,
       reply: { 200: listOf(Server) },
-      run: async ({ actor, query, url, setHeader }) => {
-        const page = pageOf(query)
-        const { items, total } = await listServers(db, actor.accountId, query, page)
-        const active = await findActiveOf(
-          db,
-          items.filter((row) => isTransient(row.status)).map((row) => row.server_id),
-        )
-        setHeader('link', linkHeader(url, page, total))
-        return { items: items.map((row) => serverView(row, active.get(row.server_id))), total }
+      run: async (call) => {
+        const find = async (page: Page) => {
+          const { items, total } = await listServers(db, call.actor.accountId, call.query, page)
+          const active = await findActiveOf(
+            db,
+            items.filter((row) => isTransient(row.status)).map((row) => row.server_id),
+          )
+          return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
+        }
+        return paged(call, find, ({ row, active }) => serverView(row, active))
       },
     }),
     route({
@@ -254,12 +255,12 @@ function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
       if (total === 0) throw notFound('server_not_found')
     },
     reply: { 200: listOf(Operation) },
-    run: async ({ actor, params, query, url, setHeader }) => {
-      const page = pageOf(query)
-      const { items, total } = await listOperations(db, actor.accountId, params.server_id, page, clock.now())
-      setHeader('link', linkHeader(url, page, total))
-      return { items: items.map(operationView), total }
-    },
+    run: (call) =>
+      paged(
+        call,
+        (page) => listOperations(db, call.actor.accountId, call.params.server_id, page, clock.now()),
+        operationView,
+      ),
   })
 }
 

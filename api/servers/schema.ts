@@ -262,9 +262,7 @@ export const ServerQuery = Type.Object({
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(Uuid),
   name: Type.Optional(Type.String({ description: 'The whole name' })),
-  label: Type.Optional(
-    Type.String({ maxLength: 128, pattern: '^[^=]+=?.*$', description: 'name or name=value' }),
-  ),
+  label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })
 export type ServerQuery = Static<typeof ServerQuery>

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ScopeName } from '../../api/http/auth.ts'
 import { type TestApp, testApp } from '../app.ts'
+import { ed25519 } from './keys.ts'
 import { make, NOBODY } from './ordering.ts'
 
 interface Described {
@@ -100,6 +101,32 @@ function withChecksum(secret: string): string {
   return `berth_${secret}${sum}`
 }
 
+test('every route refuses a token that is missing, malformed, not known, expired or revoked, and does nothing', async () => {
+  const t = await testApp()
+  const expired = await t.makeToken(['read', 'write'], { expiresAt: t.clock.now() + 1 })
+  const revoked = await tokenOf(t)
+  await t.call('DELETE', `/account/tokens/${revoked.tokenId}`)
+  t.clock.advance(1)
+  const bad: [token: string | null, code: string][] = [
+    [null, 'missing_token'],
+    ['berth_x', 'invalid_token'],
+    [withChecksum('0'.repeat(43)), 'invalid_token'],
+    [expired, 'token_expired'],
+    [revoked.value, 'token_revoked'],
+  ]
+  for (const { method, path } of await routes(t))
+    for (const [token, code] of bad) {
+      const { status, body, headers } = await t.callAs(token)(method, path)
+      expect([method, path, status, body.code, headers['www-authenticate']]).toEqual([
+        method,
+        path,
+        401,
+        code,
+        'Bearer',
+      ])
+    }
+})
+
 test('every route takes its own scope or the coarse one, and no other', async () => {
   const t = await testApp()
   const all: readonly ScopeName[] = [
@@ -162,7 +189,9 @@ test('every object of another account is a 404, on every route that names one', 
     server_id: server,
     operation_id: operation.operation_id,
     project_id: default_project_id,
-    ssh_key_id: NOBODY,
+    ssh_key_id: (await t.call('POST', '/account/ssh_keys', { name: 'x', public_key: ed25519() })).body
+      .ssh_key_id,
+    token_id: (await t.call('GET', '/account/tokens')).body.items[0].token_id,
   }
   const stranger = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() }))
   const { paths } = (await t.callAs(null)('GET', '/openapi.json')).body
@@ -177,7 +206,8 @@ test('every object of another account is a 404, on every route that names one', 
         upper,
         url,
         404,
-        expect.stringMatching(/_not_found$/),
+        // Of the last object that the path names.
+        /\{(\w+)_id\}[^{]*$/.exec(path)?.[1]?.concat('_not_found'),
       ])
       asked += 1
     }

@@ -65,23 +65,10 @@ test('a path that exists says which methods it takes; one that does not is a 404
     `/servers/${NOBODY}/explode`,
   ])
     expect([path, await allowed('GET', path)]).toEqual([path, 'route_not_found'])
-  const options = await t.app.http.inject({ method: 'OPTIONS', url: '/v1/servers' })
-  expect([options.statusCode, options.headers.allow]).toEqual([405, 'GET, POST'])
+  expect(await allowed('POST', '/docs')).toBe('GET')
+  expect(await allowed('DELETE', '/openapi.json')).toBe('GET')
   const outside = await t.app.http.inject({ method: 'GET', url: '/v2/servers' })
   expect([outside.statusCode, outside.json().code]).toEqual([404, 'route_not_found'])
-})
-
-test('HEAD says what GET would, without the body', async () => {
-  const t = await testApp()
-  const headers = { authorization: `Bearer ${await t.makeToken(['read'])}` }
-  const ask = (method: 'GET' | 'HEAD') => t.app.http.inject({ method, url: '/v1/account/projects', headers })
-  const [get, head] = [await ask('GET'), await ask('HEAD')]
-  expect([head.statusCode, head.body]).toEqual([200, ''])
-  expect([head.headers['content-length'], head.headers.link]).toEqual([
-    get.headers['content-length'],
-    get.headers.link,
-  ])
-  expect((await t.app.http.inject({ method: 'HEAD', url: '/v1/account/projects' })).statusCode).toBe(401)
 })
 
 test('a body has to be JSON, and not too long', async () => {
@@ -262,18 +249,6 @@ test('keys that name the inside of objects are data like any other', async () =>
   expect((await t.call('GET', `/servers/${id}`)).body.labels).toEqual(labels)
   expect((await t.call('GET', '/servers?label=constructor=a')).body.total).toBe(1)
   expect((await t.call('GET', '/servers?__proto__=1&constructor=2')).status).toBe(200)
-})
-
-test('deep and wide bodies are refused quickly', async () => {
-  const t = await testApp()
-  const depth = 50_000
-  for (const text of [
-    `{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`,
-    `{"name":${'{"a":'.repeat(depth / 2)}1${'}'.repeat(depth / 2)}}`,
-    `${'['.repeat(depth)}${']'.repeat(depth)}`,
-    `{${Array.from({ length: 10_000 }, (_, at) => `"field${at}":1`)}}`,
-  ])
-    expect((await t.call('POST', '/account/projects', text)).status).toBe(422)
 })
 
 test('numbers beyond what can be counted are refused', async () => {

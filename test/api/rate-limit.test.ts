@@ -41,3 +41,17 @@ test('tokens do not spend each other’s requests', async () => {
   for (let spent = 0; spent < 4; spent++) await t.call('GET', '/zones')
   expect((await other('GET', '/zones')).status).toBe(200)
 })
+
+test('a request that is malformed counts like any other, and is told of the limit', async () => {
+  const t = await testApp({ rateLimits })
+  const stranger = t.callAs(null)
+  for (const left of [1, 0]) {
+    const { status, headers } = await stranger('GET', '/servers/%zz')
+    expect([status, headers.ratelimit]).toEqual([400, `"anonymous";r=${left};t=${(2 - left) * 30}`])
+  }
+  expect(await stranger('GET', '/servers/%zz')).toMatchObject({
+    status: 429,
+    body: { code: 'rate_limited' },
+    headers: { 'retry-after': '30' },
+  })
+})

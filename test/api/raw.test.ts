@@ -30,6 +30,7 @@ test('what is no HTTP at all is answered with a problem and a request id too', a
     expect(head).toMatch(/^HTTP\/1\.1 4\d\d /)
     expect(head).toContain('content-type: application/problem+json')
     expect(head).toMatch(/x-request-id: [0-9a-f-]{36}/)
+    expect(head).toContain('ratelimit-policy: "anonymous"')
     expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', status: Number(head.slice(9, 12)) })
   }
 })

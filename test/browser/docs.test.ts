@@ -38,6 +38,7 @@ test('the viewer works without any other host: it renders, takes a token, sends 
   const { page, refused } = await closedPage(address)
   await page.goto(`${address}/v1/docs`)
   await page.getByRole('heading', { name: 'Berth', exact: true }).first().waitFor()
+  expect(await page.title()).toBe('Berth API')
   await page.goto(`${address}/v1/docs#tag/catalogue/GET/zones`)
   const tryIt = page.getByRole('button', { name: /Test Request/i }).first()
   await tryIt.click()

@@ -43,7 +43,7 @@ async function fallOver(driver: Simulator, id: string, how: 'crashed' | 'guest_s
 }
 
 /** Numbers from 0 to 1 that follow from the seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
