@@ -1,9 +1,14 @@
 import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
+import { benchMetrics } from './metrics.ts'
 
 /** Measurements as ratios within one run; see docs/running.md for what they should be. `npm run bench api 5` */
 const [which = 'boot', rounds = '5'] = process.argv.slice(2)
-const benches: Record<string, (rounds: number) => Promise<void>> = { api: benchApi, boot: benchBoot }
+const benches: Record<string, (rounds: number) => Promise<void>> = {
+  api: benchApi,
+  boot: benchBoot,
+  metrics: benchMetrics,
+}
 const bench = benches[which]
 if (!bench) {
   console.error(`There is no bench "${which}". There are: ${Object.keys(benches).join(', ')}.`)

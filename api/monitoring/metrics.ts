@@ -4,7 +4,7 @@ import { isoTime } from '../http/fields.ts'
 import { type Issue, invalid, queryIssue } from '../http/problem.ts'
 import type { MetricsQuery, ServerMetrics } from './schema.ts'
 import { type SeriesType, seriesTable, seriesTypes } from './series.ts'
-import { averages, findMeter } from './store.ts'
+import { averages, findMeter, latestSample, type Piece } from './store.ts'
 import { LONGEST_SPAN, tiers } from './tiers.ts'
 
 const HOUR_MS = 3_600_000
@@ -40,15 +40,10 @@ export async function serverMetrics(
   const step = stepOf((end - start) / 1000, query.step, tier.resolution)
   const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
   const wanted = seriesTable.filter(({ type }) => types.includes(type))
+  const columns = wanted.map(({ column }) => column)
   const meter = await findMeter(db, serverId)
-  const rows = meter
-    ? await averages(
-        db,
-        { series: meter.series, resolution: tier.resolution },
-        { from, until, step },
-        wanted.map(({ column }) => column),
-      )
-    : []
+  const pieces = meter ? await piecesOf(db, meter.series, tier.resolution, { from, until }) : null
+  const rows = meter && pieces ? await averages(db, meter.series, pieces, step, columns) : []
   const byTime = new Map(rows.map((row) => [row.at, row]))
   const times = Array.from(
     { length: Math.max(0, Math.ceil((until - from) / step)) },
@@ -68,12 +63,31 @@ export async function serverMetrics(
   }
 }
 
+/** Samples of a tier as far as they are made, and the finest from there on. */
+async function piecesOf(
+  db: Database,
+  series: number,
+  resolution: number,
+  { from, until }: { from: number; until: number },
+): Promise<[Piece, Piece]> {
+  const newest = await latestSample(db, series, resolution)
+  const cut = newest ? newest.at + resolution : from
+  return [
+    { resolution, from, until: Math.min(until, cut) },
+    { resolution: tiers[0].resolution, from: Math.max(from, cut), until },
+  ]
+}
+
 function spanOf(query: MetricsQuery, now: number): { start: number; end: number } {
   const end = query.end === undefined ? now : Date.parse(query.end)
   return { start: query.start === undefined ? end - HOUR_MS : Date.parse(query.start), end }
 }
 
 function spanIssues(start: number, end: number): Issue[] {
+  // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
+  for (const [name, time] of Object.entries({ end, start }))
+    if (Number.isNaN(time))
+      return [queryIssue(name, 'invalid_format', `${name} must be a time without a leap second.`)]
   if (end <= start) return [queryIssue('end', 'below_minimum', 'end must be later than start.')]
   if (end - start > LONGEST_SPAN * 1000)
     return [queryIssue('start', 'below_minimum', 'start must be at most 30 days before end.')]

@@ -25,6 +25,8 @@ const CLEANED_SAMPLES = 20_000
 const DELETE_AT_ONCE = 2_000
 /** A rate over a longer pause than this many rounds says nothing about the slot that it would stand in. */
 const LONGEST_ROUNDS = 3
+/** The last process may have died before it rolled up what it had read; what was made already stays as it is. */
+const AGAIN_MS = 3_600_000
 const MIB = 2 ** 20
 
 type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
@@ -59,7 +61,7 @@ export class Sampler {
   async round(): Promise<void> {
     const { db, clock, driver } = this.#options
     const now = clock.now()
-    this.#rolledUpTo ??= (await store.lastReadAt(db)) ?? now
+    this.#rolledUpTo ??= ((await store.lastReadAt(db)) ?? now) - AGAIN_MS
     const servers = await store.listMetered(db)
     const measurements = await driver.measure(servers.map(({ server_id }) => server_id))
     let unused = await store.highestSeries(db)
@@ -122,13 +124,13 @@ export class Sampler {
     })
   }
 
-  /** Makes the coarser samples of all slots that have ended in between. */
+  /** Makes the coarser samples that have become due in between. */
   async #rollUp(since: number, now: number): Promise<void> {
     const { db } = this.#options
-    for (const [at, { resolution: to }] of tiers.entries()) {
+    for (const [at, { resolution: to, madeEvery }] of tiers.entries()) {
       const finer = tiers[at - 1]
-      const from = Math.floor(since / 1000 / to) * to
-      const until = Math.floor(now / 1000 / to) * to
+      const from = Math.floor(since / 1000 / madeEvery) * madeEvery
+      const until = Math.floor(now / 1000 / madeEvery) * madeEvery
       if (!finer || until <= from) continue
       const series = await store.seriesReadSince(db, from * 1000)
       for (let first = 0; first < series.length; first += BATCH) {

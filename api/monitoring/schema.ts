@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { nullable, Timestamp, Uuid } from '../http/fields.ts'
 import { seriesTable, seriesTypes } from './series.ts'
+import { LONGEST_SPAN } from './tiers.ts'
 
 const count = (description: string) => nullable(Type.Integer({ minimum: 0, description }))
 const rate = (description: string) => nullable(Type.Number({ minimum: 0, description }))
@@ -55,6 +56,7 @@ export const MetricsQuery = Type.Object({
   step: Type.Optional(
     Type.Integer({
       minimum: 10,
+      maximum: LONGEST_SPAN,
       description: 'Seconds from point to point; without it one that makes at most 200 points',
     }),
   ),

@@ -5,7 +5,7 @@ import type { Driver, Measurement } from '../drivers/driver.ts'
 import { isoTime } from '../http/fields.ts'
 import { nextReading, type Reading, SHORTEST_MS, type Usage, usageSince } from './reading.ts'
 import type { Figures } from './schema.ts'
-import { findMeter, latestSample } from './store.ts'
+import { findMeter, latestSample, saveReading } from './store.ts'
 import { tiers } from './tiers.ts'
 
 const MIB = 2 ** 20
@@ -27,8 +27,12 @@ export async function serverFigures(
   const meter = await findMeter(db, server_id)
   const measured = (await driver.measure([server_id])).get(server_id)
   const previous: Reading | null = meter ? JSON.parse(meter.reading) : null
-  const totals = (measured && nextReading(previous, measured)?.totals) ?? previous?.totals
+  const next = measured ? nextReading(previous, measured) : null
+  const totals = next?.totals ?? previous?.totals
   const usage = measured ? await usageNow(db, meter, previous, measured) : null
+  // A total that was shown stays, also if the machine is turned off before the next sample.
+  if (meter && previous && next?.startedAt === previous.startedAt)
+    await saveReading(db, meter, JSON.stringify({ ...previous, totals: next.totals }))
   return {
     collected_at: isoTime(measured?.measuredAt ?? clock.now()),
     cpu: { cores: cpu, usage_percent: rounded(usage?.cpu) },

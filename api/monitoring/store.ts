@@ -49,6 +49,16 @@ export function saveMeters(tx: Queries, rows: readonly MeterTable[]) {
     .execute()
 }
 
+/** Changes a reading, unless a round has taken its place. */
+export function saveReading(db: Queries, { server_id, read_at }: MeterTable, reading: string) {
+  return db
+    .updateTable('meters')
+    .set({ reading })
+    .where('server_id', '=', server_id)
+    .where('read_at', '=', read_at)
+    .execute()
+}
+
 /** Two rounds in one slot: the first holds. */
 export function insertSamples(tx: Queries, rows: readonly SampleTable[]) {
   return tx
@@ -104,29 +114,44 @@ export function rollUp(
     .execute()
 }
 
-/** Means over each step of a span, in order; a step without samples is left out. */
+/** Samples of one tier, from one second until before another. */
+export interface Piece {
+  resolution: number
+  from: number
+  until: number
+}
+
+/** Means over each step of pieces that follow each other, in order; a step without samples is left out. */
 export async function averages(
   db: Queries,
-  { series, resolution }: Pick<SampleTable, 'series' | 'resolution'>,
-  span: { from: number; until: number; step: number },
+  series: number,
+  [first, second]: readonly [Piece, Piece],
+  step: number,
   columns: readonly ValueColumn[],
 ): Promise<({ at: number } & Partial<Record<ValueColumn, number | null>>)[]> {
-  const slot = slotOf(span.step)
+  const slot = slotOf(step)
+  const samples = ({ resolution, from, until }: Piece) =>
+    db
+      .selectFrom('samples')
+      .select(['at', 'resolution', ...columns])
+      .where('series', '=', series)
+      .where('resolution', '=', resolution)
+      .where('at', '>=', from)
+      .where('at', '<', until)
   return db
-    .selectFrom('samples')
+    .selectFrom(samples(first).unionAll(samples(second)).as('pieces'))
     .select(slot.as('at'))
-    .select((eb) =>
-      columns.map((column) =>
-        sql<number | null>`cast(avg(${eb.ref(column)}) as double precision)`.as(column),
-      ),
-    )
-    .where('series', '=', series)
-    .where('resolution', '=', resolution)
-    .where('at', '>=', span.from)
-    .where('at', '<', span.until)
+    .select(columns.map((column) => meanOf(column).as(column)))
     .groupBy(slot)
     .orderBy(slot)
     .execute()
+}
+
+/** A sample counts for as long as its slot is. */
+function meanOf(column: ValueColumn) {
+  const value = sql.ref(column)
+  return sql<number | null>`cast(sum(${value} * resolution) as double precision)
+    / nullif(sum(case when ${value} is null then 0 else resolution end), 0)`
 }
 
 export function latestSample(db: Queries, series: number, resolution: number) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Measurement } from '../../api/drivers/driver.ts'
+import { Sampler } from '../../api/monitoring/sampler.ts'
 import { type TestApp, testApp } from '../app.ts'
 import { issues, make } from './ordering.ts'
 
@@ -178,7 +179,11 @@ test('what metrics cannot be is a 422 that names the parameter', async () => {
     [{ start: 'yesterday' }, [['/start', 'invalid_format']]],
     [{ end: '1795172400' }, [['/end', 'invalid_format']]],
     [{ start: '2026-13-01T00:00:00Z' }, [['/start', 'invalid_format']]],
+    [{ start: '2016-12-31T23:59:60Z' }, [['/start', 'invalid_format']]],
+    [{ end: '2016-12-31T23:59:60Z' }, [['/end', 'invalid_format']]],
     [{ step: 9 }, [['/step', 'below_minimum']]],
+    [{ step: 30 * DAY + 1 }, [['/step', 'above_maximum']]],
+    [{ step: '1e30' }, [['/step', 'above_maximum']]],
     [{ step: 0 }, [['/step', 'below_minimum']]],
     [{ step: '1m' }, [['/step', 'wrong_type']]],
     [{ step: 10.5 }, [['/step', 'wrong_type']]],
@@ -196,6 +201,8 @@ test('what metrics cannot be is a 422 that names the parameter', async () => {
     const { status, body } = await metrics(t, id, query)
     expect([query, status, issues(body)]).toEqual([query, 422, expected])
   }
+  for (const end of ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2026-11-20t12:00:00z'])
+    expect([end, (await metrics(t, id, { end })).status]).toEqual([end, 200])
   expect((await metrics(t, id, { start: iso(t, 30 * DAY) })).status).toBe(200)
   expect((await metrics(t, id, { start: '2026-11-20T14:30:00+03:00' })).body.start).toBe(
     '2026-11-20T11:30:00.000Z',
@@ -280,11 +287,33 @@ test('totals and rates go on over stop, start, reset and a restart of the servic
   for (const value of known(points)) expect(value).toBeLessThanOrEqual(peak * 1.5)
 })
 
+test('a total that was shown does not go back when the server is stopped before the next sample', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await sample(t, 2)
+  const shown: number[] = []
+  const look = async () => shown.push((await stats(t, id)).disk.read_bytes_total)
+  t.clock.advance(9_000)
+  await look()
+  await t.call('POST', `/servers/${id}/stop`, { force: true })
+  await t.finish()
+  await look()
+  await sample(t, 1)
+  await t.call('POST', `/servers/${id}/start`)
+  await t.finish()
+  await look()
+  await sample(t, 1)
+  await look()
+  expect(shown).toEqual([...shown].sort((a, b) => a - b))
+  const bandwidth = known((await metrics(t, id, { step: 10 })).series['disk.read.bandwidth'])
+  expect(Math.max(...bandwidth)).toBeLessThan(Math.min(...bandwidth) * 1.5)
+})
+
 test('samples become coarser with their age, and go after 30 days', async () => {
   const t = await testApp()
   const id = await make(t)
-  await sample(t, 60)
-  const begun = t.clock.now() / 1000 - 600
+  await sample(t, 360)
+  const begun = t.clock.now() / 1000 - HOUR
   const span = { start: new Date(begun * 1000).toISOString(), end: iso(t, 0) }
   const fresh = await metrics(t, id, { ...span, step: 300 })
   const counts = async () => {
@@ -297,11 +326,11 @@ test('samples become coarser with their age, and go after 30 days', async () => 
     return rows.map(({ resolution, n }) => [resolution, Number(n)])
   }
   expect(await counts()).toEqual([
-    [10, 60],
-    [60, 10],
-    [300, 2],
+    [10, 360],
+    [60, 60],
+    [300, 12],
   ])
-  expect(known(fresh.cpu)).toHaveLength(2)
+  expect(known(fresh.cpu)).toHaveLength(12)
   // The machine is off from here on, so that there is nothing but what is old.
   await t.call('POST', `/servers/${id}/stop`)
   await t.finish()
@@ -309,11 +338,11 @@ test('samples become coarser with their age, and go after 30 days', async () => 
     [
       2,
       [
-        [60, 10],
-        [300, 2],
+        [60, 60],
+        [300, 12],
       ],
     ],
-    [6, [[300, 2]]],
+    [6, [[300, 12]]],
   ] as const) {
     t.clock.advance(days * DAY * 1000)
     await t.app.sampler.round()
@@ -328,6 +357,24 @@ test('samples become coarser with their age, and go after 30 days', async () => 
   expect(await counts()).toEqual([])
 })
 
+test('the newest end of a long span is there at once, from finer samples', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await sample(t, 400)
+  const at = (seconds: number) => metrics(t, id, { start: iso(t, seconds), step: 300 })
+  const [fine, long] = [await at(2 * HOUR), await at(20 * DAY)]
+  const newest = (points: Points) => points.filter(([, value]) => value !== null)
+  expect([long.body.step, newest(fine.cpu).length]).toEqual([900, 14])
+  expect(newest(long.cpu).at(-1)?.[0]).toBeGreaterThan(t.clock.now() / 1000 - 900)
+  const days = await at(2 * DAY)
+  expect(days.body.step).toBe(300)
+  for (const [n, [time, value]] of newest(days.cpu).entries())
+    expect([time, value]).toEqual([
+      newest(fine.cpu)[n]?.[0],
+      expect.closeTo(newest(fine.cpu)[n]?.[1] ?? 0, 1),
+    ])
+})
+
 test('a service that was down while slots ended rolls them up when it is back', async () => {
   const t = await testApp()
   const id = await make(t)
@@ -336,6 +383,21 @@ test('a service that was down while slots ended rolls them up when it is back', 
   await sample(t, 1)
   const { cpu } = await metrics(t, id, { start: iso(t, DAY + 400), end: iso(t, DAY - 100), step: 60 })
   expect(known(cpu)).toHaveLength(6)
+})
+
+test('a service that dies between a sample and its roll-up loses neither', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await sample(t, 59)
+  // The round that would make the minutes: all that it has done is in the database, but for those.
+  await sample(t, 1)
+  await t.db.deleteFrom('samples').where('resolution', '=', 60).execute()
+  const next = new Sampler({ ...t, log: t.app.http.log, everySeconds: 10 })
+  t.clock.advance(10_000)
+  await next.round()
+  const minutes = t.db.selectFrom('samples').select('at').where('resolution', '=', 60)
+  expect(await minutes.execute()).toHaveLength(10)
+  expect(known((await metrics(t, id, { start: iso(t, 2 * DAY), step: 60 })).cpu).length).toBeGreaterThan(0)
 })
 
 test('of a server that is gone nothing is kept', async () => {
