@@ -70,7 +70,12 @@ const active = sqlite.prepare(
   "SELECT * FROM operations WHERE server_id = ? AND status IN ('pending', 'running')",
 )
 const one = sqlite.prepare('SELECT * FROM servers WHERE deleted_at IS NULL AND server_id = ?')
-const insert = sqlite.prepare(
+// Two connections of one process that write to one file would wait for each other on the one thread: a copy, then.
+const copy = path.join(folder, 'bare.db')
+sqlite.prepare('VACUUM INTO ?').run(copy)
+const writer = new DatabaseSync(copy)
+writer.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+const insert = writer.prepare(
   'INSERT INTO projects (project_id, account_id, name, description, server_count, created_at, updated_at) VALUES (?, ?, ?, NULL, 0, 0, 0)',
 )
 const bare = Fastify()

@@ -1,6 +1,8 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { AccountTable } from '../database/schema.ts'
 import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
 
 /**
@@ -51,8 +53,14 @@ export async function createAccount(
   })
 }
 
-export function findAccount(db: Queries, accountId: string) {
-  return db.selectFrom('accounts').selectAll().where('account_id', '=', accountId).executeTakeFirstOrThrow()
+const byId = prepared((db, { accountId }: { accountId: string }) =>
+  db.selectFrom('accounts').selectAll().where('account_id', '=', accountId),
+)
+
+export async function findAccount(db: Queries, accountId: string): Promise<AccountTable> {
+  const account = await byId.first(db, { accountId })
+  if (!account) throw new Error(`there is no account ${accountId}`)
+  return account
 }
 
 export function findAccountByEmail(db: Queries, email: string) {

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
 import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
 import type { Page } from '../http/paging.ts'
@@ -22,7 +23,7 @@ export function generateToken(): string {
 
 /** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
 function checksum(secret: string): string {
-  const digest = createHash('sha256').update(`berth_${secret}`).digest()
+  const digest = hash('sha256', `berth_${secret}`, 'buffer')
   return toBase62(BigInt(digest.readUIntBE(0, 4)), 6)
 }
 
@@ -33,7 +34,7 @@ function toBase62(value: bigint, length: number): string {
 }
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token)
 }
 
 /**
@@ -153,7 +154,7 @@ export function authenticator(
         'invalid_token',
         'The Authorization header holds no Berth token: it must read Bearer berth_…',
       )
-    const row = await findByHash(db, hashToken(token))
+    const row = await byHash.first(db, { hash: hashToken(token) })
     const now = clock.now()
     if (!row) throw new ApiError('invalid_token', 'This token is not known. Make a new one.')
     if (row.revoked_at !== null)
@@ -176,8 +177,8 @@ async function noteUse(db: Database, tokenId: string, now: number): Promise<void
   await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', tokenId).execute()
 }
 
-function findByHash(db: Database, hash: string) {
-  return db
+const byHash = prepared((db, { hash }: { hash: string }) =>
+  db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
     .select([
@@ -189,6 +190,5 @@ function findByHash(db: Database, hash: string) {
       'last_used_at',
       'accounts.status',
     ])
-    .where('hash', '=', hash)
-    .executeTakeFirst()
-}
+    .where('hash', '=', hash),
+)

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { networkInterfaces } from 'node:os'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { buildApp } from '../app.ts'
@@ -43,6 +44,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
   for (const line of banner({ config, address, facts, compute, demo, images, strangers })) say(line)
+  // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
+  flushCompileCache()
   await stopped
   say('Stopping. Servers keep running; the next start finds them again.')
   await app.close()

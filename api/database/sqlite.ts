@@ -1,10 +1,15 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
+import { DatabaseSync } from 'node:sqlite'
+import {
+  type CompiledQuery,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
-
-/** Bounds the cache of prepared statements; the program has some hundred different ones. */
-const CACHED_STATEMENTS = 500
+import { SqliteDriver } from './sqlite-driver.ts'
 
 /**
  * Opens an SQLite database.
@@ -16,33 +21,34 @@ export function openSqlite(file: string): Database {
   sqlite.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 10000',
   )
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: adapt(sqlite) }) })
-}
-
-/** node:sqlite in the shape that Kysely's dialect expects, with statements prepared once. */
-function adapt(sqlite: DatabaseSync) {
-  const cache = new Map<string, ReturnType<typeof wrap>>()
-  return {
-    close: () => sqlite.close(),
-    prepare(sql: string) {
-      let statement = cache.get(sql)
-      if (!statement) {
-        statement = wrap(sqlite.prepare(sql))
-        if (cache.size >= CACHED_STATEMENTS) cache.clear()
-        cache.set(sql, statement)
-      }
-      return statement
+  const driver = new SqliteDriver(sqlite)
+  return new Kysely<Schema>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new SqliteShortcut(driver),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
     },
-  }
+  })
 }
 
-function wrap(statement: StatementSync) {
-  // Kysely hands over what the columns allow: text, integers and null.
-  const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters: readonly unknown[]) => statement.all(...values(parameters)),
-    run: (parameters: readonly unknown[]) => statement.run(...values(parameters)),
-    iterate: (parameters: readonly unknown[]) => statement.iterate(...values(parameters)),
+/**
+ * Our driver lets Kysely have as many connections as it likes, and has its own way to make them take turns. So a
+ * query outside of transactions need not get one from Kysely first, which takes longer than most of them run.
+ */
+export class SqliteShortcut extends SqliteAdapter {
+  readonly #driver: SqliteDriver
+
+  constructor(driver: SqliteDriver) {
+    super()
+    this.#driver = driver
+  }
+
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+
+  run<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>> {
+    return this.#driver.runAlone(query)
   }
 }

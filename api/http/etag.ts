@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ApiError } from './problem.ts'
 
 /** The entity tag (RFC 9110, 8.8.3) of what a reply shows. */
 export function etagOf(view: unknown): string {
-  return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 22)}"`
+  return `"${hash('sha256', JSON.stringify(view), 'base64url').slice(0, 22)}"`
 }
 
 /** Whether a list of tags as If-Match and If-None-Match carry it names this one, or any. */

@@ -45,10 +45,10 @@ export function linkHeader(url: string, { limit, offset }: Page, total: number):
   if (offset + limit < total) links.push(['next', offset + limit])
   links.push(['last', last])
   const [path = '', query = ''] = url.split('?')
+  const params = new URLSearchParams(query)
+  params.set('limit', String(limit))
   return links
     .map(([rel, at]) => {
-      const params = new URLSearchParams(query)
-      params.set('limit', String(limit))
       params.set('offset', String(at))
       return `<${path}?${params}>; rel="${rel}"`
     })

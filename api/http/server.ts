@@ -15,7 +15,7 @@ import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
-import { closed, compileCheck, lowerIds } from './validation.ts'
+import { closed, compileCheck, lowerIds, serializable } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -44,13 +44,13 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => void sendProblem(toApiError(error), request, reply),
     forceCloseConnections: true,
   })
-  const known = new WeakMap<FastifyRequest, Known>()
+  http.decorateRequest('known', null)
   // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
   http.setValidatorCompiler(() => () => true)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    known.set(request, await admit(request, reply, options))
+    request.known = await admit(request, reply, options)
   })
   acceptJson(http)
   http.setErrorHandler((error: FastifyError, request, reply) =>
@@ -59,7 +59,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   http.setNotFoundHandler(async (request) => {
     throw unknownRoute(options.routes, request)
   })
-  for (const route of options.routes) mount(http, route, options, known)
+  for (const route of options.routes) mount(http, route, options)
   return http
 }
 
@@ -68,13 +68,23 @@ interface Known {
   actor: Actor | null
   /** Why there is no actor. */
   refusal: unknown
+  params: Record<string, string>
   loaded: unknown
   claim: Claim | null
 }
 
+/** A request that has an actor. */
+type Admitted = Known & { actor: Actor }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    known: Known | null
+  }
+}
+
 /** Finds out who asks and counts the request, before anything else is looked at. */
 async function admit(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): Promise<Known> {
-  const known: Known = { actor: null, refusal: null, loaded: undefined, claim: null }
+  const known: Known = { actor: null, refusal: null, params: {}, loaded: undefined, claim: null }
   try {
     known.actor = await options.authenticate(request.headers.authorization)
   } catch (error) {
@@ -89,46 +99,44 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   throw new ApiError('rate_limited', `Too many requests. Try again in ${verdict.retryAfterSeconds} s.`)
 }
 
-function mount(
-  http: FastifyInstance,
-  route: Route,
-  options: HttpOptions,
-  known: WeakMap<FastifyRequest, Known>,
-): void {
+/** @throws the reason why the request has no actor */
+function admitted({ known }: FastifyRequest): Admitted {
+  if (known && hasActor(known)) return known
+  throw known?.refusal ?? new Error('the request came past its hooks')
+}
+
+function hasActor(known: Known): known is Admitted {
+  return known.actor !== null
+}
+
+function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
   const checkQuery = route.query && compileCheck('query', route.query)
   const checkBody = route.body && compileCheck('body', closed(route.body))
   const replies = Object.entries(route.reply)
-  const of = (request: FastifyRequest): Known & { actor: Actor } => {
-    const found = known.get(request)
-    if (found?.actor) return { ...found, actor: found.actor }
-    throw found?.refusal ?? new Error('the request came past its hooks')
-  }
 
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
     schema: {
-      response: Object.fromEntries(replies.flatMap(([status, schema]) => (schema ? [[status, schema]] : []))),
+      response: Object.fromEntries(
+        replies.flatMap(([status, schema]) => (schema ? [[status, serializable(schema)]] : [])),
+      ),
     },
     onRequest: async (request) => {
-      const found = of(request)
-      requireScope(found.actor, route)
-      const params = readParams(request, route)
-      known.set(request, { ...found, loaded: await route.load?.({ actor: found.actor, params }) })
+      const known = admitted(request)
+      requireScope(known.actor, route)
+      known.params = readParams(request, route)
+      if (route.load) known.loaded = await route.load(known)
     },
     preHandler: async (request, reply) => {
       if (request.body === undefined || request.body === null) request.body = {}
       const key = request.headers['idempotency-key']
       if (route.method === 'POST' && key !== undefined) {
-        const { actor } = of(request)
-        const begun = await options.idempotency.begin(
-          actor.accountId,
-          pathOf(request),
-          String(key),
-          request.body,
-        )
+        const known = admitted(request)
+        const { accountId } = known.actor
+        const begun = await options.idempotency.begin(accountId, pathOf(request), String(key), request.body)
         if ('replay' in begun) return replay(reply, begun.replay)
-        known.set(request, { ...of(request), claim: begun.claim })
+        known.claim = begun.claim
       }
       const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
       if (issues.length > 0) throw invalid(issues)
@@ -138,12 +146,13 @@ function mount(
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(route.hasEtag ? { onSend: notModified } : {}),
     ...(route.method === 'POST'
-      ? { onSend: (request, reply, body) => keepReply(options, known.get(request), reply, body) }
+      ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
       : {}),
     handler: async (request, reply) => {
       reply.code(Number(replies[0]?.[0])).header('cache-control', 'no-store')
-      const call = callOf(request, reply, route, of(request), options)
-      const madeId = of(request).claim?.madeId ?? null
+      const known = admitted(request)
+      const call = callOf(request, reply, route, known, options)
+      const madeId = known.claim?.madeId ?? null
       const body = await (madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call))
       return body ?? reply.send()
     },
@@ -163,25 +172,35 @@ function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
   route: Route,
-  { actor, loaded, claim }: Known & { actor: Actor },
+  { actor, params, loaded, claim }: Admitted,
   { idempotency }: HttpOptions,
 ): Parameters<Route['run']>[0] {
-  const hangup = new AbortController()
-  // A reply that was sent closes too.
-  reply.raw.once('close', () => reply.raw.writableFinished || hangup.abort())
   return {
     actor,
     loaded,
-    params: readParams(request, route),
+    params,
     query: request.query,
     body: request.body,
     made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
-    signal: hangup.signal,
-    url: declaredUrl(request, route),
+    // Made for the few routes that ask for them.
+    get signal() {
+      return hangupOf(reply)
+    },
+    get url() {
+      return declaredUrl(request, route)
+    },
     ifMatch: request.headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
     setStatus: (status) => void reply.code(status),
   }
+}
+
+function hangupOf({ raw }: FastifyReply): AbortSignal {
+  const hangup = new AbortController()
+  // A reply that was sent closes too.
+  raw.once('close', () => raw.writableFinished || hangup.abort())
+  if (raw.destroyed) hangup.abort()
+  return hangup.signal
 }
 
 /** The path, with what of the query means something here: the rest need not be repeated to the client. */
@@ -200,11 +219,11 @@ const KEPT_HEADERS = ['content-type', 'location', 'link']
 /** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
 async function keepReply(
   { idempotency }: HttpOptions,
-  known: Known | undefined,
+  known: Known | null,
   reply: FastifyReply,
   body: unknown,
 ): Promise<unknown> {
-  const { claim } = known ?? {}
+  const claim = known?.claim
   if (!claim) return body
   const status = reply.statusCode
   // What another token, a later moment or a repair would answer otherwise is not the request's own reply.
@@ -237,9 +256,10 @@ function requireScope(actor: Actor, route: Route): void {
 
 /** Path parameters are UUIDs; any other value names nothing that exists. */
 function readParams(request: FastifyRequest, route: Route): Record<string, string> {
+  if (!route.params) return {}
   const given = request.params as Record<string, string> // the router gives a string for each :name of the path
   const params: Record<string, string> = {}
-  for (const [name, code] of Object.entries(route.params ?? {})) {
+  for (const [name, code] of Object.entries(route.params)) {
     const value = given[name] ?? ''
     if (!UUID.test(value)) throw notFound(code)
     params[name] = value.toLowerCase()

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { OperationTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 
@@ -67,13 +68,12 @@ export async function isStillActive(db: Queries, operationId: string): Promise<b
   return row?.status === 'pending' || row?.status === 'running'
 }
 
-export function findActive(db: Queries, serverId: string) {
-  return db
-    .selectFrom('operations')
-    .selectAll()
-    .where('server_id', '=', serverId)
-    .where(isActive())
-    .executeTakeFirst()
+const activeOf = prepared((db, { serverId }: { serverId: string }) =>
+  db.selectFrom('operations').selectAll().where('server_id', '=', serverId).where(isActive()),
+)
+
+export function findActive(db: Queries, serverId: string): Promise<OperationTable | undefined> {
+  return activeOf.first(db, { serverId })
 }
 
 /** The active operations of many servers, by server id. */

@@ -27,6 +27,7 @@ import {
   StopRequest,
 } from './schema.ts'
 import type { Servers } from './servers.ts'
+import { isTransient } from './states.ts'
 import { findServer, listServers } from './store.ts'
 import { operationView, quoteView, serverView, statsView } from './view.ts'
 
@@ -61,6 +62,13 @@ function loader(db: Database) {
   }
 }
 
+async function activeOn(
+  db: Database,
+  { server_id, status }: ServerTable,
+): Promise<OperationTable | undefined> {
+  return isTransient(status) ? findActive(db, server_id) : undefined
+}
+
 function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
   return [
     route({
@@ -77,7 +85,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
         const { items, total } = await listServers(db, actor.accountId, query, page)
         const active = await findActiveOf(
           db,
-          items.map((row) => row.server_id),
+          items.filter((row) => isTransient(row.status)).map((row) => row.server_id),
         )
         setHeader('link', linkHeader(url, page, total))
         return { items: items.map((row) => serverView(row, active.get(row.server_id))), total }
@@ -102,7 +110,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
         const server = await findServer(db, actor.accountId, serverId)
         if (!server) throw notFound('server_not_found')
         setHeader('location', `/v1/servers/${serverId}`)
-        return serverView(server, await findActive(db, serverId))
+        return serverView(server, await activeOn(db, server))
       },
     }),
   ]
@@ -138,7 +146,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       reply: { 200: Server },
       run: async ({ loaded, setHeader }) => {
-        const view = serverView(loaded, await findActive(db, loaded.server_id))
+        const view = serverView(loaded, await activeOn(db, loaded))
         setHeader('etag', etagOf(view))
         return view
       },
@@ -175,7 +183,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
           setStatus(202)
           setHeader('location', operationPath(operation))
         }
-        const view = serverView(server, operation ?? (await findActive(db, server.server_id)))
+        const view = serverView(server, operation ?? (await activeOn(db, server)))
         setHeader('etag', etagOf(view))
         return view
       },

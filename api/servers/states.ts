@@ -16,6 +16,11 @@ export const transient = {
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, OperationType>>
 
+/** Whether an operation is active on a server: it is written together with the status that goes with it. */
+export function isTransient(status: ServerStatus): boolean {
+  return status in transient
+}
+
 /** The status of a server while an operation of this type is carried out. */
 export const statusDuring = Object.fromEntries(
   Object.entries(transient).map(([status, type]) => [type, status]),

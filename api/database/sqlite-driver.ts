@@ -1,0 +1,232 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
+
+/** Bounds the cache of prepared statements; the program has some hundred different ones. */
+const CACHED_STATEMENTS = 500
+
+/** What shares one commit of SQLite's. */
+interface Group {
+  /** Resolves when all that was written in it is on the disk; rejects where none of it will ever be. */
+  committed: Promise<void>
+  resolve: () => void
+  reject: (reason: unknown) => void
+  isDue: boolean
+}
+
+/**
+ * Kysely's driver for node:sqlite. A commit waits for the disk, which costs more than all statements of a request
+ * together. So what is written within one turn of the event loop is committed at its end in one: a transaction is a
+ * savepoint there, and learns of its commit when that is on the disk. Transactions still run one after the other,
+ * and one that fails takes back what is its own and nothing else.
+ */
+export class SqliteDriver implements Driver {
+  readonly #sqlite: DatabaseSync
+  readonly #statements = new Map<string, { statement: StatementSync; hasRows: boolean }>()
+  #group: Group | null = null
+  /** Whether a transaction or a statement is under way, and who waits for its end. */
+  #isTaken = false
+  readonly #waiting: (() => void)[] = []
+
+  constructor(sqlite: DatabaseSync) {
+    this.#sqlite = sqlite
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    return new SqliteConnection(this)
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.#commit()
+    this.#sqlite.close()
+  }
+
+  async beginTransaction(connection: SqliteConnection): Promise<void> {
+    await this.#takeTurn()
+    try {
+      const group = this.#openGroup()
+      this.#sqlite.exec('SAVEPOINT member')
+      connection.group = group
+    } catch (error) {
+      this.#endTurn()
+      throw error
+    }
+  }
+
+  async commitTransaction(connection: SqliteConnection): Promise<void> {
+    await this.#leave(connection, 'RELEASE member')
+  }
+
+  async rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    // Kysely asks for it also after a commit that failed, which has left nothing to take back.
+    await this.#leave(connection, 'ROLLBACK TO member; RELEASE member').catch(() => {})
+  }
+
+  async #leave(connection: SqliteConnection, how: string): Promise<void> {
+    const { group } = connection
+    if (!group) return
+    connection.group = null
+    try {
+      if (group === this.#group) this.#sqlite.exec(how)
+    } finally {
+      this.#endTurn()
+    }
+    await group.committed
+  }
+
+  /** Runs a statement of a transaction. */
+  async runWithin<Row>(group: Group, query: CompiledQuery): Promise<QueryResult<Row>> {
+    // After some errors SQLite takes back everything: what is left of the transaction must not run outside of one.
+    if (group !== this.#group) await group.committed
+    return this.#run(query)
+  }
+
+  /** Runs a statement by itself. */
+  runAlone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    switch (query.query.kind) {
+      case 'SelectQueryNode':
+        return this.#read(query)
+      case 'InsertQueryNode':
+      case 'UpdateQueryNode':
+      case 'DeleteQueryNode':
+        return this.#write(query)
+      default:
+        return this.#runApart(query)
+    }
+  }
+
+  async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    // The usual case, in which there is nobody to take turns with, and nothing that is not on the disk.
+    if (!this.#isTaken && !this.#group) return this.#run(query)
+    for (;;) {
+      await this.#takeTurn()
+      const group = this.#group
+      const result = this.#finish(() => this.#run<Row>(query))
+      // It may show what was written a moment ago: it is told when that is on the disk, and read again if it never is.
+      if (!group || (await isCommitted(group))) return result
+    }
+  }
+
+  async #write<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    await this.#takeTurn()
+    const { group, result } = this.#finish(() => ({
+      group: this.#openGroup(),
+      result: this.#run<Row>(query),
+    }))
+    await group.committed
+    return result
+  }
+
+  /** Changes of the schema, and whatever else is no plain statement, share nothing. */
+  async #runApart<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    await this.#takeTurn()
+    return this.#finish(() => {
+      this.#commit()
+      return this.#run(query)
+    })
+  }
+
+  #run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    const { statement, hasRows } = this.#prepare(sql)
+    const values = parameters as SQLInputValue[] // what the columns allow: text, integers and null
+    try {
+      if (hasRows) return { rows: statement.all(...values) as Row[] } // Kysely knows what it asked for
+      return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) }
+    } catch (error) {
+      if (this.#group && !this.#sqlite.isTransaction) this.#closeGroup()?.reject(error)
+      throw error
+    }
+  }
+
+  #prepare(sql: string) {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#sqlite.prepare(sql)
+    const prepared = { statement, hasRows: statement.columns().length > 0 }
+    if (this.#statements.size >= CACHED_STATEMENTS) this.#statements.clear()
+    this.#statements.set(sql, prepared)
+    return prepared
+  }
+
+  /** The group of this turn of the event loop. */
+  #openGroup(): Group {
+    if (this.#group) return this.#group
+    this.#sqlite.exec('BEGIN IMMEDIATE')
+    const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
+    committed.catch(() => {}) // a group may have no member left that asks
+    const group: Group = { committed, resolve, reject, isDue: false }
+    this.#group = group
+    setImmediate(() => {
+      group.isDue = true
+      // A transaction that is under way is waited for: it commits when it ends its turn.
+      if (group === this.#group && !this.#isTaken) this.#commit()
+    })
+    return group
+  }
+
+  #commit(): void {
+    const group = this.#closeGroup()
+    try {
+      if (group) this.#sqlite.exec('COMMIT')
+      group?.resolve()
+    } catch (error) {
+      if (this.#sqlite.isTransaction) this.#sqlite.exec('ROLLBACK')
+      group?.reject(error)
+    }
+  }
+
+  #closeGroup(): Group | null {
+    const group = this.#group
+    this.#group = null
+    return group
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#isTaken) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    this.#isTaken = true
+  }
+
+  #endTurn(): void {
+    if (this.#group?.isDue) this.#commit()
+    const next = this.#waiting.shift()
+    // Handed over, not let go: nobody comes in between.
+    if (next) next()
+    else this.#isTaken = false
+  }
+
+  #finish<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } finally {
+      this.#endTurn()
+    }
+  }
+}
+
+function isCommitted({ committed }: Group): Promise<boolean> {
+  return committed.then(
+    () => true,
+    () => false,
+  )
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #driver: SqliteDriver
+  /** Where a transaction is open on it. */
+  group: Group | null = null
+
+  constructor(driver: SqliteDriver) {
+    this.#driver = driver
+  }
+
+  executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.group ? this.#driver.runWithin(this.group, query) : this.#driver.runAlone(query)
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery(query)
+  }
+}
