@@ -14,6 +14,7 @@ import { openApi } from './http/openapi.ts'
 import { RateLimiter, type RateLimits } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
 import { buildHttp } from './http/server.ts'
+import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import type { Secrets } from './secrets.ts'
 import type { PortRange } from './servers/ports.ts'
@@ -33,6 +34,8 @@ export interface AppOptions {
   rateLimits: RateLimits
   /** The address that customers' ssh commands name. */
   sshHost: string
+  /** How often machines are measured; every 10 s unless told. */
+  sampleSeconds?: number
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
@@ -43,6 +46,7 @@ export interface App {
   http: FastifyInstance
   engine: Engine
   reconciler: Reconciler
+  sampler: Sampler
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
@@ -62,6 +66,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   })
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
+  const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
@@ -81,9 +86,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     http,
     engine,
     reconciler,
+    sampler,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      await Promise.all([engine.stop(), reconciler.stop()])
+      await Promise.all([engine.stop(), reconciler.stop(), sampler.stop()])
       await http.close()
       await driver.close()
       await db.destroy()

@@ -12,6 +12,7 @@ test('without settings the defaults hold, and the whole is frozen', () => {
     compute: 'auto',
     accel: 'auto',
     sshPorts: { first: 22000, last: 22999 },
+    sampleSeconds: 10,
     logLevel: settings.logLevel.fallback,
   })
   expect(Object.isFrozen(config)).toBe(true)
@@ -40,6 +41,10 @@ test.each([
   ['sshPorts', '22999-22000'],
   ['sshPorts', '80-90'],
   ['sshPorts', '60000-70000'],
+  ['sampleSeconds', '0'],
+  ['sampleSeconds', '7'],
+  ['sampleSeconds', '120'],
+  ['sampleSeconds', '10.5'],
   ['logLevel', 'verbose'],
 ] as const)('%s can not be "%s", and the sentence names it and says why', (name, value) => {
   const read = () => readConfig({ [settings[name].env]: value })

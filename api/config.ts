@@ -11,6 +11,8 @@ export interface Config {
   readonly sshPorts: { readonly first: number; readonly last: number }
   /** Requests a minute. */
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
+  /** Between two measurements of the machines. */
+  readonly sampleSeconds: number
   readonly logLevel: string
 }
 
@@ -69,6 +71,12 @@ export const settings = {
     fallback: '600,120,60',
     help: 'requests a minute: reads and writes of one token, and of one address without a token',
   },
+  sampleSeconds: {
+    env: 'BERTH_SAMPLE_SECONDS',
+    flag: '--sample-seconds',
+    fallback: '10',
+    help: 'seconds between two measurements of the servers; they divide a minute',
+  },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
@@ -105,6 +113,7 @@ export function readConfig(
     accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
     sshPorts: readPortRange(raw('sshPorts')),
     rateLimits: readRateLimits(raw('rateLimits')),
+    sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
@@ -140,4 +149,12 @@ function readRateLimits(value: string): Config['rateLimits'] {
   if (!match) refuse('rateLimits', value, 'it must be three whole numbers such as 600,120,60.')
   const [reads = 0, writes = 0, anonymous = 0] = match.slice(1).map(Number)
   return { reads, writes, anonymous }
+}
+
+/** Slots of a minute are made of whole samples. */
+function readSampleSeconds(value: string): number {
+  const seconds = /^\d{1,2}$/.test(value) ? Number(value) : 0
+  return seconds > 0 && 60 % seconds === 0
+    ? seconds
+    : refuse('sampleSeconds', value, 'it must be 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30 or 60.')
 }

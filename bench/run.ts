@@ -1,5 +1,6 @@
 import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
+import { benchMetrics } from './metrics.ts'
 import { benchRefusals } from './refusals.ts'
 
 /** Measurements as ratios within one run; see docs/running.md for what they should be. `npm run bench api 5` */
@@ -7,6 +8,7 @@ const [which = 'boot', rounds = '5'] = process.argv.slice(2)
 const benches: Record<string, (rounds: number) => Promise<void>> = {
   api: benchApi,
   boot: benchBoot,
+  metrics: benchMetrics,
   refusals: benchRefusals,
 }
 const bench = benches[which]

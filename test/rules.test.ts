@@ -175,7 +175,7 @@ const floors = [
   ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of'],
   ['operations', 'http'],
   ['catalog', 'events'],
-  ['billing', 'accounts'],
+  ['billing', 'accounts', 'monitoring'],
   ['servers'],
   ['main', 'app', 'commands'],
 ]

@@ -32,11 +32,13 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     sshPorts: config.sshPorts,
     rateLimits: config.rateLimits,
     sshHost: reachableHost(config.host),
+    sampleSeconds: config.sampleSeconds,
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
+  app.sampler.start()
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()

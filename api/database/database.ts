@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
+import * as samples from './migrations/0002-samples.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -10,6 +11,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 /** In the order they run. A number is never reused, a migration that has landed never changes. */
 export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
+  '0002-samples': samples,
 }
 
 /**

@@ -124,6 +124,43 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
+    test('what a machine has used is counted from its start, and anew from the next', async () => {
+      const measure = async (id: string) => (await world.driver.measure([id, 'nobody'])).get(id)
+      expect(await world.driver.measure(['nobody'])).toEqual(new Map())
+      const id = await made('measured')
+      const unknown = { cpuMs: null, memoryUsedBytes: null, diskReadBytes: null, diskWriteBytes: null }
+      const off = { startedAt: null, cores: 1, ...unknown, networkRxBytes: null, networkTxBytes: null }
+      expect(await measure(id)).toMatchObject({ ...off, diskUsedBytes: expect.any(Number) })
+      await started(id)
+      const state = await inspect(id)
+      await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+      const memory = async () => (await measure(id))?.memoryUsedBytes ?? null
+      await world.until('the guest tells its memory', async () => (await memory()) !== null)
+      const first = await measure(id)
+      if (state.power !== 'running' || !first) throw new Error('it does not run')
+      expect(first.startedAt).toBe(state.startedAt)
+      expect(first.memoryUsedBytes).toBeGreaterThan(2 ** 20)
+      expect(first.memoryUsedBytes).toBeLessThanOrEqual(world.spec(id).ramMb * 2 ** 20)
+      for (const counter of [first.cpuMs, first.diskReadBytes, first.diskUsedBytes])
+        expect(counter).toBeGreaterThan(0)
+      expect(first.cpuMs).toBeLessThanOrEqual(first.measuredAt - state.startedAt + 100)
+
+      await world.restart()
+      const second = await measure(id)
+      expect(second?.startedAt).toBe(first.startedAt)
+      expect(second?.cpuMs).toBeGreaterThanOrEqual(first.cpuMs ?? 0)
+      expect(second?.diskReadBytes).toBeGreaterThanOrEqual(first.diskReadBytes ?? 0)
+
+      await world.driver.powerOff(id)
+      expect(await measure(id)).toMatchObject(off)
+      expect(await world.driver.start(id)).toBe('started')
+      const third = await measure(id)
+      expect(third?.startedAt).toBeGreaterThanOrEqual(first.startedAt ?? 0)
+      expect(third?.cpuMs).toBeLessThan(second?.cpuMs ?? 0)
+      await world.driver.destroy(id)
+      expect(await measure(id)).toBeUndefined()
+    })
+
     test('only so many machines boot at once', async () => {
       const ids = Array.from({ length: world.bootSlots + 1 }, (_, index) => `queue-${index}`)
       const last = await made(ids.pop() ?? '')

@@ -56,6 +56,28 @@ export type MachineState =
   /** A process is there but does not answer. A second one must not be started. */
   | { power: 'hung' }
 
+/**
+ * What a machine has used, in raw figures. What cannot be known is null, never 0. Counters count from the start of
+ * the machine's process and begin anew with the next one; a reset of the guest need not touch them.
+ */
+export interface Measurement {
+  measuredAt: number
+  /** When the process that the counters belong to began; null: the machine is off or silent, only its disk is known. */
+  startedAt: number | null
+  cores: number
+  /** Counter: time that the machine's virtual CPUs have run, all added up. */
+  cpuMs: number | null
+  /** As the guest says; nobody outside can tell its caches from what it needs. */
+  memoryUsedBytes: number | null
+  /** What the disk takes of the host's, without the image that it stands on. */
+  diskUsedBytes: number | null
+  /** Counters, of the disk and of the network as the guest sees it. */
+  diskReadBytes: number | null
+  diskWriteBytes: number | null
+  networkRxBytes: number | null
+  networkTxBytes: number | null
+}
+
 export interface HostKey {
   /** As ssh names it: ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa. */
   type: string
@@ -116,6 +138,12 @@ export interface Driver {
 
   /** The state of every machine that the driver can see, also those the caller does not know. */
   list(): Promise<Map<string, MachineState>>
+
+  /**
+   * What these machines have used, in one call; machines that are absent are absent here too. Takes some seconds at
+   * the most: a machine that does not answer has nulls, and neither holds up the others nor fails the call.
+   */
+  measure(serverIds: readonly string[]): Promise<Map<string, Measurement>>
 
   /**
    * Whether the guest answers on ssh since its last start or reset, and with which host keys; null: not yet.

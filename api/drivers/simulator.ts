@@ -9,7 +9,9 @@ import {
   type ImageState,
   type MachineSpec,
   type MachineState,
+  type Measurement,
 } from './driver.ts'
+import { simulatedUse } from './simulated-use.ts'
 
 /** How the simulated world behaves. All times are milliseconds; 0 is at once. */
 export interface SimulatorOptions {
@@ -47,6 +49,7 @@ type Method =
   | 'powerOff'
   | 'destroy'
   | 'inspect'
+  | 'measure'
   | 'ready'
 
 /**
@@ -163,6 +166,19 @@ export class Simulator implements Driver {
 
   async list(): Promise<Map<string, MachineState>> {
     return new Map([...this.#machines.keys()].map((id) => [id, stateOf(this.#find(id))]))
+  }
+
+  async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
+    this.#failIfTold('measure')
+    const now = this.#options.clock.now()
+    const measurements = new Map<string, Measurement>()
+    for (const serverId of serverIds) {
+      const machine = this.#find(serverId)
+      if (!machine) continue
+      const size = { ...machine.spec, diskGb: machine.diskGb }
+      measurements.set(serverId, simulatedUse(size, machine.isOn ? machine.startedAt : null, now))
+    }
+    return measurements
   }
 
   async ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null> {

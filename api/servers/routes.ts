@@ -6,6 +6,9 @@ import { etagOf, requireMatch } from '../http/etag.ts'
 import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
+import { serverMetrics } from '../monitoring/metrics.ts'
+import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
+import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation, listOperations } from '../operations/operations.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
@@ -18,6 +21,7 @@ import {
   ServerCreate,
   ServerDetails,
   ServerQuery,
+  ServerStats,
   ServerUpdate,
   StartRequest,
   StopRequest,
@@ -25,7 +29,7 @@ import {
 import type { Servers } from './servers.ts'
 import { isTransient } from './states.ts'
 import { findServer, listServers } from './store.ts'
-import { operationView, quoteView, serverView } from './view.ts'
+import { operationView, quoteView, serverView, statsView } from './view.ts'
 
 const tag = 'Servers'
 const params = { server_id: 'server_not_found' } as const
@@ -42,6 +46,7 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
     quoteRoute(options),
     ...collectionRoutes(options),
     ...objectRoutes(options, load),
+    ...monitoringRoutes(options, load),
     deleteRoute(options, load),
     ...powerRoutes(options, load),
     operationsRoute(options),
@@ -183,6 +188,41 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
         setHeader('etag', etagOf(view))
         return view
       },
+    }),
+  ]
+}
+
+function monitoringRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+  const path = '/servers/:server_id'
+  return [
+    route({
+      id: 'getServerStats',
+      method: 'GET',
+      path: `${path}/stats`,
+      scope: 'servers:read',
+      tag,
+      summary: 'What a server uses now',
+      description:
+        'Measured when it is asked for. What cannot be measured is null, as most is of a server that is off.',
+      params,
+      load,
+      reply: { 200: ServerStats },
+      run: async ({ loaded }) => statsView(loaded, await serverFigures(options, loaded)),
+    }),
+    route({
+      id: 'getServerMetrics',
+      method: 'GET',
+      path: `${path}/metrics`,
+      scope: 'servers:read',
+      tag,
+      summary: 'What a server has used over time',
+      description:
+        'Up to 30 days in one request. Where samples are no longer kept as finely as `step` asks for, or the points would be more than 2,000, the step is longer; the reply says which was used.',
+      params,
+      load,
+      query: MetricsQuery,
+      reply: { 200: ServerMetrics },
+      run: ({ loaded, query }) => serverMetrics(options, loaded.server_id, query),
     }),
   ]
 }

@@ -3,6 +3,7 @@ import { Project } from '../accounts/schema.ts'
 import { CpuTypeName, Preset, Template, Zone } from '../catalog/schema.ts'
 import { HourPrice, Money, nullable, Timestamp, Uuid } from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
+import { figures } from '../monitoring/schema.ts'
 import { statuses } from './states.ts'
 
 const PlanType = Type.Enum(['preset', 'custom'])
@@ -252,6 +253,19 @@ export const ServerDetails = Type.Object(
   { title: 'ServerDetails' },
 )
 export type ServerDetails = Static<typeof ServerDetails>
+
+export const ServerStats = Type.Object(
+  {
+    server_id: Uuid,
+    status: Type.Enum([...statuses]),
+    uptime_seconds: nullable(
+      Type.Integer({ minimum: 0, description: 'Since started_at; null when it is off' }),
+    ),
+    ...figures,
+  },
+  { title: 'ServerStats' },
+)
+export type ServerStats = Static<typeof ServerStats>
 
 export const ServerQuery = Type.Object({
   ...pagingQuery,

@@ -3,7 +3,8 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
-import type { Operation, Quote, QuoteRequest, Server } from './schema.ts'
+import type { Figures } from '../monitoring/schema.ts'
+import type { Operation, Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
 import type { ListedServer } from './store.ts'
 
 /** The keys that a server was made with. */
@@ -69,6 +70,19 @@ export function operationView(row: OperationTable): Operation {
     created_at: isoTime(row.created_at),
     started_at: isoTimeOrNull(row.started_at),
     finished_at: isoTimeOrNull(row.finished_at),
+  }
+}
+
+export function statsView(
+  { server_id, status, started_at }: Pick<ServerTable, 'server_id' | 'status' | 'started_at'>,
+  figures: Figures,
+): ServerStats {
+  const upMs = started_at === null ? null : Date.parse(figures.collected_at) - started_at
+  return {
+    server_id,
+    status,
+    uptime_seconds: upMs === null ? null : Math.max(0, Math.floor(upMs / 1000)),
+    ...figures,
   }
 }
 

@@ -22,6 +22,8 @@ const scopes: Record<string, string> = {
   'POST /servers': 'servers:write',
   'GET /servers/{server_id}': 'servers:read',
   'GET /servers/{server_id}/details': 'servers:read',
+  'GET /servers/{server_id}/stats': 'servers:read',
+  'GET /servers/{server_id}/metrics': 'servers:read',
   'PATCH /servers/{server_id}': 'servers:write',
   'DELETE /servers/{server_id}': 'servers:write',
   'POST /servers/{server_id}/start': 'servers:write',

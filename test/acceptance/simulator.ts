@@ -6,7 +6,10 @@ import type { TestProject } from 'vitest/node'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const PATIENCE_MS = 60_000
-const FLAGS = ['--port', '0', '--compute', 'simulator', '--rate-limits', '1000000,1000000,1000000']
+const FLAGS = [
+  ...['--port', '0', '--compute', 'simulator', '--sample-seconds', '1'],
+  ...['--rate-limits', '1000000,1000000,1000000'],
+]
 
 /** A real service on simulated machines for the suite; none where the surroundings name one already. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {

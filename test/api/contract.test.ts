@@ -6,6 +6,9 @@ import { settings } from '../../api/config.ts'
 import { acceptedFor } from '../../api/http/auth.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../api/http/paging.ts'
 import { issueCodes, problems } from '../../api/http/problem.ts'
+import { MAX_POINTS } from '../../api/monitoring/metrics.ts'
+import { seriesTable } from '../../api/monitoring/series.ts'
+import { tiers } from '../../api/monitoring/tiers.ts'
 import { Operation, Server } from '../../api/servers/schema.ts'
 import { type Action, judge, statuses } from '../../api/servers/states.ts'
 
@@ -75,6 +78,20 @@ test('the page names every field of a server, and every type and status of an op
   expect(rows('Servers').map(([field]) => field)).toEqual(Object.keys(Server.properties))
   const { type, status } = Operation.properties
   for (const word of [...type.enum, ...status.enum]) expect(section('Operations')).toContain(`\`${word}\``)
+})
+
+test('the table of series is that of the service, and so are the ages of samples', () => {
+  expect(rows('Stats and metrics').map(([name, type, unit]) => [name, type, unit])).toEqual(
+    seriesTable.map(({ name, type, unit }) => [name, type, unit]),
+  )
+  const text = section('Stats and metrics')
+  expect(text).toContain('every 10 seconds for a day, every minute for 7 days, every 5 minutes for 30 days')
+  expect(tiers.map(({ resolution, keptFor }) => [resolution, keptFor / 86_400])).toEqual([
+    [10, 1],
+    [60, 7],
+    [300, 30],
+  ])
+  expect(text).toContain(`more than ${MAX_POINTS.toLocaleString('en')}`)
 })
 
 test('the rate limits and page sizes are the defaults of the service', () => {

@@ -30,7 +30,7 @@ export class Service {
     writeFileSync(path.join(this.dataDir, 'catalog.yaml'), stringify(catalog))
   }
 
-  async start(): Promise<void> {
+  async start(more: readonly string[] = []): Promise<void> {
     const flags = [
       '--port',
       '0',
@@ -42,6 +42,7 @@ export class Service {
       'qemu',
       '--log',
       'warn',
+      ...more,
     ]
     const child = spawn(process.execPath, [path.join(root, 'api/main.ts'), 'serve', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DriverError, type MachineSpec, type MachineState } from '../driver.ts'
+import { DriverError, type MachineSpec, type MachineState, type Measurement } from '../driver.ts'
 import { removeCgroups } from './cgroup.ts'
 import { qmpSocket } from './command.ts'
 import { hashPassword, isHashOf } from './crypt.ts'
@@ -19,6 +19,7 @@ import {
   writeDurably,
 } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
+import { measureMachine } from './measure.ts'
 import { stopPasst } from './network.ts'
 import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './process.ts'
 import { Qmp, type QmpEvent } from './qmp.ts'
@@ -185,6 +186,19 @@ export class Machine {
       if (seen.status === 'io-error') await this.#resume(seen.qmp)
       return { power: 'running', startedAt: run?.startedAt ?? 0 }
     })
+  }
+
+  /**
+   * What it has used, as far as it is known. Not in turn with what changes the machine, so that nobody waits for a
+   * power-off to hear what another machine does.
+   * @returns null for a machine that is not there, or was not looked at yet
+   */
+  async measure(): Promise<Measurement | null> {
+    const [record, run, process, qmp] = [this.#record, this.#run, this.#process, this.#qmp]
+    if (!record) return null
+    const isOn = run && process && qmp?.isOpen && isAlive(process, record.uuid)
+    const running = isOn ? { pid: process.pid, qmp, startedAt: run.startedAt } : null
+    return measureMachine(record.spec, this.files.disk, running, this.#around.clock.now())
   }
 
   /** The last lines of what QEMU said, for the log. */

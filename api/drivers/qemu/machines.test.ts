@@ -118,13 +118,29 @@ function ownAddresses(): string[] {
   )
 }
 
+/** A machine that hangs holds a measurement up for no longer than it may, and has only what the host knows. */
+async function measuresWithout(id: string): Promise<void> {
+  const begun = performance.now()
+  const { cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes } =
+    (await world.driver.measure([id])).get(id) ?? {}
+  expect(performance.now() - begun).toBeLessThan(4_000)
+  expect([cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes]).toEqual([
+    null,
+    null,
+    null,
+    expect.any(Number),
+  ])
+}
+
 async function frozenIsHung(id: string): Promise<void> {
   const pid = world.pidOf(id)
   process.kill(pid, 'SIGSTOP')
   try {
+    await measuresWithout(id)
     expect(await world.driver.inspect(id)).toEqual({ power: 'hung' })
     await expect(world.driver.start(id)).rejects.toMatchObject({ code: 'start_failed' })
     await world.restart()
+    await measuresWithout(id)
     expect(await world.driver.inspect(id)).toEqual({ power: 'hung' })
   } finally {
     process.kill(pid, 'SIGCONT')

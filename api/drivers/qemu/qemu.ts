@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
 import {
@@ -14,6 +15,7 @@ import {
   type ImageState,
   type MachineSpec,
   type MachineState,
+  type Measurement,
 } from '../driver.ts'
 import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './accel.ts'
 import { Cgroups } from './cgroup.ts'
@@ -54,6 +56,8 @@ const BOOT_MS = 60_000
 const TEND_MS = 10_000
 /** How many machines are looked at at the same time. */
 const WIDTH = 32
+/** How long a round of measurements waits for the link to a machine that has none. */
+const LINK_MS = 1_500
 
 /** @throws DriverError unavailable, with what to do, when machines cannot be run here */
 export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
@@ -205,15 +209,25 @@ export class QemuDriver implements Driver {
     const names = (await readdir(this.#around.layout.machines)).filter((name) =>
       /^[A-Za-z0-9_-]{1,64}$/.test(name),
     )
-    const next = names.values()
-    const worker = async () => {
-      for (const name of next) {
-        const state = await this.inspect(name)
-        if (state.power !== 'absent') states.set(name, state)
-      }
-    }
-    await Promise.all(Array.from({ length: WIDTH }, worker))
+    await inParallel(names, async (name) => {
+      const state = await this.inspect(name)
+      if (state.power !== 'absent') states.set(name, state)
+    })
     return states
+  }
+
+  async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
+    const measurements = new Map<string, Measurement>()
+    await inParallel(serverIds, async (serverId) => {
+      const machine = this.#machine(serverId)
+      if (!machine.isLinked) {
+        const look = this.inspect(serverId).catch(() => {})
+        await Promise.race([look, sleep(LINK_MS, undefined, { ref: false })])
+      }
+      const measurement = await machine.measure()
+      if (measurement) measurements.set(serverId, measurement)
+    })
+    return measurements
   }
 
   async ready(serverId: string): ReturnType<Driver['ready']> {
@@ -311,6 +325,14 @@ export class QemuDriver implements Driver {
         `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
       )
   }
+}
+
+async function inParallel(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
+  const next = names.values()
+  const worker = async () => {
+    for (const name of next) await work(name)
+  }
+  await Promise.all(Array.from({ length: WIDTH }, worker))
 }
 
 async function qemuVersion(): Promise<string> {

@@ -1,0 +1,104 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Measurement } from '../driver.ts'
+import type { MachineRecord } from './layout.ts'
+import type { Qmp } from './qmp.ts'
+
+/** A machine whose QEMU does not answer in this time has no figures but those that the host has of it. */
+const ANSWER_MS = 1500
+/** The guest tells every 5 s what memory it has; one that has crashed or is booting anew no longer does. */
+const MEMORY_NEWS_MS = 30_000
+/** The kernel counts CPU time for user space in hundredths of a second (USER_HZ), whatever its own tick is. */
+const MS_PER_TICK = 10
+
+/** A machine that runs. */
+interface Running {
+  pid: number
+  qmp: Qmp
+  startedAt: number
+}
+
+/**
+ * CPU time from the host's kernel, for the threads that QEMU says are virtual CPUs; disk traffic from QEMU; memory
+ * from the guest by its balloon. Network: passt has no counters, QEMU's own network neither, and what the guest's
+ * agent says of its interfaces could be anything, so nothing is said.
+ */
+export async function measureMachine(
+  spec: MachineRecord['spec'],
+  disk: string,
+  running: Running | null,
+  now: number,
+): Promise<Measurement> {
+  const [cpuMs, memoryUsedBytes, traffic, diskUsedBytes] = await Promise.all([
+    running && orNull(cpuTime(running)),
+    running && orNull(memoryUsed(running.qmp, spec.ramMb, now)),
+    running && orNull(diskTraffic(running.qmp)),
+    orNull(stat(disk).then(({ blocks }) => blocks * 512)),
+  ])
+  return {
+    measuredAt: now,
+    startedAt: running?.startedAt ?? null,
+    cores: spec.cpu,
+    cpuMs,
+    memoryUsedBytes,
+    diskUsedBytes,
+    diskReadBytes: traffic?.read ?? null,
+    diskWriteBytes: traffic?.written ?? null,
+    networkRxBytes: null,
+    networkTxBytes: null,
+  }
+}
+
+/** What fails is not known; why is the business of those who start and inspect machines. */
+function orNull<T>(value: Promise<T>): Promise<T | null> {
+  return value.catch(() => null)
+}
+
+async function cpuTime({ qmp, pid }: Running): Promise<number> {
+  const cpus = listOf(await qmp.run('query-cpus-fast', {}, ANSWER_MS))
+  if (cpus.length === 0) throw new Error('QEMU names no CPU')
+  const times = await Promise.all(cpus.map((cpu) => threadTime(pid, counter(cpu['thread-id']))))
+  return times.reduce((sum, time) => sum + time, 0)
+}
+
+/** Only threads of this very process: its guest may have taken QEMU over and name others. */
+async function threadTime(pid: number, thread: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+  // The second field is the thread's name in brackets, such as "CPU 0/TCG".
+  const [user, system] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+  return counter(Number(user) + Number(system)) * MS_PER_TICK
+}
+
+async function memoryUsed(qmp: Qmp, ramMb: number, now: number): Promise<number> {
+  const path = '/machine/peripheral/balloon0'
+  const answer = await qmp.run('qom-get', { path, property: 'guest-stats' }, ANSWER_MS)
+  const { stats, 'last-update': toldAt } = fieldsOf(answer)
+  if (now - counter(toldAt) * 1000 > MEMORY_NEWS_MS) throw new Error('the guest is silent')
+  const { 'stat-total-memory': total, 'stat-available-memory': available } = fieldsOf(stats)
+  const used = counter(counter(total) - counter(available))
+  return Math.min(used, ramMb * 2 ** 20)
+}
+
+async function diskTraffic(qmp: Qmp): Promise<{ read: number; written: number }> {
+  const devices = listOf(await qmp.run('query-blockstats', {}, ANSWER_MS))
+  const disk = devices.find(({ qdev }) => String(qdev).includes('/disk0/'))
+  const { rd_bytes, wr_bytes } = fieldsOf(disk?.stats)
+  return { read: counter(rd_bytes), written: counter(wr_bytes) }
+}
+
+/** @throws Error where it is none; what a guest does not know it gives as 2^64 - 1 */
+function counter(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  throw new Error(`${String(value)} counts nothing`)
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : []
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  // An object that is not null can be read by any key.
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,113 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { isoTime } from '../http/fields.ts'
+import { type Issue, invalid, queryIssue } from '../http/problem.ts'
+import type { MetricsQuery, ServerMetrics } from './schema.ts'
+import { type SeriesType, seriesTable, seriesTypes } from './series.ts'
+import { averages, findMeter, latestSample, type Piece } from './store.ts'
+import { LONGEST_SPAN, tiers } from './tiers.ts'
+
+const HOUR_MS = 3_600_000
+/** What fits on a chart. */
+const FEW_POINTS = 200
+/** What a reply may have at the most; over it the step becomes longer. */
+export const MAX_POINTS = 2_000
+/** Steps that people count in: seconds, minutes, hours. */
+const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400]
+
+interface MetricsOptions {
+  db: Database
+  clock: Clock
+}
+
+/**
+ * What a server has used over time. A point stands for the step that begins with it; points lie on the multiples of
+ * the step since the epoch.
+ * @throws ApiError validation_failed
+ */
+export async function serverMetrics(
+  { db, clock }: MetricsOptions,
+  serverId: string,
+  query: MetricsQuery,
+): Promise<ServerMetrics> {
+  const now = clock.now()
+  const { start, end } = spanOf(query, now)
+  const types = (query.type ?? seriesTypes.join()).split(',')
+  const issues = [...spanIssues(start, end), ...typeIssues(types)]
+  if (issues.length > 0) throw invalid(issues)
+  // The finest samples that reach back as far; of the last tier some may be gone, of older times all are.
+  const tier = tiers.find(({ keptFor }) => start >= now - keptFor * 1000) ?? tiers[2]
+  const step = stepOf((end - start) / 1000, query.step, tier.resolution)
+  const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
+  const wanted = seriesTable.filter(({ type }) => types.includes(type))
+  const columns = wanted.map(({ column }) => column)
+  const meter = await findMeter(db, serverId)
+  const pieces = meter ? await piecesOf(db, meter.series, tier.resolution, { from, until }) : null
+  const rows = meter && pieces ? await averages(db, meter.series, pieces, step, columns) : []
+  const byTime = new Map(rows.map((row) => [row.at, row]))
+  const times = Array.from(
+    { length: Math.max(0, Math.ceil((until - from) / step)) },
+    (_, at) => from + at * step,
+  )
+  return {
+    server_id: serverId,
+    start: isoTime(start),
+    end: isoTime(end),
+    step,
+    series: wanted.map(({ name, type, unit, column, scale }) => ({
+      name,
+      type,
+      unit,
+      points: times.map((at) => [at, scaled(byTime.get(at)?.[column], scale)]),
+    })),
+  }
+}
+
+/** Samples of a tier as far as they are made, and the finest from there on. */
+async function piecesOf(
+  db: Database,
+  series: number,
+  resolution: number,
+  { from, until }: { from: number; until: number },
+): Promise<[Piece, Piece]> {
+  const newest = await latestSample(db, series, resolution)
+  const cut = newest ? newest.at + resolution : from
+  return [
+    { resolution, from, until: Math.min(until, cut) },
+    { resolution: tiers[0].resolution, from: Math.max(from, cut), until },
+  ]
+}
+
+function spanOf(query: MetricsQuery, now: number): { start: number; end: number } {
+  const end = query.end === undefined ? now : Date.parse(query.end)
+  return { start: query.start === undefined ? end - HOUR_MS : Date.parse(query.start), end }
+}
+
+function spanIssues(start: number, end: number): Issue[] {
+  // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
+  for (const [name, time] of Object.entries({ end, start }))
+    if (Number.isNaN(time))
+      return [queryIssue(name, 'invalid_format', `${name} must be a time without a leap second.`)]
+  if (end <= start) return [queryIssue('end', 'below_minimum', 'end must be later than start.')]
+  if (end - start > LONGEST_SPAN * 1000)
+    return [queryIssue('start', 'below_minimum', 'start must be at most 30 days before end.')]
+  return []
+}
+
+function typeIssues(types: readonly string[]): Issue[] {
+  const isKnown = (type: string): type is SeriesType => seriesTypes.some((known) => known === type)
+  const message = `type must be one or more of ${seriesTypes.join(', ')}, with commas between them.`
+  return types.every(isKnown) ? [] : [queryIssue('type', 'not_in_enum', message)]
+}
+
+/** The step that was asked for, or a longer one where samples are not kept as finely or the points would be too many. */
+function stepOf(seconds: number, asked: number | undefined, resolution: number): number {
+  const least = Math.max(resolution, seconds / (asked === undefined ? FEW_POINTS : MAX_POINTS))
+  if (asked !== undefined && asked >= least) return asked
+  return NICE_STEPS.find((step) => step >= least) ?? LONGEST_SPAN
+}
+
+/** Rounded to hundredths: more would be made up. */
+function scaled(value: number | null | undefined, scale: number): number | null {
+  return typeof value === 'number' ? Math.round(value * scale * 100) / 100 : null
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import type { Measurement } from '../drivers/driver.ts'
+import { nextReading, type Reading, usageSince } from './reading.ts'
+
+const unknown = {
+  cpuMs: null,
+  memoryUsedBytes: null,
+  diskUsedBytes: null,
+  diskReadBytes: null,
+  diskWriteBytes: null,
+  networkRxBytes: null,
+  networkTxBytes: null,
+}
+
+const look = (measuredAt: number, more: Partial<Measurement>): Measurement => ({
+  measuredAt,
+  startedAt: 0,
+  cores: 1,
+  ...unknown,
+  ...more,
+})
+
+/** What is read and used at each of these looks at one machine. */
+function follow(...looks: Measurement[]) {
+  let reading: Reading | null = null
+  return looks.map((measured) => {
+    const usage = usageSince(reading, measured, 30_000)
+    reading = nextReading(reading, measured) ?? reading
+    return { cpu: usage.cpu, read: usage.diskRead, total: reading?.totals.diskReadBytes ?? null }
+  })
+}
+
+test('a rate is what was counted since the last look; the CPU is that of all cores', () => {
+  expect(
+    follow(
+      look(10_000, { cores: 2, cpuMs: 20_000, diskReadBytes: 5_000 }),
+      look(20_000, { cores: 2, cpuMs: 30_000, diskReadBytes: 5_000 }),
+      look(25_000, { cores: 2, cpuMs: 32_500, diskReadBytes: 6_000 }),
+    ),
+  ).toEqual([
+    { cpu: 100, read: 500, total: 5_000 },
+    { cpu: 50, read: 0, total: 5_000 },
+    { cpu: 25, read: 200, total: 6_000 },
+  ])
+})
+
+test('totals go on when a machine is started again, and its rate begins at its start', () => {
+  expect(
+    follow(
+      look(10_000, { diskReadBytes: 7_000 }),
+      look(12_000, { startedAt: null }),
+      look(20_000, { startedAt: 15_000, diskReadBytes: 1_000 }),
+      look(30_000, { startedAt: 15_000, diskReadBytes: 4_000 }),
+      look(40_000, { startedAt: 35_000, diskReadBytes: 500 }),
+    ).map(({ read, total }) => [read, total]),
+  ).toEqual([
+    [700, 7_000],
+    [null, 7_000],
+    [200, 8_000],
+    [300, 11_000],
+    [100, 11_500],
+  ])
+})
+
+test('what is not known for a while leaves a gap, no spike, and is in the total later', () => {
+  expect(
+    follow(
+      look(10_000, { diskReadBytes: 1_000 }),
+      look(20_000, {}),
+      look(30_000, { diskReadBytes: 9_000 }),
+      look(40_000, { diskReadBytes: 9_500 }),
+      look(50_000, { startedAt: 45_000 }),
+      look(60_000, { startedAt: 45_000, diskReadBytes: 500 }),
+    ).map(({ read, total }) => [read, total]),
+  ).toEqual([
+    [100, 1_000],
+    [null, 1_000],
+    [null, 9_000],
+    [50, 9_500],
+    [null, 9_500],
+    [null, 10_000],
+  ])
+})
+
+test('a rate over too long or too short a time, or of a counter that went back, is not known', () => {
+  const at = (ms: number, cpuMs: number) =>
+    follow(look(10_000, { cpuMs: 5_000 }), look(ms, { cpuMs }))[1]?.cpu
+  expect([at(40_000, 20_000), at(40_001, 20_000)]).toEqual([50, null])
+  expect([at(11_000, 5_100), at(10_999, 5_100), at(10_000, 5_000), at(9_000, 5_000)]).toEqual([
+    10,
+    null,
+    null,
+    null,
+  ])
+  expect(at(20_000, 4_999)).toBeNull()
+  expect(at(11_000, 6_020)).toBe(100)
+  // Found running long after its start, with nothing to compare it with.
+  expect(follow(look(500_000, { cpuMs: 400_000 }))).toEqual([{ cpu: null, read: null, total: null }])
+})

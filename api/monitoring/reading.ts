@@ -1,0 +1,89 @@
+import type { Measurement } from '../drivers/driver.ts'
+
+type CounterName = 'cpuMs' | 'diskReadBytes' | 'diskWriteBytes' | 'networkRxBytes' | 'networkTxBytes'
+type Counters = Record<CounterName, number | null>
+
+/** A look at a machine that runs, as it is kept for the next one. */
+export interface Reading {
+  at: number
+  /** Names the machine's process: its counters began at 0 then. */
+  startedAt: number
+  /** As the process counts. */
+  counters: Counters
+  /** What all earlier processes of the machine had counted. */
+  before: Counters
+  /** Both together, as far as they were ever known. */
+  totals: Counters
+}
+
+/** What was used between two looks: percent of all cores, and bytes a second. */
+export interface Usage {
+  cpu: number | null
+  diskRead: number | null
+  diskWrite: number | null
+  networkRx: number | null
+  networkTx: number | null
+}
+
+/** In a shorter time the host's count of CPU time, in steps of 10 ms, says too little. */
+export const SHORTEST_MS = 1_000
+
+/**
+ * Carries totals on over the end of a process, which takes its counters with it.
+ * @returns null where the machine is off
+ */
+export function nextReading(previous: Reading | null, measured: Measurement): Reading | null {
+  const { measuredAt, startedAt } = measured
+  if (startedAt === null) return null
+  const isSame = previous?.startedAt === startedAt
+  const before = (isSame ? previous.before : previous?.totals) ?? none
+  const totals = each((name) => {
+    const counted = measured[name]
+    if (counted === null) return previous?.totals[name] ?? null
+    return (before[name] ?? 0) + counted
+  })
+  return { at: measuredAt, startedAt, counters: each((name) => measured[name]), before, totals }
+}
+
+/**
+ * The rates since the last look, or since the start of a process that was not seen before. Unknown after a pause of
+ * more than `longestMs`: what was used in it says nothing about now.
+ */
+export function usageSince(previous: Reading | null, measured: Measurement, longestMs: number): Usage {
+  const since = sinceWhen(previous, measured)
+  const ms = measured.measuredAt - (since?.at ?? Number.NEGATIVE_INFINITY)
+  const perSecond = (name: CounterName, scale = 1) => {
+    const [from, until] = [since?.counters[name] ?? null, measured[name]]
+    if (from === null || until === null || until < from || ms < SHORTEST_MS || ms > longestMs) return null
+    return ((until - from) * 1000 * scale) / ms
+  }
+  // 1000 ms of CPU time a second and core are 100 percent; the steps of the count can make a little more of it.
+  const cpu = perSecond('cpuMs', 1 / (10 * measured.cores))
+  return {
+    cpu: cpu === null ? null : Math.min(100, cpu),
+    diskRead: perSecond('diskReadBytes'),
+    diskWrite: perSecond('diskWriteBytes'),
+    networkRx: perSecond('networkRxBytes'),
+    networkTx: perSecond('networkTxBytes'),
+  }
+}
+
+function sinceWhen(
+  previous: Reading | null,
+  { startedAt }: Measurement,
+): Pick<Reading, 'at' | 'counters'> | null {
+  if (startedAt === null) return null
+  return previous?.startedAt === startedAt ? previous : { at: startedAt, counters: each(() => 0) }
+}
+
+function each(value: (name: CounterName) => number | null): Counters {
+  return {
+    cpuMs: value('cpuMs'),
+    diskReadBytes: value('diskReadBytes'),
+    diskWriteBytes: value('diskWriteBytes'),
+    networkRxBytes: value('networkRxBytes'),
+    networkTxBytes: value('networkTxBytes'),
+  }
+}
+
+const none = each(() => null)

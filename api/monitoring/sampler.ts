@@ -1,0 +1,186 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { MeterTable, SampleTable } from '../database/schema.ts'
+import type { Driver, Measurement } from '../drivers/driver.ts'
+import { nextReading, type Reading, type Usage, usageSince } from './reading.ts'
+import * as store from './store.ts'
+import { tiers } from './tiers.ts'
+
+interface SamplerOptions {
+  db: Database
+  clock: Clock
+  driver: Driver
+  log: Logger
+  /** Between two rounds. */
+  everySeconds: number
+}
+
+/** So many servers are written in one transaction: few commits, and requests need not wait for long in between. */
+const BATCH = 500
+/** How many servers a round looks through for old samples, and how many samples it deletes at the most. */
+const CLEANED_SERVERS = 50
+const CLEANED_SAMPLES = 20_000
+const DELETE_AT_ONCE = 2_000
+/** A rate over a longer pause than this many rounds says nothing about the slot that it would stand in. */
+const LONGEST_ROUNDS = 3
+/** The last process may have died before it rolled up what it had read; what was made already stays as it is. */
+const AGAIN_MS = 3_600_000
+const MIB = 2 ** 20
+
+type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
+
+/**
+ * Measures all machines in rounds and keeps what they used. Rounds follow each other on the multiples of the
+ * interval, so that each stands for the slot that ends with it; one that takes too long costs slots, which stay empty.
+ */
+export class Sampler {
+  readonly #options: SamplerOptions
+  readonly #stopping = new AbortController()
+  #loop: Promise<void> = Promise.resolve()
+  /** Up to when, in ms, samples are rolled up; null: not known yet. */
+  #rolledUpTo: number | null = null
+  /** The last series that was looked through for old samples. */
+  #cleaned = 0
+
+  constructor(options: SamplerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+  }
+
+  /** One measurement of all machines, and what has become due since the last one. */
+  async round(): Promise<void> {
+    const { db, clock, driver } = this.#options
+    const now = clock.now()
+    this.#rolledUpTo ??= ((await store.lastReadAt(db)) ?? now) - AGAIN_MS
+    const servers = await store.listMetered(db)
+    const measurements = await driver.measure(servers.map(({ server_id }) => server_id))
+    let unused = await store.highestSeries(db)
+    for (let at = 0; at < servers.length; at += BATCH) {
+      const batch = servers
+        .slice(at, at + BATCH)
+        .map((server) => ({ ...server, series: server.series ?? ++unused }))
+      await this.#keep(batch, measurements, this.#slotOf(now))
+      await breathe()
+    }
+    await this.#rollUp(this.#rolledUpTo, now)
+    this.#rolledUpTo = now
+    await this.#cleanUp(now)
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#stopping
+    for (;;) {
+      await clock.sleep(this.#everyMs - (clock.now() % this.#everyMs), signal)
+      if (signal.aborted) return
+      try {
+        await this.round()
+      } catch (error) {
+        log.error({ err: error }, 'the servers could not be measured; the next round tries again')
+      }
+    }
+  }
+
+  get #everyMs(): number {
+    return this.#options.everySeconds * 1000
+  }
+
+  /** Seconds: the beginning of the slot that ends now. Timers are some milliseconds early or late. */
+  #slotOf(now: number): number {
+    const { everySeconds } = this.#options
+    return (Math.floor(now / this.#everyMs + 0.25) - 1) * everySeconds
+  }
+
+  async #keep(
+    servers: readonly (Metered & { series: number })[],
+    measurements: Map<string, Measurement>,
+    at: number,
+  ): Promise<void> {
+    const meters: MeterTable[] = []
+    const samples: SampleTable[] = []
+    for (const { server_id, series, reading } of servers) {
+      const measured = measurements.get(server_id)
+      const previous: Reading | null = reading === null ? null : JSON.parse(reading)
+      const next = measured ? nextReading(previous, measured) : null
+      if (!measured || !next) continue
+      const usage = usageSince(previous, measured, LONGEST_ROUNDS * this.#everyMs)
+      meters.push({ server_id, series, reading: JSON.stringify(next), read_at: next.at })
+      samples.push(sampleOf({ series, at, resolution: tiers[0].resolution }, measured, usage))
+    }
+    if (meters.length === 0) return
+    await this.#options.db.transaction().execute(async (tx) => {
+      await store.saveMeters(tx, meters)
+      await store.insertSamples(tx, samples)
+    })
+  }
+
+  /** Makes the coarser samples that have become due in between. */
+  async #rollUp(since: number, now: number): Promise<void> {
+    const { db } = this.#options
+    for (const [at, { resolution: to, madeEvery }] of tiers.entries()) {
+      const finer = tiers[at - 1]
+      const from = Math.floor(since / 1000 / madeEvery) * madeEvery
+      const until = Math.floor(now / 1000 / madeEvery) * madeEvery
+      if (!finer || until <= from) continue
+      const series = await store.seriesReadSince(db, from * 1000)
+      for (let first = 0; first < series.length; first += BATCH) {
+        const batch = series.slice(first, first + BATCH)
+        await store.rollUp(db, batch, { from: finer.resolution, to }, { from, until })
+        await breathe()
+      }
+    }
+  }
+
+  /** A piece of an endless walk through all servers: what is past its time goes, and all of those that are gone. */
+  async #cleanUp(now: number): Promise<void> {
+    const { db } = this.#options
+    const meters = await store.nextMeters(db, this.#cleaned, CLEANED_SERVERS)
+    const here = meters.filter(({ isGone }) => !isGone).map(({ series }) => series)
+    const gone = meters.filter(({ isGone }) => isGone).map(({ series }) => series)
+    const due = tiers.flatMap(({ resolution, keptFor }) => [
+      { series: here, resolution, before: Math.floor(now / 1000) - keptFor },
+      { series: gone, resolution, before: Number.MAX_SAFE_INTEGER },
+    ])
+    let left = CLEANED_SAMPLES
+    for (const samples of due.filter(({ series }) => series.length > 0))
+      for (let deleted = DELETE_AT_ONCE; deleted === DELETE_AT_ONCE; left -= deleted) {
+        // The next round goes on with the same servers.
+        if (left <= 0) return
+        deleted = await store.deleteSamples(db, { ...samples, limit: DELETE_AT_ONCE })
+        await breathe()
+      }
+    if (gone.length > 0) await store.deleteMeters(db, gone)
+    this.#cleaned = meters.length < CLEANED_SERVERS ? 0 : (meters.at(-1)?.series ?? 0)
+  }
+}
+
+function sampleOf(
+  slot: Pick<SampleTable, 'series' | 'at' | 'resolution'>,
+  { memoryUsedBytes, diskUsedBytes }: Measurement,
+  { cpu, diskRead, diskWrite, networkRx, networkTx }: Usage,
+): SampleTable {
+  return {
+    ...slot,
+    cpu: rounded(cpu, 100),
+    memory_mb: rounded(memoryUsedBytes, 1 / MIB),
+    disk_mb: rounded(diskUsedBytes, 1 / MIB),
+    disk_read: rounded(diskRead),
+    disk_write: rounded(diskWrite),
+    network_rx: rounded(networkRx),
+    network_tx: rounded(networkTx),
+  }
+}
+
+function rounded(value: number | null, scale = 1): number | null {
+  return value === null ? null : Math.round(value * scale)
+}

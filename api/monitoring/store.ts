@@ -1,0 +1,216 @@
+import { sql } from 'kysely'
+import type { Queries } from '../database/database.ts'
+import type { MeterTable, SampleTable } from '../database/schema.ts'
+
+const IS_ON = ['creating', 'running', 'starting', 'stopping', 'rebooting'] as const
+
+/** Servers whose machines may be on, with their last readings. */
+export function listMetered(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .leftJoin('meters', 'meters.server_id', 'servers.server_id')
+    .select(['servers.server_id', 'series', 'reading'])
+    .where('deleted_at', 'is', null)
+    .where('status', 'in', IS_ON)
+    .execute()
+}
+
+export function findMeter(db: Queries, serverId: string): Promise<MeterTable | undefined> {
+  return db.selectFrom('meters').selectAll().where('server_id', '=', serverId).executeTakeFirst()
+}
+
+export async function highestSeries(db: Queries): Promise<number> {
+  const { highest } = await db
+    .selectFrom('meters')
+    .select((eb) => eb.fn.max('series').as('highest'))
+    .executeTakeFirstOrThrow()
+  return highest ?? 0
+}
+
+/** When the last round was, of this process of the service or an earlier one. */
+export async function lastReadAt(db: Queries): Promise<number | null> {
+  const { last } = await db
+    .selectFrom('meters')
+    .select((eb) => eb.fn.max('read_at').as('last'))
+    .executeTakeFirstOrThrow()
+  return last
+}
+
+export function saveMeters(tx: Queries, rows: readonly MeterTable[]) {
+  return tx
+    .insertInto('meters')
+    .values(rows)
+    .onConflict((oc) =>
+      oc.column('server_id').doUpdateSet((eb) => ({
+        reading: eb.ref('excluded.reading'),
+        read_at: eb.ref('excluded.read_at'),
+      })),
+    )
+    .execute()
+}
+
+/** Changes a reading, unless a round has taken its place. */
+export function saveReading(db: Queries, { server_id, read_at }: MeterTable, reading: string) {
+  return db
+    .updateTable('meters')
+    .set({ reading })
+    .where('server_id', '=', server_id)
+    .where('read_at', '=', read_at)
+    .execute()
+}
+
+/** Two rounds in one slot: the first holds. */
+export function insertSamples(tx: Queries, rows: readonly SampleTable[]) {
+  return tx
+    .insertInto('samples')
+    .values(rows)
+    .onConflict((oc) => oc.doNothing())
+    .execute()
+}
+
+/** The series that were read at this time or later. */
+export async function seriesReadSince(db: Queries, readAt: number): Promise<number[]> {
+  const rows = await db.selectFrom('meters').select('series').where('read_at', '>=', readAt).execute()
+  return rows.map(({ series }) => series)
+}
+
+export const VALUES = [
+  'cpu',
+  'memory_mb',
+  'disk_mb',
+  'disk_read',
+  'disk_write',
+  'network_rx',
+  'network_tx',
+] as const satisfies readonly (keyof SampleTable)[]
+export type ValueColumn = (typeof VALUES)[number]
+
+/** The beginning of the slot that a sample falls in. A literal: PostgreSQL takes two parameters for different. */
+const slotOf = (seconds: number) => sql<number>`at - at % ${sql.lit(seconds)}`
+
+/** Makes samples of one tier, the means, of those of a finer one. Does nothing where they are made already. */
+export function rollUp(
+  tx: Queries,
+  series: readonly number[],
+  resolution: { from: number; to: number },
+  span: { from: number; until: number },
+) {
+  const slot = slotOf(resolution.to)
+  return tx
+    .insertInto('samples')
+    .columns(['series', 'resolution', 'at', ...VALUES])
+    .expression(
+      tx
+        .selectFrom('samples')
+        .select(['series', sql.lit(resolution.to).as('resolution'), slot.as('at')])
+        .select((eb) => VALUES.map((column) => sql`cast(round(avg(${eb.ref(column)})) as bigint)`.as(column)))
+        .where('series', 'in', series)
+        .where('resolution', '=', resolution.from)
+        .where('at', '>=', span.from)
+        .where('at', '<', span.until)
+        .groupBy(['series', slot]),
+    )
+    .onConflict((oc) => oc.doNothing())
+    .execute()
+}
+
+/** Samples of one tier, from one second until before another. */
+export interface Piece {
+  resolution: number
+  from: number
+  until: number
+}
+
+/** Means over each step of pieces that follow each other, in order; a step without samples is left out. */
+export async function averages(
+  db: Queries,
+  series: number,
+  [first, second]: readonly [Piece, Piece],
+  step: number,
+  columns: readonly ValueColumn[],
+): Promise<({ at: number } & Partial<Record<ValueColumn, number | null>>)[]> {
+  const slot = slotOf(step)
+  const samples = ({ resolution, from, until }: Piece) =>
+    db
+      .selectFrom('samples')
+      .select(['at', 'resolution', ...columns])
+      .where('series', '=', series)
+      .where('resolution', '=', resolution)
+      .where('at', '>=', from)
+      .where('at', '<', until)
+  return db
+    .selectFrom(samples(first).unionAll(samples(second)).as('pieces'))
+    .select(slot.as('at'))
+    .select(columns.map((column) => meanOf(column).as(column)))
+    .groupBy(slot)
+    .orderBy(slot)
+    .execute()
+}
+
+/** A sample counts for as long as its slot is. */
+function meanOf(column: ValueColumn) {
+  const value = sql.ref(column)
+  return sql<number | null>`cast(sum(${value} * resolution) as double precision)
+    / nullif(sum(case when ${value} is null then 0 else resolution end), 0)`
+}
+
+export function latestSample(db: Queries, series: number, resolution: number) {
+  return db
+    .selectFrom('samples')
+    .selectAll()
+    .where('series', '=', series)
+    .where('resolution', '=', resolution)
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** The next meters in a walk through all of them, and whether their servers are gone. */
+export async function nextMeters(db: Queries, after: number, limit: number) {
+  const rows = await db
+    .selectFrom('meters')
+    .innerJoin('servers', 'servers.server_id', 'meters.server_id')
+    .select(['series', 'deleted_at'])
+    .where('series', '>', after)
+    .orderBy('series')
+    .limit(limit)
+    .execute()
+  return rows.map(({ series, deleted_at }) => ({ series, isGone: deleted_at !== null }))
+}
+
+/**
+ * Deletes samples of these series from before `at`, at most `limit`.
+ * @returns how many went
+ */
+export async function deleteSamples(
+  db: Queries,
+  {
+    series,
+    resolution,
+    before,
+    limit,
+  }: { series: readonly number[]; resolution: number; before: number; limit: number },
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('samples')
+    .where((eb) =>
+      eb(
+        eb.refTuple('series', 'resolution', 'at'),
+        'in',
+        eb
+          .selectFrom('samples')
+          .select(['series', 'resolution', 'at'])
+          .where('series', 'in', series)
+          .where('resolution', '=', resolution)
+          .where('at', '<', before)
+          .limit(limit)
+          .$asTuple('series', 'resolution', 'at'),
+      ),
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}
+
+export function deleteMeters(db: Queries, series: readonly number[]) {
+  return db.deleteFrom('meters').where('series', 'in', series).execute()
+}
