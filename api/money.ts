@@ -4,6 +4,7 @@
  */
 
 const UNITS_PER_RUBLE = 10_000
+export const UNITS_PER_KOPECK = 100
 /** A month is 730 hours, everywhere. */
 export const HOURS_PER_MONTH = 730
 
@@ -36,8 +37,15 @@ export function hourPrice(monthUnits: number): number {
   return divideHalfUp(monthUnits, HOURS_PER_MONTH)
 }
 
+/** How many whole times a price fits into an amount; 0 for an amount below zero. */
+export function wholeTimes(amount: number, price: number): number {
+  return amount < 0 ? 0 : (amount - (amount % price)) / price // exact: the rest is taken off
+}
+
 /** Whole-number division of non-negative integers, rounding half up. */
 export function divideHalfUp(dividend: number, divisor: number): number {
+  if (!Number.isSafeInteger(dividend)) throw new RangeError(`${dividend} is too large to be divided exactly`)
   const rest = dividend % divisor
-  return (dividend - rest) / divisor + (rest * 2 >= divisor ? 1 : 0)
+  const whole = (dividend - rest) / divisor // exact: the rest is taken off
+  return whole + (rest * 2 >= divisor ? 1 : 0)
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CatalogError, parseCatalog } from './file.ts'
 import { resolvePlan } from './plans.ts'
+import { pricesAt } from './prices.ts'
 
 const text = `
 zones:
@@ -79,7 +80,7 @@ test('a new price holds from its day on, and the old one until then', () => {
     /^ {2}- \{ active_from: 2026-01-01, zone_slug: local-1, cpu_type: amd.*\n/m.exec(text)?.[0] ?? ''
   const later = entry.replace('2026-01-01', '2026-12-01').replace('"180.00"', '"200.00"')
   const catalog = parseCatalog(text.replace(entry, later + entry), 'catalog.yaml')
-  const price = (date: string) => catalog.unitPrices('local-1', 'amd', Date.parse(date))?.cpu
+  const price = (date: string) => pricesAt(catalog.prices, 'local-1', 'amd', Date.parse(date))?.cpu
   expect(price('2025-12-31T23:59:59.999Z')).toBeUndefined()
   expect(price('2026-01-01T00:00:00Z')).toBe(1_800_000)
   expect(price('2026-11-30T23:59:59.999Z')).toBe(1_800_000)
@@ -102,4 +103,55 @@ test('a custom plan stays within the limits and on their steps', () => {
     'disk_gb above_maximum',
   ])
   expect(plan(1, 300, 7)).toEqual(['ram_mb not_a_step', 'disk_gb not_a_step'])
+})
+
+test('prices that overlap, leave a gap or can only be a slip are found, with their lines', () => {
+  const amd =
+    /^ {2}- \{ active_from: 2026-01-01, zone_slug: local-1, cpu_type: amd.*\n/m.exec(text)?.[0] ?? ''
+  const added = (change: (entry: string) => string) => complaint(amd, amd + change(amd))
+  const line = lineOf(amd) + 1
+  expect(added((entry) => entry)).toBe(
+    `catalog.yaml:${line}: local-1 amd has two entries that are active from 2026-01-01; which one holds?`,
+  )
+  const later = (entry: string) => entry.replace('2026-01-01', '2026-12-01')
+  expect(added((entry) => later(entry).replace('"180.00"', '"-1.00"'))).toContain(
+    'in quotes and not negative',
+  )
+  expect(added((entry) => later(entry).replace('"180.00"', '"18.00"'))).toBe('nothing')
+  expect(added((entry) => later(entry).replace('"180.00"', '"1.80"'))).toBe(
+    `catalog.yaml:${line}: cpu_month_rub goes from 180.00 to 1.80, more than tenfold at once: it must be a slip.`,
+  )
+  expect(added((entry) => later(entry).replace('"120.00"', '"120000.00"'))).toContain(
+    'more than 10000.00 must be',
+  )
+  expect(added((entry) => later(entry).replace('2026-12-01', '2026-02-30'))).toContain('must be a valid date')
+  const existing = (day: string) => (entry: string) => later(entry).replace(' }', `, existing_from: ${day} }`)
+  expect(added(existing('2026-12-15'))).toBe('nothing')
+  expect(added(existing('2026-11-30'))).toBe(
+    `catalog.yaml:${line}: existing_from (2026-11-30) is before active_from (2026-12-01).`,
+  )
+  const own = (entry: string) =>
+    later(entry).replace(' }', ', preset_month_rub: { nano: "250.00", big: "1.00" } }')
+  expect(added(own)).toBe(`catalog.yaml:${line}: there is no preset big.`)
+  const gap = () => parseCatalog(text, 'catalog.yaml', Date.parse('2025-12-31'))
+  expect(gap).toThrow(
+    `catalog.yaml:${lineOf('- zone_slug: local-1')}: zone local-1 offers amd, but it has no price before 2026-01-01.`,
+  )
+})
+
+test('a preset has a price of its own where an entry names one, and costs its parts elsewhere', () => {
+  const named = text.replace(
+    'disk_gb_month_rub: "6.00" }',
+    'disk_gb_month_rub: "6.00", preset_month_rub: { nano: "249.00" } }',
+  )
+  const catalog = parseCatalog(named, 'catalog.yaml')
+  const price = (cpuType: 'amd' | 'intel', slug: string) => {
+    const preset = catalog.presets.find((candidate) => candidate.slug === slug)
+    const place = { zoneSlug: 'local-1', cpuType, at: Date.parse('2026-11-20') }
+    const plan = resolvePlan(catalog, { plan_type: 'preset', preset_id: preset?.presetId }, place)
+    return Array.isArray(plan) ? plan : plan.priceMonth
+  }
+  expect([price('amd', 'nano'), price('intel', 'nano'), price('amd', 'micro')]).toEqual([
+    2_490_000, 3_100_000, 4_200_000,
+  ])
 })

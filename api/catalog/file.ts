@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import Type, { type Static } from 'typebox'
 import { v5 as uuidV5 } from 'uuid'
 import { LineCounter, parseDocument } from 'yaml'
-import type { CpuType, ImageSource, ImageSpec } from '../drivers/driver.ts'
+import type { ImageSource, ImageSpec } from '../drivers/driver.ts'
 import { closed, compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
+import { type PriceEntry, priceFaults } from './prices.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
@@ -16,8 +17,9 @@ const Slug = Type.String({
 })
 const Amount = Type.String({
   pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`,
-  errorMessage: 'must be an amount such as "180.00", in quotes.',
+  errorMessage: 'must be an amount such as "180.00", in quotes and not negative.',
 })
+const Day = Type.String({ format: 'date' })
 const Range = Type.Object({
   min: Type.Integer({ minimum: 1 }),
   max: Type.Integer({ minimum: 1 }),
@@ -53,12 +55,16 @@ const CatalogFile = Type.Object({
   limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range }),
   prices: Type.Array(
     Type.Object({
-      active_from: Type.String({ format: 'date' }),
+      active_from: Day,
       zone_slug: Slug,
       cpu_type: CpuTypeName,
       cpu_month_rub: Amount,
       ram_gb_month_rub: Amount,
       disk_gb_month_rub: Amount,
+      // Presets with a price of their own; the others cost what their parts cost.
+      preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
+      // From when servers that were ordered before pay this too; without it they keep their price.
+      existing_from: Type.Optional(Day),
     }),
     { minItems: 1 },
   ),
@@ -68,7 +74,6 @@ const CatalogFile = Type.Object({
       cpu: Type.Integer({ minimum: 1 }),
       ram_mb: Type.Integer({ minimum: 64 }),
       disk_gb: Type.Integer({ minimum: 1 }),
-      price_month_rub: Type.Optional(Amount),
     }),
   ),
   templates: Type.Array(
@@ -88,20 +93,12 @@ type CatalogFile = Static<typeof CatalogFile>
 export type Zone = CatalogFile['zones'][number]
 export type Limits = CatalogFile['limits']
 
-export interface UnitPrices {
-  cpu: number
-  ramGb: number
-  diskGb: number
-}
-
 export interface Preset {
   presetId: string
   slug: string
   cpu: number
   ramMb: number
   diskGb: number
-  /** Units a month, where the preset has a price of its own. */
-  ownPrice: number | null
 }
 
 export interface Template {
@@ -119,8 +116,7 @@ export interface Catalog {
   limits: Limits
   presets: readonly Preset[]
   templates: readonly Template[]
-  /** Unit prices a month at a moment, or null where the zone does not sell this CPU type then. */
-  unitPrices(zoneSlug: string, cpuType: CpuType, at: number): UnitPrices | null
+  prices: readonly PriceEntry[]
 }
 
 /** The catalogue file can't be used. Each line of the message names a place and says what is wrong. */
@@ -130,8 +126,11 @@ export class CatalogError extends Error {
 
 const check = compileCheck('body', closed(CatalogFile))
 
-/** @throws CatalogError */
-export function readCatalog(file: string): Catalog {
+/**
+ * @param now zones must have prices by then
+ * @throws CatalogError
+ */
+export function readCatalog(file: string, now?: number): Catalog {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -140,11 +139,11 @@ export function readCatalog(file: string): Catalog {
       `The catalogue ${file} can't be read: ${messageOf(error)}. Name another with BERTH_CATALOG.`,
     )
   }
-  return parseCatalog(text, file)
+  return parseCatalog(text, file, now)
 }
 
 /** @throws CatalogError */
-export function parseCatalog(text: string, file: string): Catalog {
+export function parseCatalog(text: string, file: string, now = Number.POSITIVE_INFINITY): Catalog {
   const lines = new LineCounter()
   // "core" keeps dates as text; a date is compared as text too.
   const document = parseDocument(text, { lineCounter: lines, schema: 'core' })
@@ -163,7 +162,7 @@ export function parseCatalog(text: string, file: string): Catalog {
   const value: unknown = document.toJS()
   const complaints = check(value).map((issue): [string, string] => [issue.pointer, issue.message])
   // What the check let through has the shape of the schema.
-  if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile))
+  if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile, now))
   if (complaints.length > 0)
     throw new CatalogError(
       complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'),
@@ -176,7 +175,7 @@ function indexOrName(part: string): string | number {
 }
 
 /** What a schema can't say. */
-function contradictions(file: CatalogFile): [pointer: string, message: string][] {
+function contradictions(file: CatalogFile, now: number): [pointer: string, message: string][] {
   const found: [string, string][] = []
   const twice = (section: 'zones' | 'presets' | 'templates', names: string[]) =>
     names.forEach((name, at) => {
@@ -194,18 +193,12 @@ function contradictions(file: CatalogFile): [pointer: string, message: string][]
     'templates',
     file.templates.map((template) => template.slug),
   )
-  file.zones.forEach((zone, at) => {
-    for (const cpuType of zone.cpu_types)
-      if (!file.prices.some((price) => price.zone_slug === zone.zone_slug && price.cpu_type === cpuType))
-        found.push([
-          `/zones/${at}`,
-          `zone ${zone.zone_slug} offers ${cpuType}, but prices has no entry for it.`,
-        ])
-  })
   file.prices.forEach((price, at) => {
     if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
       found.push([`/prices/${at}`, `there is no zone ${price.zone_slug}.`])
   })
+  const presets = file.presets.map((preset) => preset.slug)
+  found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
   file.templates.forEach((template, at) => {
     template.image.forEach((source, place) => {
       if ([source.url, source.file, source.build].filter(Boolean).length !== 1)
@@ -218,16 +211,6 @@ function contradictions(file: CatalogFile): [pointer: string, message: string][]
 }
 
 function toCatalog(file: CatalogFile): Catalog {
-  const prices = file.prices.map((price) => ({
-    zoneSlug: price.zone_slug,
-    cpuType: price.cpu_type,
-    from: Date.parse(price.active_from),
-    units: {
-      cpu: parseMoney(price.cpu_month_rub),
-      ramGb: parseMoney(price.ram_gb_month_rub),
-      diskGb: parseMoney(price.disk_gb_month_rub),
-    },
-  }))
   return {
     zones: file.zones,
     limits: file.limits,
@@ -237,7 +220,6 @@ function toCatalog(file: CatalogFile): Catalog {
       cpu: preset.cpu,
       ramMb: preset.ram_mb,
       diskGb: preset.disk_gb,
-      ownPrice: preset.price_month_rub === undefined ? null : parseMoney(preset.price_month_rub),
     })),
     templates: file.templates.map((template) => ({
       templateId: uuidV5(`template:${template.slug}`, NAMESPACE),
@@ -248,11 +230,25 @@ function toCatalog(file: CatalogFile): Catalog {
       defaultUsername: template.default_username,
       image: { slug: template.slug, sources: template.image.map(toSource) },
     })),
-    unitPrices: (zoneSlug, cpuType, at) =>
-      prices
-        .filter((price) => price.zoneSlug === zoneSlug && price.cpuType === cpuType && price.from <= at)
-        .sort((a, b) => b.from - a.from)[0]?.units ?? null,
+    prices: priceEntriesOf(file),
   }
+}
+
+function priceEntriesOf(file: CatalogFile): PriceEntry[] {
+  return file.prices.map((price) => ({
+    zoneSlug: price.zone_slug,
+    cpuType: price.cpu_type,
+    from: Date.parse(price.active_from),
+    existingFrom: price.existing_from === undefined ? null : Date.parse(price.existing_from),
+    prices: {
+      cpu: parseMoney(price.cpu_month_rub),
+      ramGb: parseMoney(price.ram_gb_month_rub),
+      diskGb: parseMoney(price.disk_gb_month_rub),
+      presets: new Map(
+        Object.entries(price.preset_month_rub ?? {}).map(([slug, amount]) => [slug, parseMoney(amount)]),
+      ),
+    },
+  }))
 }
 
 function toSource({

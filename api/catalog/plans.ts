@@ -1,11 +1,11 @@
 import type { CpuType } from '../drivers/driver.ts'
 import { bodyIssue, type Issue } from '../http/problem.ts'
-import { divideHalfUp, hourPrice } from '../money.ts'
+import { divideHalfUp, hourPrice, UNITS_PER_KOPECK } from '../money.ts'
 import type { Size } from './capacity.ts'
-import type { Catalog, Preset, UnitPrices } from './file.ts'
+import type { Catalog, Preset } from './file.ts'
+import { type Prices, pricesAt } from './prices.ts'
 
 const MB_PER_GB = 1024
-const UNITS_PER_KOPECK = 100
 
 /** What a request says of its plan; the schema has checked types and which fields go together. */
 export interface PlanRequest {
@@ -37,7 +37,7 @@ export interface Plan {
 }
 
 /** What a size costs, part by part. Each part is rounded half up to whole kopecks, so that the printed lines add up. */
-function partsOf(size: Size, prices: UnitPrices): PriceItem[] {
+function partsOf(size: Size, prices: Prices): PriceItem[] {
   return [
     priceItem('cpu', 'core', size.cpu, 1, prices.cpu),
     priceItem('ram', 'gb', size.ram_mb, MB_PER_GB, prices.ramGb),
@@ -53,21 +53,23 @@ function priceItem(
   per: number,
   price: number,
 ): PriceItem {
+  const quantity = amount / per // not money: 512 MB are 0.5 GB
   const priceMonth = divideHalfUp(amount * price, per * UNITS_PER_KOPECK) * UNITS_PER_KOPECK
-  return { code, quantity: amount / per, unit, priceUnitMonth: price, priceMonth }
+  return { code, quantity, unit, priceUnitMonth: price, priceMonth }
 }
 
 export function sizeOf({ cpu, ramMb, diskGb }: Preset): Size {
   return { cpu, ram_mb: ramMb, disk_gb: diskGb }
 }
 
-function itemsOf(preset: Preset, prices: UnitPrices): PriceItem[] {
-  if (preset.ownPrice !== null) return [priceItem('preset', 'preset', 1, 1, preset.ownPrice)]
+function itemsOf(preset: Preset, prices: Prices): PriceItem[] {
+  const own = prices.presets.get(preset.slug)
+  if (own !== undefined) return [priceItem('preset', 'preset', 1, 1, own)]
   return partsOf(sizeOf(preset), prices)
 }
 
 /** Units a month. */
-export function presetPrice(preset: Preset, prices: UnitPrices): number {
+export function presetPrice(preset: Preset, prices: Prices): number {
   return sum(itemsOf(preset, prices))
 }
 
@@ -84,7 +86,7 @@ export function resolvePlan(
   request: PlanRequest,
   place: { zoneSlug: string; cpuType: CpuType; at: number },
 ): Plan | Issue[] {
-  const prices = catalog.unitPrices(place.zoneSlug, place.cpuType, place.at)
+  const prices = pricesAt(catalog.prices, place.zoneSlug, place.cpuType, place.at)
   if (!prices)
     return [bodyIssue('cpu_type', 'not_in_enum', `Zone ${place.zoneSlug} does not offer ${place.cpuType}.`)]
   if (request.plan_type === 'preset') {

@@ -7,6 +7,7 @@ import { type Route, route } from '../http/route.ts'
 import { type Capacity as CapacityService, fits, roomIn } from './capacity.ts'
 import type { Catalog, Zone as CatalogZone } from './file.ts'
 import { presetPrice, sizeOf } from './plans.ts'
+import { pricesAt } from './prices.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
 
@@ -78,7 +79,7 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
     reply: { 200: Type.Array(Preset) },
     run: async ({ query, setHeader }) => {
       const zone = findZone(catalog, query.zone_slug)
-      const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+      const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return tagged(setHeader, ASK_EACH_TIME, [])
       const room = roomIn(await capacity.list(db), zone.zone_slug, query.cpu_type)
@@ -103,7 +104,7 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
       const zone = findZone(catalog, query.zone_slug)
-      const prices = catalog.unitPrices(zone.zone_slug, query.cpu_type, clock.now())
+      const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered)
         throw invalid([

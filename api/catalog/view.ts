@@ -7,8 +7,8 @@ import type {
   Preset as CatalogPreset,
   Template as CatalogTemplate,
   Zone as CatalogZone,
-  UnitPrices,
 } from './file.ts'
+import type { Prices } from './prices.ts'
 import type { Capacity, Limits, Preset, Template, Zone } from './schema.ts'
 
 export function zoneView(zone: CatalogZone, cpuTypes: Zone['cpu_types'], isAvailable: boolean): Zone {
@@ -51,7 +51,7 @@ export function limitsView(
   zoneSlug: string,
   cpuType: CpuType,
   { cpu, ram_mb, disk_gb }: CatalogLimits,
-  prices: UnitPrices,
+  prices: Prices,
 ): Limits {
   return {
     zone_slug: zoneSlug,

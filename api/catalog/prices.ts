@@ -1,0 +1,110 @@
+import type { CpuType } from '../drivers/driver.ts'
+import { formatMoney } from '../money.ts'
+
+/** Units a month. */
+export interface Prices {
+  cpu: number
+  ramGb: number
+  diskGb: number
+  /** Of presets with a price of their own, by slug; the others cost what their parts cost. */
+  presets: ReadonlyMap<string, number>
+}
+
+/** Prices of a zone and CPU type from a moment on, until a later entry of theirs takes over. */
+export interface PriceEntry {
+  zoneSlug: string
+  cpuType: CpuType
+  from: number
+  /** From when servers that were ordered earlier pay them too; null where those keep what they were promised. */
+  existingFrom: number | null
+  prices: Prices
+}
+
+/** The prices at a moment, or null where the zone does not sell this CPU type then. */
+export function pricesAt(
+  entries: readonly PriceEntry[],
+  zoneSlug: string,
+  cpuType: CpuType,
+  at: number,
+): Prices | null {
+  const started = entriesOf(entries, zoneSlug, cpuType).filter((entry) => entry.from <= at)
+  return started.at(-1)?.prices ?? null
+}
+
+/** Of one zone and CPU type, eldest first. */
+function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: CpuType): PriceEntry[] {
+  return entries
+    .filter((entry) => entry.zoneSlug === zoneSlug && entry.cpuType === cpuType)
+    .sort((a, b) => a.from - b.from)
+}
+
+/** A part that costs more a month, in units, is a slip of the decimal point; and so is a price ten times the last. */
+const ABSURD_PART = 100_000_000
+const ABSURD_PRESET = 100_000_000_000
+const ABSURD_STEP = 10
+
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
+
+/**
+ * What is wrong with prices that have the right form: two entries for one day, days without a price, sums that
+ * nobody can mean.
+ * @param now to find what has no price today
+ * @returns the place of each, by its number in the list or by its zone, and a sentence
+ */
+export function priceFaults(
+  entries: readonly PriceEntry[],
+  zones: readonly { zone_slug: string; cpu_types: readonly CpuType[] }[],
+  presetSlugs: readonly string[],
+  now: number,
+): [pointer: string, message: string][] {
+  const faults = entries.flatMap((entry, at) =>
+    faultsOf(entry, entries, presetSlugs).map((message): [string, string] => [`/prices/${at}`, message]),
+  )
+  const gaps = zones.flatMap(({ zone_slug, cpu_types }, at) =>
+    cpu_types.flatMap((cpuType): [string, string][] => {
+      const [first] = entriesOf(entries, zone_slug, cpuType)
+      const place = `/zones/${at}`
+      if (!first) return [[place, `zone ${zone_slug} offers ${cpuType}, but prices has no entry for it.`]]
+      if (first.from <= now) return []
+      return [
+        [place, `zone ${zone_slug} offers ${cpuType}, but it has no price before ${dayOf(first.from)}.`],
+      ]
+    }),
+  )
+  return [...faults, ...gaps]
+}
+
+function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: readonly string[]): string[] {
+  const { zoneSlug, cpuType, from, existingFrom, prices } = entry
+  const name = `${zoneSlug} ${cpuType}`
+  const faults: string[] = []
+  const others = entriesOf(all, zoneSlug, cpuType)
+  if (all.find((other) => isSameDay(other, entry)) !== entry)
+    faults.push(`${name} has two entries that are active from ${dayOf(from)}; which one holds?`)
+  if (existingFrom !== null && existingFrom < from)
+    faults.push(`existing_from (${dayOf(existingFrom)}) is before active_from (${dayOf(from)}).`)
+  for (const slug of prices.presets.keys())
+    if (!presetSlugs.includes(slug)) faults.push(`there is no preset ${slug}.`)
+  const before = others.findLast((other) => other.from < from)?.prices
+  const sums = [
+    ['cpu_month_rub', prices.cpu, before?.cpu, ABSURD_PART],
+    ['ram_gb_month_rub', prices.ramGb, before?.ramGb, ABSURD_PART],
+    ['disk_gb_month_rub', prices.diskGb, before?.diskGb, ABSURD_PART],
+    ...[...prices.presets].map(
+      ([slug, sum]) => [slug, sum, before?.presets.get(slug), ABSURD_PRESET] as const,
+    ),
+  ] as const
+  for (const [field, sum, last, limit] of sums) {
+    if (sum > limit)
+      faults.push(`${field} is ${formatMoney(sum)}: more than ${formatMoney(limit)} must be a slip.`)
+    if (last && sum && (sum > last * ABSURD_STEP || sum * ABSURD_STEP < last))
+      faults.push(
+        `${field} goes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: it must be a slip.`,
+      )
+  }
+  return faults
+}
+
+function isSameDay(a: PriceEntry, b: PriceEntry): boolean {
+  return a.zoneSlug === b.zoneSlug && a.cpuType === b.cpuType && a.from === b.from
+}
