@@ -17,6 +17,7 @@ import { buildHttp } from './http/server.ts'
 import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import type { Secrets } from './secrets.ts'
+import { BillingWorker } from './servers/billing-worker.ts'
 import type { PortRange } from './servers/ports.ts'
 import { procedures } from './servers/procedures.ts'
 import { Reconciler } from './servers/reconcile.ts'
@@ -32,6 +33,8 @@ export interface AppOptions {
   log: Logger
   sshPorts: PortRange
   rateLimits: RateLimits
+  /** How long servers go on after the balance of their account is used up; a day unless told. */
+  graceMs?: number
   /** The address that customers' ssh commands name. */
   sshHost: string
   /** How often machines are measured; every 10 s unless told. */
@@ -46,6 +49,7 @@ export interface App {
   http: FastifyInstance
   engine: Engine
   reconciler: Reconciler
+  billing: BillingWorker
   sampler: Sampler
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
@@ -65,6 +69,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
   })
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
+  const graceMs = options.graceMs ?? 24 * 3600_000
+  const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
   const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
   const routes: Route[] = [
@@ -86,10 +92,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     http,
     engine,
     reconciler,
+    billing,
     sampler,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      await Promise.all([engine.stop(), reconciler.stop(), sampler.stop()])
+      await Promise.all([engine.stop(), reconciler.stop(), billing.stop(), sampler.stop()])
       await http.close()
       await driver.close()
       await db.destroy()

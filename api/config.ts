@@ -9,6 +9,7 @@ export interface Config {
   readonly compute: 'auto' | 'qemu' | 'simulator'
   readonly accel: 'auto' | 'kvm' | 'tcg'
   readonly sshPorts: { readonly first: number; readonly last: number }
+  readonly graceMs: number
   /** Requests a minute. */
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** Between two measurements of the machines. */
@@ -65,6 +66,12 @@ export const settings = {
     fallback: '22000-22999',
     help: 'range of ports that lead to the ssh of servers',
   },
+  graceMs: {
+    env: 'BERTH_GRACE_HOURS',
+    flag: '--grace-hours',
+    fallback: '24',
+    help: 'hours that servers go on after the balance is used up; then they are suspended',
+  },
   rateLimits: {
     env: 'BERTH_RATE_LIMITS',
     flag: '--rate-limits',
@@ -112,6 +119,7 @@ export function readConfig(
     compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
     accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
     sshPorts: readPortRange(raw('sshPorts')),
+    graceMs: readHours('graceMs', raw('graceMs')),
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
@@ -142,6 +150,11 @@ function readPortRange(value: string): { first: number; last: number } {
   if (!match || first < 1024 || last > 65535 || first > last)
     refuse('sshPorts', value, 'it must be a range such as 22000-22999, within 1024-65535.')
   return { first, last }
+}
+
+function readHours(name: keyof Config, value: string): number {
+  if (!/^\d{1,5}$/.test(value)) refuse(name, value, 'it must be a whole number of hours.')
+  return Number(value) * 3600_000
 }
 
 function readRateLimits(value: string): Config['rateLimits'] {

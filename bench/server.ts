@@ -32,7 +32,6 @@ await db
   .execute()
 const payment = {
   accountId,
-  serverId: null,
   description: 'bench',
   reference: null,
   amount: parseMoney('100000000'),

@@ -61,6 +61,9 @@ export async function testApp(
     observe?: AppOptions['observe']
     sshPorts?: AppOptions['sshPorts']
     rateLimits?: AppOptions['rateLimits']
+    catalog?: AppOptions['catalog']
+    /** Of the test's account, in rubles. */
+    balance?: string
   } = {},
 ): Promise<TestApp> {
   const clock = new ManualClock()
@@ -70,7 +73,7 @@ export async function testApp(
     db,
     clock,
     driver,
-    catalog: parseCatalog(catalogText, 'catalog.yaml'),
+    catalog: options.catalog ?? parseCatalog(catalogText, 'catalog.yaml'),
     secrets: new Secrets(Buffer.alloc(32, 7)),
     log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
     sshPorts: options.sshPorts ?? { first: 22000, last: 22999 },
@@ -84,7 +87,7 @@ export async function testApp(
     await drop()
   })
   const makeAccount = accountMaker(db, clock)
-  const accountId = await makeAccount()
+  const accountId = await makeAccount(options.balance)
   const makeToken: TestApp['makeToken'] = async (
     scopes,
     { accountId: owner = accountId, expiresAt = null as number | null } = {},
@@ -115,7 +118,7 @@ function accountMaker(db: Database, clock: ManualClock) {
     const accountId = await createAccount(db, clock, account)
     if (!accountId) throw new Error('the account exists already')
     const amount = parseMoney(balance)
-    const entry = { accountId, amount, serverId: null, description: 'test', reference: null }
+    const entry = { accountId, amount, description: 'test', reference: null }
     if (amount !== 0) await post(db, clock, { ...entry, type: 'payment' })
     return accountId
   }

@@ -31,7 +31,6 @@ export async function createAccount(
         cpu_used: 0,
         ram_mb_used: 0,
         disk_gb_used: 0,
-        balance: 0,
         created_at: now,
       })
       .onConflict((conflict) => conflict.column('email').doNothing())

@@ -1,24 +1,85 @@
-import { divideHalfUp } from '../money.ts'
+import { divideHalfUp, UNITS_PER_KOPECK } from '../money.ts'
 
+const HOUR_MS = 3600_000
 const SECONDS_PER_HOUR = 3600
 
-/** Midnight of the first day of the calendar month (UTC) that a moment falls in. */
-export function monthStart(at: number): number {
+/** A price over a time: whole seconds since the epoch in milliseconds, units an hour and a month. */
+export interface Rate {
+  starts_at: number
+  /** Null as long as it runs. */
+  ends_at: number | null
+  price_hour: number
+  price_month: number
+}
+
+/** What a server is to be charged for one stretch of time. */
+export interface Charge {
+  /** The hour that it begins in. */
+  hour: number
+  seconds: number
+  /** Units. */
+  amount: number
+}
+
+/** The whole second that a moment falls in: billing knows no shorter time. */
+export function wholeSecond(at: number): number {
+  return at - (at % 1000)
+}
+
+/** The whole hour (UTC) that a moment falls in. */
+export function wholeHour(at: number): number {
+  return at - (at % HOUR_MS)
+}
+
+/** The end of that hour. */
+export function hourAfter(at: number): number {
+  return wholeHour(at) + HOUR_MS
+}
+
+/** Midnight of the first day of the calendar month (UTC) that a moment falls in, or of the month after it. */
+export function monthStart(at: number, monthsLater: 0 | 1 = 0): number {
   const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1)
 }
 
 /**
- * What a server costs from the start of this calendar month, or from its first `running`, until now: by the
- * second, and never more than its month price.
+ * What a server has cost from the start of a calendar month until a moment in it: each second at its rate, never
+ * more than the highest month price that it had in this month, rounded half up to whole kopecks. This is the one
+ * place where billing rounds.
  * @returns units
  */
-export function monthToDate(
-  server: { billed_since: number | null; price_hour: number; price_month: number },
-  now: number,
-): number {
-  if (server.billed_since === null) return 0
-  const since = Math.max(server.billed_since, monthStart(now))
-  const seconds = Math.max(0, Math.floor((now - since) / 1000))
-  return Math.min(server.price_month, divideHalfUp(seconds * server.price_hour, SECONDS_PER_HOUR))
+export function monthCost(rates: readonly Rate[], until: number, month = monthStart(until)): number {
+  let [cost, cap] = [0, 0]
+  for (const rate of rates) {
+    const seconds = secondsWithin(rate, month, until)
+    if (seconds === 0) continue
+    cost += seconds * rate.price_hour
+    cap = Math.max(cap, rate.price_month)
+  }
+  const kopecks = divideHalfUp(cost, SECONDS_PER_HOUR * UNITS_PER_KOPECK)
+  return Math.min(cap, kopecks * UNITS_PER_KOPECK)
+}
+
+/**
+ * The charges for the time between two moments: one for each calendar month that it touches. A charge is what the
+ * month has cost until its end, less what it had cost until its beginning, so that the charges of a month always
+ * add up to its cost, however many there are.
+ */
+export function chargesBetween(rates: readonly Rate[], from: number, until: number): Charge[] {
+  const charges: Charge[] = []
+  let at = from
+  while (at < until) {
+    const month = monthStart(at)
+    const end = Math.min(until, monthStart(at, 1))
+    const seconds = rates.reduce((sum, rate) => sum + secondsWithin(rate, at, end), 0)
+    const amount = monthCost(rates, end, month) - monthCost(rates, at, month)
+    if (seconds > 0) charges.push({ hour: wholeHour(at), seconds, amount })
+    at = end
+  }
+  return charges
+}
+
+function secondsWithin({ starts_at, ends_at }: Rate, from: number, until: number): number {
+  const ms = Math.min(ends_at ?? until, until) - Math.max(starts_at, from)
+  return ms > 0 ? divideHalfUp(ms, 1000) : 0
 }

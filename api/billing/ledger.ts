@@ -1,66 +1,146 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { TransactionTable } from '../database/schema.ts'
+import type { LedgerTable, TransactionTable } from '../database/schema.ts'
+import { record } from '../events/outbox.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
+import { standing } from './standing.ts'
 
 export interface Entry {
   accountId: string
   type: TransactionTable['type']
-  /** Units; charges are negative. */
+  /** Units; charges are not above zero. */
   amount: number
-  serverId: string | null
   description: string
   /** The same reference a second time changes nothing. */
-  reference: string | null
+  reference?: string | null | undefined
+  /** What a charge is for. */
+  charged?: Pick<TransactionTable, 'server_id' | 'project_id' | 'hour' | 'seconds'>
+}
+
+/** A reference was booked before, for something else. */
+export class ReferenceTaken extends Error {
+  readonly entry: TransactionTable
+
+  constructor(entry: TransactionTable) {
+    super(`the reference ${entry.reference} is that of an entry of ${formatMoney(entry.amount)}`)
+    this.entry = entry
+  }
 }
 
 /**
- * Adds an entry to an account's ledger and moves its balance, both or neither.
- * @returns the entry, also where the reference was written before
+ * The one door through which money comes in, or is taken back: adds an entry to an account's ledger.
+ * @returns the entry, also where its reference was written before
+ * @throws ReferenceTaken where that was with another amount
  */
 export function post(
   db: Database,
   clock: Clock,
-  entry: Entry,
+  entry: Entry & { type: 'payment' | 'refund' | 'correction' },
 ): Promise<{ entry: TransactionTable; isNew: boolean }> {
+  const { accountId, reference, amount } = entry
   return db.transaction().execute(async (tx) => {
-    // This update locks the account: entries of one account follow each other, each with its balance_after.
-    const { balance } = await tx
-      .updateTable('accounts')
-      .set((eb) => ({ balance: eb('balance', '+', entry.amount) }))
-      .where('account_id', '=', entry.accountId)
-      .returning('balance')
-      .executeTakeFirstOrThrow()
-    const row: TransactionTable = {
-      transaction_id: uuid(),
-      account_id: entry.accountId,
-      type: entry.type,
-      amount: entry.amount,
-      balance_after: balance,
-      server_id: entry.serverId,
-      description: entry.description,
-      reference: entry.reference,
-      created_at: clock.now(),
-    }
-    const earlier =
-      entry.reference === null ? undefined : await findByReference(tx, entry.accountId, entry.reference)
-    if (earlier) {
-      await tx
-        .updateTable('accounts')
-        .set((eb) => ({ balance: eb('balance', '-', entry.amount) }))
-        .where('account_id', '=', entry.accountId)
-        .execute()
-      return { entry: earlier, isNew: false }
-    }
-    await tx.insertInto('transactions').values(row).execute()
-    return { entry: row, isNew: true }
+    const ledgers = await lockLedgers(tx, [accountId])
+    const earlier = reference ? await findByReference(tx, accountId, reference) : undefined
+    if (earlier && earlier.amount !== amount) throw new ReferenceTaken(earlier)
+    if (earlier) return { entry: earlier, isNew: false }
+    const now = clock.now()
+    const [written] = append(ledgers, [entry], now)
+    if (!written) throw new Error('an entry was not written')
+    const ledger = ledgers.get(accountId)
+    if (ledger && ledger.balance > 0) ledger.depleted_since = null
+    await save(tx, ledgers, [written])
+    const data = { amount: formatMoney(amount), balance: formatMoney(written.balance_after) }
+    if (amount > 0) await record(tx, [{ accountId, type: 'balance.topped_up', data, at: now }])
+    return { entry: written, isNew: true }
   })
 }
 
-function findByReference(db: Pick<Database, 'selectFrom'>, accountId: string, reference: string) {
+/** Adds charges to the ledgers of many accounts, and notes which balances run low or are used up by them. */
+export async function charge(tx: Queries, charges: readonly Entry[], now: number): Promise<void> {
+  if (charges.length === 0) return
+  const ledgers = await lockLedgers(tx, [...new Set(charges.map(({ accountId }) => accountId))])
+  const rows = append(ledgers, charges, now)
+  const events = await standing(tx, ledgers, now)
+  await save(tx, ledgers, rows)
+  await record(tx, events)
+}
+
+/** The ends of these ledgers, made where they are missing, and nobody else's until this transaction ends. */
+async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<Map<string, LedgerTable>> {
+  const empty = { sequence: null, balance: 0, low_since: null, depleted_since: null }
+  // In one order, so that no two writers wait for each other.
+  const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...empty }))
+  const ledgers = await tx
+    .insertInto('ledgers')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet((eb) => ({ account_id: eb.ref('excluded.account_id') })),
+    )
+    .returningAll()
+    .execute()
+  return new Map(ledgers.map((ledger) => [ledger.account_id, ledger]))
+}
+
+/** The next rows of these ledgers, which it moves on. */
+function append(
+  ledgers: ReadonlyMap<string, LedgerTable>,
+  entries: readonly Entry[],
+  now: number,
+): TransactionTable[] {
+  return entries.map(({ accountId, type, amount, description, reference = null, charged }) => {
+    const ledger = ledgers.get(accountId)
+    if (!ledger) throw new Error('an entry for a ledger that is not locked')
+    const { sequence: previous, balance: balance_before } = ledger
+    ledger.sequence = (previous ?? 0) + 1
+    ledger.balance = balance_before + amount
+    return {
+      transaction_id: uuid(),
+      account_id: accountId,
+      sequence: ledger.sequence,
+      previous,
+      type,
+      balance_before,
+      amount,
+      balance_after: ledger.balance,
+      ...(charged ?? { server_id: null, project_id: null, hour: null, seconds: null }),
+      description,
+      reference,
+      created_at: now,
+    }
+  })
+}
+
+/** Bounds the parameters of one statement: SQLite takes 32,766, PostgreSQL 65,535. */
+const ROWS_AT_ONCE = 1000
+
+async function save(
+  tx: Queries,
+  ledgers: ReadonlyMap<string, LedgerTable>,
+  rows: readonly TransactionTable[],
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await tx
+      .insertInto('transactions')
+      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+  await tx
+    .insertInto('ledgers')
+    .values([...ledgers.values()])
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet((eb) => ({
+        sequence: eb.ref('excluded.sequence'),
+        balance: eb.ref('excluded.balance'),
+        low_since: eb.ref('excluded.low_since'),
+        depleted_since: eb.ref('excluded.depleted_since'),
+      })),
+    )
+    .execute()
+}
+
+function findByReference(db: Queries, accountId: string, reference: string) {
   return db
     .selectFrom('transactions')
     .selectAll()
@@ -69,51 +149,53 @@ function findByReference(db: Pick<Database, 'selectFrom'>, accountId: string, re
     .executeTakeFirst()
 }
 
+/** Units. */
+export async function balanceOf(db: Queries, accountId: string): Promise<number> {
+  const row = await db
+    .selectFrom('ledgers')
+    .select('balance')
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return row?.balance ?? 0
+}
+
 /** Newest first. */
 export async function listTransactions(db: Queries, accountId: string, page: Page) {
   const ofAccount = db.selectFrom('transactions').where('account_id', '=', accountId)
-  const [items, { total }] = await Promise.all([
-    ofAccount.selectAll().orderBy('transaction_id', 'desc').limit(page.limit).offset(page.offset).execute(),
-    ofAccount.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { items, total }
-}
-
-/** What all servers that are billed now cost together, in units; one that is being deleted is no longer billed. */
-export async function costNow(db: Queries, accountId: string): Promise<{ hour: number; month: number }> {
-  const { hour, month } = await db
-    .selectFrom('servers')
-    .select((eb) => [
-      eb.fn.sum<string | number | null>('price_hour').as('hour'),
-      eb.fn.sum<string | number | null>('price_month').as('month'),
-    ])
+  const items = await ofAccount
+    .selectAll()
+    .orderBy('sequence', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  // Entries are numbered without gaps: the last one's number is how many there are.
+  const ledger = await db
+    .selectFrom('ledgers')
+    .select('sequence')
     .where('account_id', '=', accountId)
-    .where('deleted_at', 'is', null)
-    .where('billed_since', 'is not', null)
-    .where('status', '<>', 'deleting')
-    .executeTakeFirstOrThrow()
-  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
-  return { hour: Number(hour ?? 0), month: Number(month ?? 0) }
+    .executeTakeFirst()
+  return { items, total: ledger?.sequence ?? 0 }
 }
 
 const HOURS_TO_COVER = 24
 
 /**
  * Starting something new needs a balance for a day of it.
- * @param balance units
  * @param priceHour units
  * @throws ApiError insufficient_balance
  */
-export function requireBalance(balance: number, priceHour: number): void {
+export async function requireBalance(tx: Queries, accountId: string, priceHour: number): Promise<void> {
+  const balance = await balanceOf(tx, accountId)
   const required = priceHour * HOURS_TO_COVER
-  if (balance >= required) return
+  if (balance < required) throw insufficientBalance(balance, required)
+}
+
+/** @param balance units @param required units */
+export function insufficientBalance(balance: number, required: number, why = ''): ApiError {
   const [needed, available] = [formatMoney(required), formatMoney(balance)]
-  throw new ApiError(
+  return new ApiError(
     'insufficient_balance',
-    `This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
-    {
-      required: needed,
-      available,
-    },
+    `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
+    { required: needed, available },
   )
 }

@@ -1,14 +1,15 @@
 import Type from 'typebox'
-import { findAccount } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { TransactionTable } from '../database/schema.ts'
 import { isoTime } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { formatMoney } from '../money.ts'
-import { costNow, listTransactions } from './ledger.ts'
-import { Balance, Transaction } from './schema.ts'
+import { formatMoney, wholeTimes } from '../money.ts'
+import { balanceOf, listTransactions } from './ledger.ts'
+import { costsNow } from './rates.ts'
+import { Balance, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
+import { usageOf } from './usage.ts'
+import { transactionView, usageCsv, usageView } from './view.ts'
 
 const tag = 'Account'
 
@@ -23,16 +24,14 @@ export function billingRoutes(db: Database, clock: Clock): Route[] {
       summary: 'The balance, and how long it lasts',
       reply: { 200: Balance },
       run: async ({ actor }) => {
-        const [{ balance }, cost] = await Promise.all([
-          findAccount(db, actor.accountId),
-          costNow(db, actor.accountId),
-        ])
+        const balance = await balanceOf(db, actor.accountId)
+        const { hour, month } = (await costsNow(db, [actor.accountId])).get(actor.accountId) ?? NOTHING
         return {
           balance: formatMoney(balance),
           currency: 'RUB' as const,
-          cost_hour_rub: formatMoney(cost.hour, 4),
-          cost_month_rub: formatMoney(cost.month),
-          hours_left: cost.hour === 0 ? null : Math.max(0, Math.floor(balance / cost.hour)),
+          cost_hour_rub: formatMoney(hour, 4),
+          cost_month_rub: formatMoney(month),
+          hours_left: hour === 0 ? null : wholeTimes(balance, hour),
           generated_at: isoTime(clock.now()),
         }
       },
@@ -44,21 +43,52 @@ export function billingRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List the entries of the ledger',
+      description:
+        'The balance is the sum of all amounts. What a server has cost in a calendar month (UTC) is rounded half up to whole kopecks; the charge of an hour is what it adds to that.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
       run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
     }),
+    ...usageRoutes(db, clock),
   ]
 }
 
-function transactionView(row: TransactionTable): Transaction {
-  return {
-    transaction_id: row.transaction_id,
-    type: row.type,
-    amount: formatMoney(row.amount),
-    balance_after: formatMoney(row.balance_after),
-    server_id: row.server_id,
-    description: row.description,
-    created_at: isoTime(row.created_at),
-  }
+function usageRoutes(db: Database, clock: Clock): Route[] {
+  const monthOf = ({ month }: UsageQuery) => (month ? Date.parse(`${month}-01`) : clock.now())
+  return [
+    route({
+      id: 'getUsage',
+      method: 'GET',
+      path: '/account/usage',
+      scope: 'account:read',
+      tag,
+      summary: 'What a month has cost, by server and project',
+      description:
+        'The sums of the charges for the hours of a calendar month (UTC), without `month` of this one. An hour is charged when it is over, to the project in which the server then is.',
+      query: UsageQuery,
+      reply: { 200: Usage },
+      run: async ({ actor, query }) => {
+        const month = monthOf(query)
+        return usageView(await usageOf(db, actor.accountId, month), month, clock.now())
+      },
+    }),
+    route({
+      id: 'getUsageCsv',
+      method: 'GET',
+      path: '/account/usage.csv',
+      scope: 'account:read',
+      tag,
+      summary: 'The same as CSV, for a spreadsheet',
+      query: UsageQuery,
+      reply: { 200: UsageCsv },
+      contentType: 'text/csv',
+      run: async ({ actor, query, setHeader }) => {
+        const month = monthOf(query)
+        setHeader('content-disposition', `attachment; filename="usage-${isoTime(month).slice(0, 7)}.csv"`)
+        return usageCsv(await usageOf(db, actor.accountId, month), month)
+      },
+    }),
+  ]
 }
+
+const NOTHING = { hour: 0, month: 0 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
 import { createToken } from '../accounts/tokens.ts'
-import { post } from '../billing/ledger.ts'
+import { balanceOf, post } from '../billing/ledger.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Database, migrate } from '../database/database.ts'
@@ -100,7 +100,6 @@ export async function openDemo(db: Database, config: Config, clock: Clock = syst
     accountId,
     type: 'payment',
     amount: parseMoney(DEMO_BALANCE),
-    serverId: null,
     description: 'Welcome to Berth',
     reference: 'demo',
   })
@@ -110,8 +109,7 @@ export async function openDemo(db: Database, config: Config, clock: Clock = syst
     newToken = (await createToken(db, clock, { accountId, name: 'demo', scopes, expiresAt: null })).value
     writePrivate(tokenFile, `${newToken}\n`)
   }
-  const account = await findAccountByEmail(db, DEMO_EMAIL)
-  return { email: DEMO_EMAIL, accountId, balance: account?.balance ?? 0, tokenFile, newToken }
+  return { email: DEMO_EMAIL, accountId, balance: await balanceOf(db, accountId), tokenFile, newToken }
 }
 
 /** Whole or not at all, and for its owner's eyes only from the first moment. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { createAccount, findAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
 import { createToken, revokeToken } from '../accounts/tokens.ts'
-import { post } from '../billing/ledger.ts'
+import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import { readCatalog } from '../catalog/file.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -61,11 +61,13 @@ export function accountCommands(config: ReadConfig): Command {
     .description('all accounts with their balances')
     .action(async () => {
       await withDatabase(config(), async (db) => {
-        const rows = (await listAccounts(db)).map((row) => [
+        const accounts = await listAccounts(db)
+        const balances = await Promise.all(accounts.map((row) => balanceOf(db, row.account_id)))
+        const rows = accounts.map((row, at) => [
           row.account_id,
           row.email,
           row.status,
-          `${formatMoney(row.balance)} RUB`,
+          `${formatMoney(balances[at] ?? 0)} RUB`,
         ])
         printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
       })
@@ -91,17 +93,14 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
         const amount = amountOf(rubles)
         await withDatabase(config(), async (db) => {
           const { account_id } = await accountByNameOrId(db, given)
-          const entry = {
-            accountId: account_id,
-            amount,
-            serverId: null,
-            description: reason,
-            reference: reference ?? null,
-          }
-          const { isNew } = await post(db, clock, { ...entry, type: amount < 0 ? 'correction' : 'payment' })
-          const { balance } = await findAccount(db, account_id)
+          const type = amount < 0 ? 'correction' : 'payment'
+          const entry = { accountId: account_id, type, amount, description: reason, reference } as const
+          const { isNew } = await post(db, clock, entry).catch((error: unknown) => {
+            if (!(error instanceof ReferenceTaken)) throw error
+            throw new CommandError(`Nothing changed: ${error.message}, not ${formatMoney(amount)}.`)
+          })
           console.log(
-            `${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(balance)} RUB`,
+            `${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
           )
         })
       },
@@ -173,7 +172,7 @@ export function catalogCommands(config: ReadConfig): Command {
     .description('read the catalogue file and say all that is wrong with it')
     .action(() => {
       const { catalogFile } = config()
-      const { zones, templates, presets } = readCatalog(catalogFile)
+      const { zones, templates, presets } = readCatalog(catalogFile, clock.now())
       console.log(
         `${catalogFile} is fine: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`,
       )

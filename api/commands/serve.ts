@@ -1,8 +1,10 @@
 import { flushCompileCache } from 'node:module'
 import { networkInterfaces } from 'node:os'
+import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { buildApp } from '../app.ts'
-import { type Catalog, readCatalog, type Template } from '../catalog/file.ts'
+import type { Catalog, Template } from '../catalog/file.ts'
+import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { HostFacts, ImageState } from '../drivers/driver.ts'
@@ -16,8 +18,10 @@ import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './i
  * @throws ConfigError, CatalogError: user mistakes, each with a sentence that says what to do
  */
 export async function serve(config: Config, log: Logger, say: (line: string) => void): Promise<void> {
-  const catalog = readCatalog(config.catalogFile)
   const unlock = lockDataDir(config)
+  const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
+  const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
+  const { catalog, fault } = opened
   const db = await openDatabase(config)
   if (config.compute !== 'simulator')
     say('Looking at what can run servers here; the first time this takes some seconds.')
@@ -31,6 +35,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     log,
     sshPorts: config.sshPorts,
     rateLimits: config.rateLimits,
+    graceMs: config.graceMs,
     sshHost: reachableHost(config.host),
     sampleSeconds: config.sampleSeconds,
   })
@@ -39,15 +44,24 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
   app.sampler.start()
+  app.billing.start()
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
-  for (const line of banner({ config, address, facts, compute, demo, images, strangers })) say(line)
+  for (const line of banner({ config, address, facts, compute, demo, images, strangers, fault })) say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
+  const unwatch = watchCatalog(opened, systemClock, (wrong) => {
+    say(
+      wrong
+        ? `The catalogue stays as it was. What is wrong with the change:\n${wrong}`
+        : 'The catalogue was changed.',
+    )
+  })
   await stopped
   say('Stopping. Servers keep running; the next start finds them again.')
+  await unwatch()
   await app.close()
   unlock()
 }
@@ -137,9 +151,11 @@ interface BannerFacts {
   demo: Demo
   images: string[]
   strangers: string[]
+  /** What is wrong with the catalogue file, where the last good one is used instead. */
+  fault: string | null
 }
 
-function banner({ config, address, facts, compute, demo, images, strangers }: BannerFacts): string[] {
+function banner({ config, address, facts, compute, demo, images, strangers, fault }: BannerFacts): string[] {
   const lines = [
     '',
     'Berth is up.',
@@ -157,6 +173,7 @@ function banner({ config, address, facts, compute, demo, images, strangers }: Ba
     `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
   )
   for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
+  if (fault) lines.push(`  Warning  the last good catalogue is used, as the present one is wrong:`, fault)
   for (const id of strangers)
     lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
   lines.push('', 'Ctrl-C stops the service; servers keep running.', '')

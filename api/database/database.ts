@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
+import * as ledger from './migrations/0003-ledger.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -12,6 +13,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
   '0002-samples': samples,
+  '0003-ledger': ledger,
 }
 
 /**

@@ -8,6 +8,10 @@ export interface Schema {
   projects: ProjectTable
   ssh_keys: SshKeyTable
   transactions: TransactionTable
+  ledgers: LedgerTable
+  rates: RateTable
+  billing_meters: BillingMeterTable
+  events: EventTable
   servers: ServerTable
   operations: OperationTable
   pool_usage: PoolUsageTable
@@ -29,8 +33,6 @@ export interface AccountTable {
   cpu_used: number
   ram_mb_used: number
   disk_gb_used: number
-  /** The ledger's newest balance_after. */
-  balance: number
   created_at: number
 }
 
@@ -68,16 +70,67 @@ export interface SshKeyTable {
   created_at: number
 }
 
+/** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
 export interface TransactionTable {
   transaction_id: string
   account_id: string
+  /** 1, 2, 3… within the account. */
+  sequence: number
+  /** The sequence of the entry before; null for the first. */
+  previous: number | null
   type: 'charge' | 'payment' | 'refund' | 'correction'
+  balance_before: number
   amount: number
   balance_after: number
   server_id: string | null
+  /** Of a charge: the project of the server when it was charged, the hour that it begins in, and the seconds billed. */
+  project_id: string | null
+  hour: number | null
+  seconds: number | null
   description: string
   /** Makes a repeat harmless: unique within the account. */
   reference: string | null
+  created_at: number
+}
+
+/** The end of an account's chain of entries, and how its balance stands. */
+export interface LedgerTable {
+  account_id: string
+  /** The last entry; null where there is none. */
+  sequence: number | null
+  balance: number
+  /** Since when the balance lasts less than the warning time, and since when it is used up. */
+  low_since: number | null
+  depleted_since: number | null
+}
+
+/** What a server costs an hour, from when until when. */
+export interface RateTable {
+  server_id: string
+  starts_at: number
+  /** Null as long as it runs. */
+  ends_at: number | null
+  account_id: string
+  price_hour: number
+  price_month: number
+}
+
+/** How far a server is charged. */
+export interface BillingMeterTable {
+  server_id: string
+  account_id: string
+  charged_until: number
+  /** Null where nothing is left to charge. */
+  due_at: number | null
+}
+
+/** What happened, written in the transaction in which it did. */
+export interface EventTable {
+  event_id: string
+  account_id: string
+  type: string
+  /** JSON. */
+  data: string
   created_at: number
 }
 
@@ -119,6 +172,8 @@ export interface ServerTable {
   delete_protection: number
   price_month: number
   price_hour: number
+  /** The moment whose prices these are. */
+  priced_at: number
   mac: string
   ssh_port: number | null
   /** JSON: HostKey[] as the guest's ssh last showed them. */
@@ -127,6 +182,8 @@ export interface ServerTable {
   has_disk: number
   crash_count: number
   crashed_at: number | null
+  /** What a suspended server was, and will be again after a top-up. */
+  suspended_from: 'running' | 'stopped' | null
   billed_since: number | null
   started_at: number | null
   created_at: number

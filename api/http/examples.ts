@@ -98,9 +98,20 @@ const VALUES: Record<string, unknown> = {
 /** A reply or request body as it could be: every field of the schema, with the values above where they fit. */
 export function exampleOf(schema: TSchema, name = ''): unknown {
   const shape = schema as Shape // a schema has these words, each or none
-  const { type, properties, items, anyOf, format, minimum, enum: allowed, default: fallback } = shape
+  const {
+    type,
+    properties,
+    items,
+    anyOf,
+    format,
+    minimum,
+    examples,
+    enum: allowed,
+    default: fallback,
+  } = shape
   const known = VALUES[name]
   if (known !== undefined && fits(shape, known)) return known
+  if (examples) return examples[0]
   if (fallback !== undefined) return fallback
   if (allowed) return allowed[0]
   if (anyOf) return anyOf[0] && exampleOf(anyOf[0], name)
@@ -125,6 +136,7 @@ interface Shape {
   format?: string
   minimum?: number
   default?: unknown
+  examples?: readonly unknown[]
 }
 
 /** Whether a value is of the schema's kind: one name can mean two things. */

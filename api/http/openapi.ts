@@ -183,7 +183,10 @@ function successes(route: Route, schemas: Json): Json {
     const isList = route.query !== undefined && 'limit' in route.query.properties
     const own = [...(isMade ? ['Location'] : []), ...(isList ? ['Link'] : []), ...(hasEtag ? ['ETag'] : [])]
     const content = schema && {
-      'application/json': { schema: publish(schema, schemas), example: exampleOf(schema) },
+      [route.contentType ?? 'application/json']: {
+        schema: publish(schema, schemas),
+        example: exampleOf(schema),
+      },
     }
     return [
       status,

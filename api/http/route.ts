@@ -47,6 +47,8 @@ interface Definition<Params extends string, Query extends TObject, Body extends 
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
+  /** What a success is written in, where that is not JSON. */
+  contentType?: string
   /** Whether replies carry an ETag, and a client that has it already gets 304. */
   hasEtag?: true
   /** What it can say beside the errors that every route has. */

@@ -166,6 +166,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       const call = callOf(request, reply, route, known, options)
       const madeId = known.claim?.madeId ?? null
       const body = await (madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call))
+      if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
       return body ?? reply.send()
     },
   })

@@ -1,9 +1,11 @@
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
-import { monthToDate } from '../billing/accrual.ts'
+import { monthCost, monthStart, wholeSecond } from '../billing/accrual.ts'
+import { ratesSince } from '../billing/rates.ts'
 import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import { presetPrice, sizeOf } from '../catalog/plans.ts'
+import { pricesAt } from '../catalog/prices.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -57,11 +59,18 @@ export async function serverDetails(
       price_hour_rub: formatMoney(server.price_hour, 4),
       price_month_rub: formatMoney(server.price_month),
       billed_since: isoTimeOrNull(server.billed_since),
-      month_to_date_rub: formatMoney(monthToDate(server, options.clock.now())),
+      month_to_date_rub: formatMoney(await monthToDate(options, server)),
       is_billed_when_stopped: true,
     },
     allowed_actions: allowedActions(server),
   }
+}
+
+/** What the server has cost in this calendar month, to the second. @returns units */
+async function monthToDate({ db, clock }: DetailsOptions, { server_id }: ServerTable): Promise<number> {
+  const now = wholeSecond(clock.now())
+  const rates = await ratesSince(db, [server_id], monthStart(now))
+  return monthCost(rates.get(server_id) ?? [], now)
 }
 
 /** Zone, template and preset as the catalogue has them now; null where the operator took one off. */
@@ -69,7 +78,7 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   const zone = catalog.zones.find((candidate) => candidate.zone_slug === server.zone_slug)
   const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
   const preset = catalog.presets.find((candidate) => candidate.presetId === server.preset_id)
-  const prices = catalog.unitPrices(server.zone_slug, server.cpu_type, clock.now())
+  const prices = pricesAt(catalog.prices, server.zone_slug, server.cpu_type, clock.now())
   const rows = await capacity.list(db)
   const isZoneAvailable = rows.some((row) => row.zone_slug === server.zone_slug && row.is_available)
   const room = roomIn(rows, server.zone_slug, server.cpu_type)

@@ -109,6 +109,8 @@ export function newServer(
     delete_protection: request.delete_protection ? 1 : 0,
     price_month: plan.priceMonth,
     price_hour: plan.priceHour,
+    priced_at: now,
+    suspended_from: null,
     mac: macOf(serverId),
     ssh_port: null,
     host_keys: '[]',

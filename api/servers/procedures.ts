@@ -1,4 +1,5 @@
 import { countInProject } from '../accounts/projects.ts'
+import { changeRate } from '../billing/rates.ts'
 import type { Size } from '../catalog/capacity.ts'
 import type { Plan } from '../catalog/plans.ts'
 import type { Queries } from '../database/database.ts'
@@ -72,8 +73,34 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
       ...(hostKeys === undefined ? {} : { host_keys: JSON.stringify(hostKeys) }),
       updated_at: now,
     }
-    return async (tx) => void (await updateServer(tx, server.server_id, change))
+    const { suspend } = operation.data
+    return async (tx) => {
+      await updateServer(tx, server.server_id, change)
+      if (outcome.status === 'succeeded' && (suspend === 'running' || suspend === 'stopped'))
+        return becomeSuspended(tx, server, suspend, now)
+      if (isOn && server.billed_since === null) await changeRate(tx, server, server, now)
+    }
   }
+}
+
+/** Why a suspended server is. */
+export const SUSPENDED = 'balance_depleted'
+
+/** From here on the server costs nothing, and waits for a top-up. */
+export async function becomeSuspended(
+  tx: Queries,
+  server: ServerTable,
+  from: NonNullable<ServerTable['suspended_from']>,
+  now: number,
+): Promise<void> {
+  await updateServer(tx, server.server_id, {
+    status: 'suspended',
+    status_reason: SUSPENDED,
+    suspended_from: from,
+    started_at: null,
+    updated_at: now,
+  })
+  await changeRate(tx, server, null, now)
 }
 
 /** The status of a server whose machine is off after an operation. */
@@ -121,7 +148,10 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
         ...plan.size,
         price_month: plan.priceMonth,
         price_hour: plan.priceHour,
+        priced_at: operation.created_at,
       })
+      const price = { price_hour: plan.priceHour, price_month: plan.priceMonth }
+      if (server.billed_since !== null) await changeRate(tx, server, price, clock.now())
     }
   }
 }
@@ -144,6 +174,8 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
         await updateServer(tx, server.server_id, {
           status: 'error',
           status_reason: outcome.code,
+          // Billing ended with the request; should the customer start it again, it begins anew.
+          billed_since: null,
           updated_at: now,
         })
         return

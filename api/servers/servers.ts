@@ -1,6 +1,7 @@
-import { findAccount, lockQuotas } from '../accounts/accounts.ts'
+import { lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
-import { requireBalance } from '../billing/ledger.ts'
+import { balanceOf, insufficientBalance, requireBalance } from '../billing/ledger.ts'
+import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
@@ -58,7 +59,7 @@ export class Servers {
     const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
       await reserveQuota(tx, row, row, 1)
-      requireBalance((await findAccount(tx, actor.accountId)).balance, row.price_hour)
+      await requireBalance(tx, actor.accountId, row.price_hour)
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
@@ -95,9 +96,7 @@ export class Servers {
     await attempt(() => refuseSuspended(actor))
     await dryRun(db, async (tx) => {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
-      await attempt(async () =>
-        requireBalance((await findAccount(tx, actor.accountId)).balance, plan.priceHour),
-      )
+      await attempt(() => requireBalance(tx, actor.accountId, plan.priceHour))
       await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
     })
     return { plan, blockers }
@@ -121,7 +120,7 @@ export class Servers {
       await guard(tx, server, type, force)
       if (type === 'start') {
         refuseSuspended(actor)
-        requireBalance((await findAccount(tx, actor.accountId)).balance, server.price_hour)
+        await requireBalance(tx, actor.accountId, server.price_hour)
       }
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
       return this.#begin(tx, server, type, { force, timeout_seconds })
@@ -181,6 +180,8 @@ export class Servers {
         )
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
       if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
+      if (server.billed_since !== null)
+        await changeRate(tx, server, null, clock.now(), { chargesAtOnce: true })
       return this.#begin(tx, server, 'delete', {})
     })
     if (canceled) engine.canceled(canceled)
@@ -269,7 +270,11 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   const verdict = judge(action, server.status, { force })
   if (verdict === 'allowed') return
   if (verdict === 'insufficient_balance')
-    throw new ApiError(verdict, 'The server is suspended because the balance is used up. Top it up first.')
+    throw insufficientBalance(
+      await balanceOf(tx, server.account_id),
+      server.price_hour * 24,
+      'The server is suspended because the balance was used up; a top-up resumes it by itself. ',
+    )
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, server.server_id)
     throw new ApiError(

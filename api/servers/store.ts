@@ -136,6 +136,39 @@ export function listRunning(db: Queries) {
   return alive(db).select('server_id').where('status', '=', 'running').execute()
 }
 
+/** Servers of an account that cost something now, whatever they do. */
+export function listBilled(db: Queries, accountId: string) {
+  return alive(db)
+    .select('server_id')
+    .where('account_id', '=', accountId)
+    .where('billed_since', 'is not', null)
+    .where('status', 'in', ['running', 'stopped', 'error'])
+    .execute()
+}
+
+/** Suspended servers of accounts that were topped up. */
+export function listResumable(db: Queries) {
+  return alive(db)
+    .innerJoin('ledgers', 'ledgers.account_id', 'servers.account_id')
+    .select('server_id')
+    .where('status', '=', 'suspended')
+    .where('ledgers.balance', '>', 0)
+    .execute()
+}
+
+const SOME = 200
+
+/** Some of the servers of a zone and CPU type whose prices are from before a moment. */
+export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: 'amd' | 'intel', at: number) {
+  return alive(db)
+    .select('server_id')
+    .where('zone_slug', '=', zoneSlug)
+    .where('cpu_type', '=', cpuType)
+    .where('priced_at', '<', at)
+    .limit(SOME)
+    .execute()
+}
+
 /** Which of these ids belong to servers that are not gone. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()

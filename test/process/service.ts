@@ -88,7 +88,14 @@ async function open(folder: string, fate: Fate) {
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
-  const app = await buildApp({ ...parts, log, rateLimits, sshHost: '127.0.0.1', observe, saveEveryMs })
+  const app = await buildApp({
+    ...parts,
+    log,
+    rateLimits,
+    sshHost: '127.0.0.1',
+    observe,
+    saveEveryMs,
+  })
   const steps = Object.entries(procedures(parts)).flatMap(([type, { steps }]) =>
     Object.keys(steps).map((step) => ({ type, step })),
   )
@@ -114,7 +121,6 @@ async function openAccount(db: Database): Promise<string> {
   const payment = {
     accountId,
     type: 'payment',
-    serverId: null,
     description: 'test',
     reference: 'first',
   } as const

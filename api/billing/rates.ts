@@ -1,0 +1,121 @@
+import type { Queries } from '../database/database.ts'
+import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
+
+/** Units an hour and a month. */
+export interface Price {
+  price_hour: number
+  price_month: number
+}
+
+/**
+ * From now on the server is billed at this price, whatever it was billed at before; null: it is not billed.
+ * @param at not before what is charged already and the last change: a clock that was set back moves it there
+ * @param chargesAtOnce whether what is left is charged now rather than at the end of the hour: the server is gone
+ */
+export async function changeRate(
+  tx: Queries,
+  server: { server_id: string; account_id: string },
+  price: Price | null,
+  moment: number,
+  { chargesAtOnce = false } = {},
+): Promise<void> {
+  const { server_id, account_id } = server
+  const now = wholeSecond(moment)
+  const meter = await lockMeter(tx, server, now)
+  const last = await lastRate(tx, server_id)
+  const at = Math.max(now, meter.charged_until, last?.ends_at ?? last?.starts_at ?? 0)
+  if (last?.ends_at === null) await endRate(tx, server_id, last.starts_at, at)
+  if (price) {
+    const { price_hour, price_month } = price
+    const rate = { server_id, starts_at: at, ends_at: null, account_id, price_hour, price_month }
+    await tx.insertInto('rates').values(rate).execute()
+  }
+  const isIdle = meter.due_at === null
+  const next = isIdle ? { charged_until: at, due_at: price ? hourAfter(at) : null } : {}
+  const due = chargesAtOnce && !isIdle ? { due_at: at } : {}
+  await tx
+    .updateTable('billing_meters')
+    .set({ charged_until: meter.charged_until, ...next, ...due })
+    .where('server_id', '=', server_id)
+    .execute()
+}
+
+/** A rate that lasted no time at all leaves no trace. */
+async function endRate(tx: Queries, serverId: string, startsAt: number, at: number): Promise<void> {
+  if (at > startsAt)
+    await tx
+      .updateTable('rates')
+      .set({ ends_at: at })
+      .where('server_id', '=', serverId)
+      .where('starts_at', '=', startsAt)
+      .execute()
+  else
+    await tx.deleteFrom('rates').where('server_id', '=', serverId).where('starts_at', '=', startsAt).execute()
+}
+
+/** The server's meter, made where there is none, and nobody else's until this transaction ends. */
+function lockMeter(
+  tx: Queries,
+  { server_id, account_id }: { server_id: string; account_id: string },
+  now: number,
+) {
+  return tx
+    .insertInto('billing_meters')
+    .values({ server_id, account_id, charged_until: now, due_at: null })
+    .onConflict((conflict) => conflict.column('server_id').doUpdateSet({ account_id }))
+    .returning(['charged_until', 'due_at'])
+    .executeTakeFirstOrThrow()
+}
+
+function lastRate(tx: Queries, serverId: string) {
+  return tx
+    .selectFrom('rates')
+    .select(['starts_at', 'ends_at'])
+    .where('server_id', '=', serverId)
+    .orderBy('starts_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** The rates of these servers that were in force after a moment, by server, eldest first. */
+export async function ratesSince(
+  db: Queries,
+  serverIds: readonly string[],
+  since: number,
+): Promise<Map<string, Rate[]>> {
+  const rates = new Map<string, Rate[]>(serverIds.map((id) => [id, []]))
+  if (serverIds.length === 0) return rates
+  const rows = await db
+    .selectFrom('rates')
+    .select(['server_id', 'starts_at', 'ends_at', 'price_hour', 'price_month'])
+    .where('server_id', 'in', serverIds)
+    .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
+    .orderBy('server_id')
+    .orderBy('starts_at')
+    .execute()
+  for (const row of rows) rates.get(row.server_id)?.push(row)
+  return rates
+}
+
+/** What accounts pay an hour and a month for all that is billed now, in units. */
+export async function costsNow(
+  db: Queries,
+  accountIds: readonly string[],
+): Promise<Map<string, { hour: number; month: number }>> {
+  const rows = await db
+    .selectFrom('rates')
+    .select((eb) => [
+      'account_id',
+      eb.fn.sum<string | number>('price_hour').as('hour'),
+      eb.fn.sum<string | number>('price_month').as('month'),
+    ])
+    .where('account_id', 'in', accountIds)
+    .where('ends_at', 'is', null)
+    .groupBy('account_id')
+    .execute()
+  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
+  const costs = rows.map(
+    ({ account_id, hour, month }) => [account_id, { hour: Number(hour), month: Number(month) }] as const,
+  )
+  return new Map(costs)
+}

@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import type { Queries } from '../database/database.ts'
+import { monthStart } from './accrual.ts'
+
+/** What a server was charged for in a month, while it was in one project. */
+export interface UsageRow {
+  server_id: string
+  server_name: string
+  project_id: string
+  seconds: number
+  /** Units, above zero. */
+  amount: number
+}
+
+/**
+ * The charges of an account for the hours of a calendar month, by server and project: sums of the ledger's own
+ * entries, so that the two can't differ.
+ * @param month any moment of it
+ */
+export async function usageOf(db: Queries, accountId: string, month: number): Promise<UsageRow[]> {
+  const rows = await db
+    .selectFrom('transactions')
+    .innerJoin('servers', 'servers.server_id', 'transactions.server_id')
+    .select(({ fn }) => [
+      'servers.server_id',
+      'servers.name as server_name',
+      // A charge has its project: the database sees to that.
+      sql<string>`transactions.project_id`.as('project_id'),
+      fn.sum<string | number>('transactions.seconds').as('seconds'),
+      fn.sum<string | number>('transactions.amount').as('amount'),
+    ])
+    .where('transactions.account_id', '=', accountId)
+    .where('transactions.hour', '>=', monthStart(month))
+    .where('transactions.hour', '<', monthStart(month, 1))
+    .groupBy(['servers.server_id', 'servers.name', 'transactions.project_id'])
+    .orderBy('servers.server_id')
+    .orderBy('transactions.project_id')
+    .execute()
+  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
+  return rows.map((row) => ({ ...row, seconds: Number(row.seconds), amount: 0 - Number(row.amount) }))
+}

@@ -1,0 +1,62 @@
+import type { TransactionTable } from '../database/schema.ts'
+import { isoTime } from '../http/fields.ts'
+import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
+import type { Transaction, Usage } from './schema.ts'
+import type { UsageRow } from './usage.ts'
+
+export function transactionView(row: TransactionTable): Transaction {
+  return {
+    transaction_id: row.transaction_id,
+    type: row.type,
+    amount: formatMoney(row.amount),
+    balance_after: formatMoney(row.balance_after),
+    server_id: row.server_id,
+    description: row.hour === null ? row.description : chargeDescription(row.hour, row.seconds ?? 0),
+    created_at: isoTime(row.created_at),
+  }
+}
+
+/** Usually "2026-11-20 13:00 UTC, 1 h"; said when it is read, as there are hundreds of these for each server and month. */
+function chargeDescription(hour: number, seconds: number): string {
+  const rest = seconds % 3600
+  const parts = [
+    [wholeTimes(seconds, 3600), 'h'],
+    [wholeTimes(rest, 60), 'min'],
+    [rest % 60, 's'],
+  ].flatMap(([count, unit]) => (count ? [`${count} ${unit}`] : []))
+  return `${isoTime(hour).slice(0, 16).replace('T', ' ')} UTC, ${parts.join(' ')}`
+}
+
+/** @param at any moment of the month */
+export function usageView(rows: readonly UsageRow[], at: number, now: number): Usage {
+  return {
+    month: monthName(at),
+    currency: 'RUB',
+    amount: formatMoney(rows.reduce((sum, row) => sum + row.amount, 0)),
+    items: rows.map(({ server_id, server_name, project_id, seconds, amount }) => ({
+      server_id,
+      server_name,
+      project_id,
+      hours: Number(hoursOf(seconds)),
+      amount: formatMoney(amount),
+    })),
+    generated_at: isoTime(now),
+  }
+}
+
+/** The same as CSV (RFC 4180). No field needs quotes: ids, host names and numbers have no commas. */
+export function usageCsv(rows: readonly UsageRow[], at: number): string {
+  const lines = rows.map(({ server_id, server_name, project_id, seconds, amount }) =>
+    [monthName(at), server_id, server_name, project_id, hoursOf(seconds), formatMoney(amount)].join(','),
+  )
+  return ['month,server_id,server_name,project_id,hours,amount_rub', ...lines, ''].join('\r\n')
+}
+
+function monthName(at: number): string {
+  return isoTime(at).slice(0, 7)
+}
+
+/** Seconds as hours with four decimals: the printer of money serves, as it has four decimals too. */
+function hoursOf(seconds: number): string {
+  return formatMoney(divideHalfUp(seconds * 10_000, 3600), 4)
+}

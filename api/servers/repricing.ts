@@ -1,0 +1,44 @@
+import { changeRate } from '../billing/rates.ts'
+import type { Catalog } from '../catalog/file.ts'
+import { resolvePlan } from '../catalog/plans.ts'
+import type { PriceEntry } from '../catalog/prices.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { listPricedBefore, lockServer, updateServer } from './store.ts'
+
+/**
+ * Moves servers to prices that the operator has said to hold for existing servers too, from the moment that was
+ * said: also where the service was down at that moment, but never for hours that were charged already.
+ */
+export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
+  const due = catalog.prices.flatMap((entry) =>
+    entry.existingFrom === null || entry.existingFrom > now ? [] : [{ entry, at: entry.existingFrom }],
+  )
+  for (const { entry, at } of due.sort((a, b) => a.at - b.at)) {
+    const move = (tx: Queries, id: string) => moveToPrice(tx, catalog, id, entry, at)
+    for (;;) {
+      const servers = await listPricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
+      for (const { server_id } of servers) await db.transaction().execute((tx) => move(tx, server_id))
+      if (servers.length === 0) break
+    }
+  }
+}
+
+async function moveToPrice(
+  tx: Queries,
+  catalog: Catalog,
+  serverId: string,
+  { zoneSlug, cpuType, from }: PriceEntry,
+  at: number,
+): Promise<void> {
+  const server = await lockServer(tx, serverId)
+  if (!server || server.priced_at >= from) return
+  const { plan_type, preset_id, cpu, ram_mb, disk_gb } = server
+  const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }
+  const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
+  // A preset or size that is no longer on offer keeps its price.
+  const price = Array.isArray(plan) ? server : { price_hour: plan.priceHour, price_month: plan.priceMonth }
+  const { price_hour, price_month } = price
+  await updateServer(tx, serverId, { price_hour, price_month, priced_at: at })
+  const isBilled = server.billed_since !== null && !['suspended', 'deleting'].includes(server.status)
+  if (isBilled && price !== server) await changeRate(tx, server, price, at)
+}
