@@ -9,12 +9,13 @@ import { createToken } from '../api/accounts/tokens.ts'
 import { type App, buildApp } from '../api/app.ts'
 import { readCatalog } from '../api/catalog/file.ts'
 import { type Database, migrate } from '../api/database/database.ts'
-import type { SampleTable, ServerTable } from '../api/database/schema.ts'
+import type { SampleTable } from '../api/database/schema.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { tiers } from '../api/monitoring/tiers.ts'
 import { Secrets } from '../api/secrets.ts'
 import { ManualClock } from '../test/clock.ts'
+import { serverRow } from '../test/server-row.ts'
 
 const SERVERS = 10_000
 /** So many have a history of 30 days; all 10,000 would take 20 GB. */
@@ -68,7 +69,9 @@ async function makeServers(db: Database, driver: Simulator, accountId: string): 
     await driver.start(serverId)
   }
   for (let at = 0; at < ids.length; at += 500) {
-    const rows = ids.slice(at, at + 500).map((id) => rowOf(id, accountId))
+    const rows = ids
+      .slice(at, at + 500)
+      .map((id) => serverRow({ server_id: id, account_id: accountId, price_hour: 0, price_month: 0 }, 0))
     await db.insertInto('servers').values(rows).execute()
   }
   return ids
@@ -167,24 +170,5 @@ function specOf(serverId: string) {
     ...{ serverId, hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 20, cpuType: 'amd' as const },
     ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], password: null },
     ...{ userData: null, mac: '52:54:00:00:00:01', sshPort: 1 },
-  }
-}
-
-function rowOf(server_id: string, account_id: string): ServerTable {
-  return {
-    ...{ server_id, account_id, project_id: '', name: 'bench', description: null, zone_slug: 'local-1' },
-    ...{ status: 'running', status_reason: null, plan_type: 'custom', cpu_type: 'amd', preset_id: null },
-    ...{
-      cpu: 1,
-      ram_mb: 1024,
-      disk_gb: 20,
-      template_id: '',
-      ssh_keys: '[]',
-      user_data: null,
-      password: null,
-    },
-    ...{ labels: '{}', delete_protection: 0, price_month: 0, price_hour: 0, mac: '', ssh_port: null },
-    ...{ host_keys: '[]', has_disk: 1, crash_count: 0, crashed_at: null, billed_since: null, started_at: 0 },
-    ...{ created_at: 0, updated_at: 0, deleted_at: null },
   }
 }

@@ -1,6 +1,7 @@
 import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
 import { benchMetrics } from './metrics.ts'
+import { benchMonth } from './month.ts'
 import { benchRefusals } from './refusals.ts'
 
 /** Measurements as ratios within one run; see docs/running.md for what they should be. `npm run bench api 5` */
@@ -9,6 +10,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   api: benchApi,
   boot: benchBoot,
   metrics: benchMetrics,
+  month: benchMonth,
   refusals: benchRefusals,
 }
 const bench = benches[which]

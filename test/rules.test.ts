@@ -1,112 +1,30 @@
 // The rules of the house, held by a machine. Each failure names the places, says why there is such a rule and how to
 // mend it. What Biome and TypeScript already hold (formatting, unused code, types) is not repeated here.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { parseAst } from 'vitest/node'
 import { settings } from '../api/config.ts'
 import { migrations } from '../api/database/database.ts'
-
-const root = path.resolve(import.meta.dirname, '..')
-const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
-const exists = (file: string) => existsSync(path.join(root, file))
-
-/** Every file that is ours, whether it is committed yet or not; nothing that a program made. */
-const files = listFiles('')
-function listFiles(folder: string): string[] {
-  const isOurs = (name: string) =>
-    !['.git', 'node_modules', 'dist', 'data'].includes(name) && !name.endsWith('.log')
-  return readdirSync(path.join(root, folder), { withFileTypes: true })
-    .filter((entry) => isOurs(entry.name) && !entry.isSymbolicLink())
-    .flatMap((entry) => {
-      const file = path.posix.join(folder, entry.name)
-      if (entry.isDirectory()) return listFiles(file)
-      return entry.isFile() ? [file] : []
-    })
-}
-
-const isTest = (file: string) => /^(test|bench)\/|(\.test|-suite|\/test-[\w-]+)\.ts$/.test(file)
-const sources = files.filter((file) => /\.(ts|tsx|mjs)$/.test(file)).map(readSource)
-const product = sources.filter(({ file }) => !isTest(file))
+import {
+  exists,
+  files,
+  isNode,
+  isTest,
+  lineOf,
+  type Node,
+  ownImports,
+  place,
+  product,
+  read,
+  root,
+  type Source,
+  sources,
+} from './sources.ts'
 
 /** Fails with all the places at once, the reason and the remedy. */
 function refuse(places: string[], why: string, mend: string): void {
   if (places.length === 0) return
   expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nTo mend: ${mend}\n`)
-}
-
-// ---- reading sources ----
-
-interface Node {
-  type: string
-  start: number
-  end: number
-  [field: string]: unknown
-}
-
-interface Import {
-  from: string
-  isType: boolean
-}
-
-interface Source {
-  file: string
-  text: string
-  lines: string[]
-  lineStarts: number[]
-  nodes: { node: Node; parent: Node | null }[]
-  imports: Import[]
-}
-
-function readSource(file: string): Source {
-  const text = read(file)
-  const lang = file.endsWith('.tsx') ? 'tsx' : 'ts'
-  const nodes: Source['nodes'] = []
-  collect(parseAst(text, { lang }), null, nodes)
-  const lineStarts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
-  return {
-    file,
-    text,
-    lines: text.split('\n'),
-    lineStarts,
-    nodes,
-    imports: nodes.flatMap(({ node }) => importOf(node)),
-  }
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
-}
-
-function collect(value: unknown, parent: Node | null, into: Source['nodes']): void {
-  if (Array.isArray(value)) for (const item of value) collect(item, parent, into)
-  if (!isNode(value)) return
-  into.push({ node: value, parent })
-  for (const field of Object.values(value)) if (typeof field === 'object') collect(field, value, into)
-}
-
-function importOf(node: Node): Import[] {
-  const kinds = [
-    'ImportDeclaration',
-    'ExportNamedDeclaration',
-    'ExportAllDeclaration',
-    'ImportExpression',
-    'TSImportType',
-  ]
-  if (!kinds.includes(node.type) || !isNode(node.source) || typeof node.source.value !== 'string') return []
-  const isType = node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType'
-  return [{ from: node.source.value, isType }]
-}
-
-const lineOf = (source: Source, offset: number) =>
-  source.lineStarts.findLastIndex((start) => start <= offset) + 1
-const place = (source: Source, node: Node) => `${source.file}:${lineOf(source, node.start)}`
-
-/** Imports of our own files, as paths from the root. */
-function ownImports({ file, imports }: Source): (Import & { file: string })[] {
-  return imports
-    .filter(({ from }) => from.startsWith('.'))
-    .map((entry) => ({ ...entry, file: path.posix.join(path.posix.dirname(file), entry.from) }))
 }
 
 // ---- how the house stands ----
@@ -353,6 +271,32 @@ test('every type assertion has its reason beside it', () => {
 })
 
 // ---- database ----
+
+test('money is never a float', () => {
+  const isMoney = (file: string) => /^api\/(billing\/|money\.ts|catalog\/(plans|prices)\.ts)/.test(file)
+  const names = ['parseFloat', 'parseInt', 'toFixed', 'toPrecision', 'round', 'floor', 'ceil', 'trunc']
+  const wrong = product
+    .filter(({ file }) => isMoney(file))
+    .flatMap((source) =>
+      source.nodes
+        .filter(({ node }) => {
+          if (node.type === 'BinaryExpression') return node.operator === '/' || node.operator === '**'
+          if (node.type === 'AssignmentExpression') return node.operator === '/='
+          if (node.type === 'Literal')
+            return typeof node.value === 'number' && !Number.isSafeInteger(node.value)
+          return node.type === 'Identifier' && names.includes(String(node.name))
+        })
+        .map(({ node }) => ({ line: lineOf(source, node.start), where: place(source, node) }))
+        // Exact by what it divides, or not money: then the line says so.
+        .filter(({ line }) => !/\/\/ (exact|not money)/.test(source.lines[line - 1] ?? ''))
+        .map(({ where }) => where),
+    )
+  refuse(
+    wrong,
+    'a float loses kopecks, and a division that rounds in two places does not add up.',
+    'compute in whole units with divideHalfUp and wholeTimes of api/money.ts; say "// not money: …" where it is none.',
+  )
+})
 
 test('migrations are numbered without a gap, and each is registered', () => {
   const found = files

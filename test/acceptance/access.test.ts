@@ -40,6 +40,8 @@ const added: Record<string, string> = {
   'POST /account/tokens': 'account:write',
   'DELETE /account/tokens/{token_id}': 'account:write',
   'GET /account/transactions': 'account:read',
+  'GET /account/usage': 'account:read',
+  'GET /account/usage.csv': 'account:read',
 }
 const table = Object.entries({ ...scopes, ...added })
 const every = ['account:read', 'account:write', 'servers:read', 'servers:write', 'read', 'write']

@@ -209,6 +209,20 @@ test('GET /account/transactions lists the ledger, whose newest entry carries the
   if (total === items.length) expect((sum / 100).toFixed(2)).toBe(items[0].balance_after)
 })
 
+test('GET /account/usage adds up what a month was charged with, and its CSV says the same', async () => {
+  const { month, amount, items } = (await call('GET', '/account/usage')).body
+  expect(month).toMatch(/^20\d\d-\d\d$/)
+  const sum = items.reduce((cents: number, item: { amount: string }) => cents + Number(item.amount) * 100, 0)
+  expect((sum / 100).toFixed(2)).toBe(amount)
+  const csv = await call('GET', `/account/usage.csv?month=${month}`)
+  expect(csv.headers['content-type']).toContain('text/csv')
+  const [head, ...lines] = String(csv.body).trim().split('\r\n')
+  expect(head).toBe('month,server_id,server_name,project_id,hours,amount_rub')
+  expect(lines).toHaveLength(items.length)
+  const wrong = await call('GET', '/account/usage?month=november')
+  expect([wrong.status, wrong.body.errors[0].field]).toEqual([422, 'month'])
+})
+
 test('each object of the account that is not there has its own 404', async () => {
   const codes = [
     (await call('PATCH', `/account/projects/${NOBODY}`, { name: 'x' })).body.code,

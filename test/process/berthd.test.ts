@@ -314,6 +314,11 @@ test(
     expect((await run(credit, env)).stdout).toBe(
       'Nothing changed: this reference was booked before. Balance: 499.90 RUB\n',
     )
+    const other = credit.map((word) => (word === '499.90' ? '500' : word))
+    expect(await run(other, env)).toMatchObject({
+      code: 1,
+      stderr: 'Nothing changed: the reference tx-1 is that of an entry of 499.90, not 500.00.\n',
+    })
     expect((await run(['account', 'list'], env)).stdout).toMatch(/ann@example\.com +active +499\.90 RUB/)
     const { stdout, stderr } = await run(
       ['token', 'create', 'ann@example.com', '--scopes', 'account:read'],
