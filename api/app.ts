@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
-import { authenticator } from './accounts/tokens.ts'
+import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { Capacity, openPool } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
@@ -8,6 +8,9 @@ import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import type { Database } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
+import { eventRoutes } from './events/routes.ts'
+import { Streams } from './events/streams.ts'
+import { EventWorker } from './events/worker.ts'
 import { mountDocs } from './http/docs.ts'
 import { Idempotency } from './http/idempotency.ts'
 import { openApi } from './http/openapi.ts'
@@ -18,6 +21,7 @@ import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import type { Secrets } from './secrets.ts'
 import { BillingWorker } from './servers/billing-worker.ts'
+import { recordEnd } from './servers/events.ts'
 import type { PortRange } from './servers/ports.ts'
 import { procedures } from './servers/procedures.ts'
 import { Reconciler } from './servers/reconcile.ts'
@@ -51,6 +55,7 @@ export interface App {
   reconciler: Reconciler
   billing: BillingWorker
   sampler: Sampler
+  events: EventWorker
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
@@ -64,6 +69,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     db,
     clock,
     log,
+    ended: recordEnd,
     procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
     ...(options.observe ? { observe: options.observe } : {}),
     ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
@@ -73,10 +79,21 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
   const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
+  const streams = new Streams({ db, clock, log, validTokens: (ids) => validTokens(db, clock, ids) })
+  const events = new EventWorker({
+    db,
+    clock,
+    log,
+    streams,
+    publish: async () => {},
+    published: () => {},
+    forget: async () => 0,
+  })
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
     ...catalogRoutes({ db, clock, catalog, capacity }),
+    ...eventRoutes({ db, worker: events, streams }),
     ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
   ]
   const http = buildHttp({
@@ -94,9 +111,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     reconciler,
     billing,
     sampler,
+    events,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      await Promise.all([engine.stop(), reconciler.stop(), billing.stop(), sampler.stop()])
+      await Promise.all([engine.stop(), reconciler.stop(), billing.stop(), sampler.stop(), events.stop()])
       await http.close()
       await driver.close()
       await db.destroy()

@@ -315,6 +315,32 @@ test('migrations are numbered without a gap, and each is registered', () => {
   )
 })
 
+/** Where each table is written whose changes are events; each of these files records them. */
+const told: Record<string, RegExp> = {
+  servers: /^api\/servers\/store\.ts$/,
+  operations: /^api\/operations\/(operations|store)\.ts$/,
+  projects: /^api\/accounts\/(accounts|projects)\.ts$/,
+  ssh_keys: /^api\/accounts\/ssh-keys\.ts$/,
+  tokens: /^api\/accounts\/tokens\.ts$/,
+  webhooks: /^api\/webhooks\/store\.ts$/,
+  ledgers: /^api\/billing\/ledger\.ts$/,
+}
+
+test('what is told as an event is written where it is told', () => {
+  const wrong = product
+    .filter(({ file }) => file.startsWith('api/') && !file.startsWith('api/database/'))
+    .flatMap(({ file, text }) =>
+      [...text.matchAll(/\.(?:insertInto|updateTable|deleteFrom)\('(\w+)'/g)].flatMap(([, table = '']) =>
+        told[table] && !told[table].test(file) ? [`${file} writes to ${table}`] : [],
+      ),
+    )
+  refuse(
+    wrong,
+    'a change that is written elsewhere is pushed to nobody, and stands in no audit.',
+    'call the function that writes it, such as updateServer of api/servers/store.ts.',
+  )
+})
+
 // ---- documents ----
 
 const documents = files.filter((file) => /^([A-Z]+|docs\/.+)\.md$/.test(file))

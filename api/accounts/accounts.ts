@@ -3,7 +3,9 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { AccountTable } from '../database/schema.ts'
+import { record } from '../events/outbox.ts'
 import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+import { projectView } from './view.ts'
 
 /**
  * Makes an account with its default project.
@@ -36,18 +38,18 @@ export async function createAccount(
       .onConflict((conflict) => conflict.column('email').doNothing())
       .executeTakeFirst()
     if (!inserted.numInsertedOrUpdatedRows) return null
-    await tx
-      .insertInto('projects')
-      .values({
-        project_id: projectId,
-        account_id: accountId,
-        name: 'Default',
-        description: null,
-        server_count: 0,
-        created_at: now,
-        updated_at: now,
-      })
-      .execute()
+    const project = {
+      project_id: projectId,
+      account_id: accountId,
+      name: 'Default',
+      description: null,
+      server_count: 0,
+      created_at: now,
+      updated_at: now,
+    }
+    await tx.insertInto('projects').values(project).execute()
+    const data = projectView({ ...project, default_project_id: projectId })
+    await record(tx, [{ accountId, type: 'project.created', data, at: now }])
     return accountId
   })
 }

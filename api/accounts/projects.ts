@@ -1,10 +1,13 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { record } from '../events/outbox.ts'
+import type { EventType } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, notFound } from '../http/problem.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
+import { projectView } from './view.ts'
 
 export async function listProjects(db: Queries, accountId: string, page: Page) {
   const [items, count] = await Promise.all([
@@ -52,7 +55,9 @@ export async function createProject(
     const limit = (await lockQuotas(tx, accountId)).projects
     const count = await countProjects(tx, accountId)
     if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
-    return withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
+    const made = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
+    await tell(tx, 'project.created', made, now)
+    return made
   })
 }
 
@@ -75,23 +80,29 @@ export async function updateProject(
     check(current)
     const changed = { ...change, updated_at: clock.now() }
     await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
-    return { ...current, ...changed }
+    const project = { ...current, ...changed }
+    await tell(tx, 'project.updated', project, changed.updated_at)
+    return project
   })
 }
 
 /** @throws ApiError project_is_default, project_not_empty */
-export async function deleteProject(db: Database, project: ProjectRow): Promise<void> {
+export async function deleteProject(db: Database, clock: Clock, project: ProjectRow): Promise<void> {
   if (project.project_id === project.default_project_id)
     throw new ApiError(
       'project_is_default',
       'The default project takes servers that name no project; it stays.',
     )
-  const { numDeletedRows } = await db
-    .deleteFrom('projects')
-    .where('project_id', '=', project.project_id)
-    .where('server_count', '=', 0)
-    .executeTakeFirst()
-  if (numDeletedRows > 0n) return
+  const isDeleted = await db.transaction().execute(async (tx) => {
+    const { numDeletedRows } = await tx
+      .deleteFrom('projects')
+      .where('project_id', '=', project.project_id)
+      .where('server_count', '=', 0)
+      .executeTakeFirst()
+    if (numDeletedRows > 0n) await tell(tx, 'project.deleted', project, clock.now())
+    return numDeletedRows > 0n
+  })
+  if (isDeleted) return
   throw new ApiError(
     'project_not_empty',
     'The project still has servers. Delete them or move them to another project first.',
@@ -121,6 +132,10 @@ export async function countInProject(
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+function tell(tx: Queries, type: EventType, project: ProjectRow, at: number): Promise<void> {
+  return record(tx, [{ accountId: project.account_id, type, data: projectView(project), at }])
 }
 
 /** The default project is named by the account, so that there is always exactly one. */

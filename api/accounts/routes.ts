@@ -39,7 +39,7 @@ export function accountRoutes(db: Database, clock: Clock): Route[] {
     ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
     ...sshKeysRoutes(db, clock),
-    ...sshKeyRoutes(db),
+    ...sshKeyRoutes(db, clock),
     ...tokenRoutes(db, clock),
   ]
 }
@@ -142,7 +142,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       load,
       reply: { 204: null },
       errors: ['project_not_empty', 'project_is_default'],
-      run: ({ loaded }) => deleteProject(db, loaded),
+      run: ({ loaded }) => deleteProject(db, clock, loaded),
     }),
   ]
 }
@@ -179,7 +179,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
   ]
 }
 
-function sshKeyRoutes(db: Database): Route[] {
+function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   const params = { ssh_key_id: 'ssh_key_not_found' } as const
   const load = async ({
     actor,
@@ -215,7 +215,7 @@ function sshKeyRoutes(db: Database): Route[] {
       params,
       load,
       reply: { 204: null },
-      run: ({ loaded }) => deleteSshKey(db, loaded),
+      run: ({ loaded }) => deleteSshKey(db, clock, loaded),
     }),
   ]
 }

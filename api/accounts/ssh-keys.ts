@@ -2,11 +2,13 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
+import { record } from '../events/outbox.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
+import { sshKeyView } from './view.ts'
 
 export async function listSshKeys(db: Queries, accountId: string, page: Page) {
   const [items, total] = await Promise.all([
@@ -76,13 +78,21 @@ export async function addSshKey(
     const count = await countSshKeys(tx, accountId)
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()
+    await record(tx, [{ accountId, type: 'ssh_key.created', data: sshKeyView(row), at: row.created_at }])
   })
   return row
 }
 
 /** Servers keep the keys they were made with. */
-export async function deleteSshKey(db: Queries, key: SshKeyTable): Promise<void> {
-  await db.deleteFrom('ssh_keys').where('ssh_key_id', '=', key.ssh_key_id).execute()
+export function deleteSshKey(db: Database, clock: Clock, key: SshKeyTable): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    const { numDeletedRows } = await tx
+      .deleteFrom('ssh_keys')
+      .where('ssh_key_id', '=', key.ssh_key_id)
+      .executeTakeFirst()
+    const event = { accountId: key.account_id, data: sshKeyView(key), at: clock.now() }
+    if (numDeletedRows > 0n) await record(tx, [{ ...event, type: 'ssh_key.deleted' }])
+  })
 }
 
 export async function countSshKeys(db: Queries, accountId: string): Promise<number> {

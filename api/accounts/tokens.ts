@@ -1,14 +1,17 @@
 import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
+import { record } from '../events/outbox.ts'
+import type { EventType } from '../events/types.ts'
 import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
+import { tokenView } from './view.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
@@ -47,22 +50,22 @@ export async function createToken(
   token: { accountId: string; name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
 ): Promise<{ tokenId: string; value: string }> {
   const value = generateToken()
-  const tokenId = uuid()
-  await db
-    .insertInto('tokens')
-    .values({
-      token_id: tokenId,
-      account_id: token.accountId,
-      name: token.name,
-      hash: hashToken(value),
-      scopes: token.scopes.join(' '),
-      expires_at: token.expiresAt,
-      revoked_at: null,
-      last_used_at: null,
-      created_at: clock.now(),
-    })
-    .execute()
-  return { tokenId, value }
+  const row: TokenTable = {
+    token_id: uuid(),
+    account_id: token.accountId,
+    name: token.name,
+    hash: hashToken(value),
+    scopes: token.scopes.join(' '),
+    expires_at: token.expiresAt,
+    revoked_at: null,
+    last_used_at: null,
+    created_at: clock.now(),
+  }
+  await inTransaction(db, async (tx) => {
+    await tx.insertInto('tokens').values(row).execute()
+    await tell(tx, 'token.created', row, row.created_at)
+  })
+  return { tokenId: row.token_id, value }
 }
 
 /**
@@ -123,14 +126,36 @@ function valid(db: Queries, accountId: string) {
 }
 
 /** @returns false where there is no such token, or it was revoked before */
-export async function revokeToken(db: Queries, clock: Clock, tokenId: string): Promise<boolean> {
-  const result = await db
-    .updateTable('tokens')
-    .set({ revoked_at: clock.now() })
-    .where('token_id', '=', tokenId)
+export function revokeToken(db: Database, clock: Clock, tokenId: string): Promise<boolean> {
+  const now = clock.now()
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('tokens')
+      .set({ revoked_at: now })
+      .where('token_id', '=', tokenId)
+      .where('revoked_at', 'is', null)
+      .returningAll()
+      .executeTakeFirst()
+    if (row) await tell(tx, 'token.revoked', row, now)
+    return row !== undefined
+  })
+}
+
+/** Which of these tokens are good for something now. */
+export async function validTokens(db: Queries, clock: Clock, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('tokens')
+    .select('token_id')
+    .where('token_id', 'in', ids)
     .where('revoked_at', 'is', null)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
+    .execute()
+  return new Set(rows.map((row) => row.token_id))
+}
+
+function tell(tx: Queries, type: EventType, token: TokenTable, at: number): Promise<void> {
+  return record(tx, [{ accountId: token.account_id, type, data: tokenView(token), at }])
 }
 
 export function findToken(db: Queries, tokenId: string) {

@@ -45,6 +45,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   app.reconciler.start()
   app.sampler.start()
   app.billing.start()
+  app.events.start()
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()

@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
 import * as ledger from './migrations/0003-ledger.ts'
+import * as events from './migrations/0004-events.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -14,6 +15,7 @@ export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
   '0002-samples': samples,
   '0003-ledger': ledger,
+  '0004-events': events,
 }
 
 /**
@@ -25,6 +27,11 @@ export async function migrate(db: Database): Promise<string[]> {
   const { error, results = [] } = await migrator.migrateToLatest()
   if (error) throw error
   return results.map((result) => result.migrationName)
+}
+
+/** Runs something in the transaction that is given, or in one of its own. */
+export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise<Result>): Promise<Result> {
+  return db.isTransaction ? run(db) : db.transaction().execute(run)
 }
 
 /** Runs something in a transaction and undoes all that it wrote. */

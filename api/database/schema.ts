@@ -12,6 +12,10 @@ export interface Schema {
   rates: RateTable
   billing_meters: BillingMeterTable
   events: EventTable
+  event_relay: EventRelayTable
+  audit: AuditTable
+  webhooks: WebhookTable
+  deliveries: DeliveryTable
   servers: ServerTable
   operations: OperationTable
   pool_usage: PoolUsageTable
@@ -131,6 +135,61 @@ export interface EventTable {
   type: string
   /** JSON. */
   data: string
+  created_at: number
+  /** Where readers meet it, in the order in which transactions came to light; null until it is given. */
+  position: number | null
+}
+
+/** The last position that was given to an event. */
+export interface EventRelayTable {
+  relay_id: number
+  position: number
+}
+
+/** Who changed what, from where. */
+export interface AuditTable {
+  audit_id: string
+  account_id: string
+  /** The operationId of the route, or the operator's command. */
+  action: string
+  object_type: string
+  object_id: string | null
+  token_id: string | null
+  address: string | null
+  request_id: string
+  created_at: number
+}
+
+/** Where an account wants its events sent; the row is also the job that sends them, one after the other. */
+export interface WebhookTable {
+  webhook_id: string
+  account_id: string
+  name: string
+  url: string
+  /** JSON: a list of types, or of "*". */
+  event_types: string
+  /** Sealed. */
+  secret: string
+  is_enabled: number
+  disabled_reason: 'failing' | 'gone' | null
+  /** When there is something to send; null: nothing is pending. */
+  next_run_at: number | null
+  lease_owner: string | null
+  lease_until: number
+  created_at: number
+}
+
+/** An event on its way to a webhook. */
+export interface DeliveryTable {
+  delivery_id: string
+  webhook_id: string
+  event_id: string
+  event_type: string
+  is_first: number
+  position: number
+  status: 'pending' | 'succeeded' | 'failed'
+  /** JSON: Attempt[] of webhooks/store.ts. */
+  attempts: string
   created_at: number
 }
 

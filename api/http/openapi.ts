@@ -1,8 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
-import { acceptedFor } from './auth.ts'
 import { exampleOf } from './examples.ts'
 import { ApiError, Issue, Problem, type ProblemCode, problemCodes, problems } from './problem.ts'
-import { PREFIX, type Route } from './route.ts'
+import { acceptedBy, PREFIX, type Route } from './route.ts'
 import { closed } from './validation.ts'
 
 /** What any route can say beside its own errors. */
@@ -24,6 +23,7 @@ const OF_WRITE: readonly ProblemCode[] = ['invalid_json', 'payload_too_large', '
 const TAGS: Record<string, string> = {
   Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
   Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
+  Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
   Servers: 'Virtual machines, and the operations that are carried out on them.',
 }
 
@@ -80,15 +80,15 @@ function refs(...names: string[]): Json {
 }
 
 function describeRoute(route: Route, schemas: Json): object {
-  const [scope, alternative] = acceptedFor[route.scope]
+  const scopes = acceptedBy(route)
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    description: [route.description, `Needs the scope \`${scope}\` or \`${alternative}\`.`]
+    description: [route.description, `Needs the scope ${scopes.map((name) => `\`${name}\``).join(' or ')}.`]
       .filter(Boolean)
       .join('\n\n'),
-    security: [{ token: [scope] }, { token: [alternative] }],
+    security: scopes.map((scope) => ({ token: [scope] })),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body ? { requestBody: requestBody(route.body, schemas) } : {}),
     responses: { ...successes(route, schemas), ...failures(route) },
@@ -127,6 +127,8 @@ function headerParameters(route: Route): object[] {
     description,
     schema,
   })
+  const own = Object.entries(route.headers ?? {})
+  if (own.length > 0) return own.map(([name, text]) => header(name, text, { type: 'string' }))
   if (route.method === 'POST')
     return [
       header(

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Queries } from '../database/database.ts'
-import type { Actor, Scope } from './auth.ts'
+import { type Actor, acceptedFor, type Scope, type ScopeName } from './auth.ts'
 import type { ProblemCode } from './problem.ts'
 
 /** Where the whole interface is mounted. */
@@ -25,6 +25,8 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   url: string
   /** The If-Match header of a change. */
   ifMatch: string | undefined
+  /** The Last-Event-ID header: where a reader of a stream goes on. */
+  lastEventId: string | undefined
   setHeader(name: string, value: string): void
   /** Needed only where a route has several success statuses; the first is the default. */
   setStatus(status: number): void
@@ -38,12 +40,16 @@ interface Definition<Params extends string, Query extends TObject, Body extends 
   path: string
   /** Which scope it takes. Without one it does not compile. */
   scope: Scope
+  /** Opens it as well, where the reply depends on what the token may see. */
+  orScope?: Scope
   tag: string
   summary: string
   description?: string
   /** Path parameters, all UUIDs, and the 404 that a value gets which is none. */
   params?: Readonly<Record<Params, ProblemCode>>
   query?: Query
+  /** Headers that mean something to this route alone, with what. */
+  headers?: Readonly<Record<string, string>>
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
@@ -66,6 +72,11 @@ export interface Route
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
+}
+
+/** The scopes of which a token must hold one. */
+export function acceptedBy({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): ScopeName[] {
+  return [...new Set([...acceptedFor[scope], ...(orScope ? acceptedFor[orScope] : [])])]
 }
 
 /** Declares a route; the schemas give `run` its types. */

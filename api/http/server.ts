@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -9,14 +10,16 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
-import { type Actor, acceptedFor, holds } from './auth.ts'
+import type { Actor } from './auth.ts'
+import { type Admitted, callOf, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
-import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
+import type { Idempotency, StoredReply } from './idempotency.ts'
 import { refusalOf } from './json.ts'
+import { onBehalfOf } from './origin.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
-import { PREFIX, type Route } from './route.ts'
+import { acceptedBy, PREFIX, type Route } from './route.ts'
 import { closed, compileCheck, lowerIds, serializable } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
@@ -69,25 +72,6 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   })
   for (const route of options.routes) mount(http, route, options)
   return http
-}
-
-/** What is known of a request by the time it reaches its route. */
-interface Known {
-  actor: Actor | null
-  /** Why there is no actor. */
-  refusal: unknown
-  params: Record<string, string>
-  loaded: unknown
-  claim: Claim | null
-}
-
-/** A request that has an actor. */
-type Admitted = Known & { actor: Actor }
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    known: Known | null
-  }
 }
 
 /** Finds out who asks and counts the request, before anything else is looked at. */
@@ -163,11 +147,16 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
     handler: async (request, reply) => {
       reply.code(Number(replies[0]?.[0])).header('cache-control', 'no-store')
       const known = admitted(request)
-      const call = callOf(request, reply, route, known, options)
+      const call = callOf(request, reply, route, known, options.idempotency)
       const madeId = known.claim?.madeId ?? null
-      const body = await (madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call))
+      const origin = { action: route.id, requestId: request.id, address: request.ip }
+      const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
+        madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call),
+      )
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
-      return body ?? reply.send()
+      return request.method === 'HEAD' && body instanceof Readable
+        ? reply.send(body.destroy() && '')
+        : (body ?? reply.send())
     },
   })
 }
@@ -179,48 +168,6 @@ async function notModified(request: FastifyRequest, reply: FastifyReply, body: u
   if (typeof etag !== 'string' || seen === undefined || !namesEtag(seen, etag)) return body
   reply.code(304).removeHeader('content-type').removeHeader('content-length')
   return null
-}
-
-function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  route: Route,
-  { actor, params, loaded, claim }: Admitted,
-  { idempotency }: HttpOptions,
-): Parameters<Route['run']>[0] {
-  return {
-    actor,
-    loaded,
-    params,
-    query: request.query,
-    body: request.body,
-    made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
-    // Made for the few routes that ask for them.
-    get signal() {
-      return hangupOf(reply)
-    },
-    get url() {
-      return declaredUrl(request, route)
-    },
-    ifMatch: request.headers['if-match'],
-    setHeader: (name, value) => void reply.header(name, value),
-    setStatus: (status) => void reply.code(status),
-  }
-}
-
-function hangupOf({ raw }: FastifyReply): AbortSignal {
-  const hangup = new AbortController()
-  // A reply that was sent closes too.
-  raw.once('close', () => raw.writableFinished || hangup.abort())
-  if (raw.destroyed) hangup.abort()
-  return hangup.signal
-}
-
-/** The path, with what of the query means something here: the rest need not be repeated to the client. */
-function declaredUrl(request: FastifyRequest, route: Route): string {
-  const [path = '', query = ''] = request.url.split('?')
-  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
-  return `${path}?${new URLSearchParams(declared)}`
 }
 
 function pathOf(request: FastifyRequest): string {
@@ -259,8 +206,8 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
 }
 
 function requireScope(actor: Actor, route: Route): void {
-  if (holds(actor, route.scope)) return
-  const accepted = acceptedFor[route.scope]
+  const accepted = acceptedBy(route)
+  if (accepted.some((name) => actor.scopes.includes(name))) return
   throw new ApiError('insufficient_scope', `This needs a token with the scope ${accepted.join(' or ')}.`, {
     required_scope: route.scope,
     accepted_scopes: accepted,

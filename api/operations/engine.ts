@@ -50,6 +50,8 @@ export interface EngineOptions {
   clock: Clock
   log: Logger
   procedures: Readonly<Record<OperationType, Procedure>>
+  /** Told of each end, in the transaction that writes it. */
+  ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number
   /** How many operations are carried out side by side. */
@@ -299,7 +301,8 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
-      const isOurs = await settle(db, operation, outcome, write, by)
+      const { ended } = this.#options
+      const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (isOurs) this.#announce(operation.operation_id)
       return isOurs
     }

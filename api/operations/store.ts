@@ -122,7 +122,7 @@ export async function settle(
   operation: Operation,
   outcome: Outcome,
   write: (tx: Queries) => Promise<void>,
-  by: { owner: string; now: number },
+  by: { owner: string; now: number; ended: (tx: Queries, operation: OperationTable) => Promise<void> },
 ): Promise<boolean> {
   const end = async (tx: Queries) => {
     await write(tx)
@@ -140,9 +140,10 @@ export async function settle(
       .where('operation_id', '=', operation.operation_id)
       .where('lease_owner', '=', by.owner)
       .where('status', '=', 'running')
-      .returning('operation_id')
+      .returningAll()
       .executeTakeFirst()
     if (!row) throw new NotOurs()
+    await by.ended(tx, row)
   }
   try {
     await db.transaction().execute(end)

@@ -2,7 +2,7 @@ import { DriverError } from '../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../operations/engine.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { pickPort } from './ports.ts'
-import { getServer, updateServer } from './store.ts'
+import { getServer, updateMachine } from './store.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
@@ -41,7 +41,7 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
     // A second run may find it made, and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
       await driver.define(machineSpec(options, server))
-      await updateServer(db, server.server_id, { has_disk: 1 })
+      await updateMachine(db, server.server_id, { has_disk: 1 })
     }
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
   }
@@ -79,7 +79,7 @@ async function moveToOtherPort(options: ProcedureOptions, serverId: string): Pro
   const { db, driver, sshPorts } = options
   const server = await getServer(db, serverId)
   const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
-  await updateServer(db, serverId, { ssh_port: port })
+  await updateMachine(db, serverId, { ssh_port: port })
   await driver.define(machineSpec(options, { ...server, ssh_port: port }))
 }
 

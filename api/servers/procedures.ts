@@ -75,9 +75,9 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
     }
     const { suspend } = operation.data
     return async (tx) => {
-      await updateServer(tx, server.server_id, change)
       if (outcome.status === 'succeeded' && (suspend === 'running' || suspend === 'stopped'))
         return becomeSuspended(tx, server, suspend, now)
+      await updateServer(tx, server.server_id, change)
       if (isOn && server.billed_since === null) await changeRate(tx, server, server, now)
     }
   }

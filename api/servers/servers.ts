@@ -65,11 +65,9 @@ export class Servers {
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
-      await insertServer(tx, row)
+      const data = { start_on_create: request.start_on_create ?? true }
+      const operation = await insertServer(tx, row, () => this.#insert(tx, row, 'create', data))
       await made(tx, row.server_id)
-      const operation = await this.#insert(tx, row, 'create', {
-        start_on_create: request.start_on_create ?? true,
-      })
       return { server: row, operation }
     })
     engine.wake()
@@ -203,8 +201,9 @@ export class Servers {
     data: Record<string, unknown>,
   ): Promise<Started> {
     const change = { status: statusDuring[type], status_reason: null, updated_at: this.#options.clock.now() }
+    const operation = await this.#insert(tx, server, type, data)
     await updateServer(tx, server.server_id, change)
-    return { server: { ...server, ...change }, operation: await this.#insert(tx, server, type, data) }
+    return { server: { ...server, ...change }, operation }
   }
 
   #insert(

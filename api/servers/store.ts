@@ -2,12 +2,24 @@ import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
-import type { ServerTable } from '../database/schema.ts'
+import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
+import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
 
-export function insertServer(tx: Queries, row: ServerTable) {
-  return tx.insertInto('servers').values(row).execute()
+/**
+ * Writes a new server, and tells of it.
+ * @param begin writes its first operation, which is told of with it
+ */
+export async function insertServer(
+  tx: Queries,
+  row: ServerTable,
+  begin: () => Promise<OperationTable>,
+): Promise<OperationTable> {
+  await tx.insertInto('servers').values(row).execute()
+  const operation = await begin()
+  await recordCreated(tx, row, operation)
+  return operation
 }
 
 /** A server of the account that is not gone. */
@@ -45,8 +57,36 @@ export async function lockServer(tx: Queries, serverId: string): Promise<ServerT
     .executeTakeFirst()
 }
 
-export function updateServer(tx: Queries, serverId: string, change: Partial<ServerTable>) {
-  return tx.updateTable('servers').set(change).where('server_id', '=', serverId).execute()
+/**
+ * Changes a server that is not gone, and tells of it: the one way to do so, so that no change goes untold. An
+ * operation that begins with the change is written before.
+ */
+export async function updateServer(
+  tx: Queries,
+  serverId: string,
+  change: Partial<ServerTable>,
+): Promise<void> {
+  const before = await lockServer(tx, serverId)
+  if (!before) return
+  await recordChange(tx, before, await write(tx, serverId, change))
+}
+
+/** Changes what only steps need of a server, and nobody is told of. */
+export async function updateMachine(
+  db: Queries,
+  serverId: string,
+  change: Partial<Pick<ServerTable, 'has_disk' | 'ssh_port'>>,
+): Promise<void> {
+  await write(db, serverId, change)
+}
+
+function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<ServerTable> {
+  return db
+    .updateTable('servers')
+    .set(change)
+    .where('server_id', '=', serverId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** What lists show of a server: not its secrets, nor what only steps need. */

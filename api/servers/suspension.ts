@@ -49,6 +49,7 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   const server = await lockServer(tx, serverId)
   if (server?.status !== 'suspended' || (await balanceOf(tx, server.account_id)) <= 0) return
   const isStarted = server.suspended_from === 'running'
+  if (isStarted) await begin(tx, server, 'start', {}, now)
   await updateServer(tx, serverId, {
     status: isStarted ? 'starting' : 'stopped',
     status_reason: null,
@@ -56,7 +57,6 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
     updated_at: now,
   })
   await changeRate(tx, server, server, now)
-  if (isStarted) await begin(tx, server, 'start', {}, now)
 }
 
 async function begin(

@@ -42,7 +42,11 @@ const added: Record<string, string> = {
   'GET /account/transactions': 'account:read',
   'GET /account/usage': 'account:read',
   'GET /account/usage.csv': 'account:read',
+  'GET /account/audit': 'account:read',
 }
+/** What shows that which the token may see takes any scope that reads. */
+const mixed = ['GET /events', 'GET /events/stream']
+const reading = ['account:read', 'read', 'servers:read']
 const table = Object.entries({ ...scopes, ...added })
 const every = ['account:read', 'account:write', 'servers:read', 'servers:write', 'read', 'write']
 const alternative = (scope: string) => scope.split(':')[1] ?? ''
@@ -81,6 +85,25 @@ test.for(every)('a token with %s alone opens just the routes that accept it', as
         },
       ])
   }
+})
+
+test('events are shown to every token that may read something, each those of its areas', async (t) => {
+  // A stream has no end, but one that begins after an event that nobody knows does not begin.
+  const routes = mixed.map((route) => `${route}?after=${NOBODY}`)
+  for (const held of every) {
+    const ask = await holderOf(t, [held])
+    for (const route of routes)
+      expect([held, route, (await harmless(ask, route)).status]).toEqual([
+        held,
+        route,
+        reading.includes(held) ? 422 : 403,
+      ])
+  }
+  for (const route of routes) expect((await harmless(callAs(null), route)).status).toBe(401)
+  for (const route of mixed)
+    expect(
+      schema.document.paths[route.slice(4)]?.get?.security.flatMap((way) => Object.values(way).flat()),
+    ).toEqual(reading)
 })
 
 test('every route of the interface needs a token', async () => {

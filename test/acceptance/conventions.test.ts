@@ -281,7 +281,8 @@ test('all paths are under the version prefix /v1, and nothing is there without i
 
 test('what is deprecated says so in its replies', async () => {
   const reads = Object.entries(schema.document.paths).flatMap(([path, { get }]) =>
-    get ? [{ path, get }] : [],
+    // A stream has no end.
+    get && path !== '/events/stream' ? [{ path, get }] : [],
   )
   expect(reads.length).toBeGreaterThan(10)
   for (const { path, get } of reads) {

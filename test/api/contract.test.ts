@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { defaultQuotas } from '../../api/accounts/quotas.ts'
 import { settings } from '../../api/config.ts'
+import { eventTypes } from '../../api/events/types.ts'
 import { acceptedFor } from '../../api/http/auth.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../api/http/paging.ts'
 import { issueCodes, problems } from '../../api/http/problem.ts'
@@ -72,6 +73,10 @@ test('the tables of scopes and quotas are those of the service', () => {
   expect(Object.fromEntries(rows('Account').map(([name, limit]) => [name, Number(limit)]))).toEqual(
     defaultQuotas,
   )
+})
+
+test('the table of events has every type with its scope', () => {
+  expect(Object.fromEntries(rows('Events').map(([type, scope]) => [type, scope]))).toEqual(eventTypes)
 })
 
 test('the page names every field of a server, and every type and status of an operation', () => {

@@ -76,6 +76,7 @@ async function bench(): Promise<Bench> {
         db: t.db,
         clock: t.clock,
         log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
+        ended: async () => {},
         procedures: types,
         ...more,
       })

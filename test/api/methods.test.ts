@@ -38,7 +38,8 @@ test('HEAD says of each path what GET would, without the body', async () => {
   // These two are of the moment and of the request: everything else has to be the same.
   const lasting = ({ date: _, 'x-request-id': __, ratelimit: ___, ...rest }: Record<string, unknown>) => rest
   for (const [path, methods] of await everyPath(t)) {
-    if (!methods.includes('GET')) continue
+    // It has no end; stream.test.ts reads it.
+    if (!methods.includes('GET') || path === '/events/stream') continue
     const ask = (method: 'GET' | 'HEAD', more: object) =>
       t.app.http.inject({ method, url: `/v1${path.replace(NOBODY, id)}${query}`, ...more })
     for (const more of [{ headers }, {}]) {

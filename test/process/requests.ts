@@ -56,6 +56,9 @@ const HEADERS = [
   'cookie: a=b',
 ]
 
+/** A stream has no end to wait for. */
+const isAnswered = (path: string) => path !== '/events/stream'
+
 /** Requests as bytes, valid and not, that follow from the seed. */
 export class Requests {
   readonly #world: World
@@ -79,7 +82,7 @@ export class Requests {
   }
 
   #whole(token: string): string {
-    const path = this.#pick(Object.keys(this.#world.document.paths))
+    const path = this.#pick(Object.keys(this.#world.document.paths).filter(isAnswered))
     const described = this.#world.document.paths[path] ?? {}
     const method = this.#chance(0.9) ? this.#pick(Object.keys(described)).toUpperCase() : this.#pick(METHODS)
     const operation = described[method.toLowerCase()]

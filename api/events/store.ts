@@ -1,0 +1,139 @@
+import { sql } from 'kysely'
+import type { Database, Queries } from '../database/database.ts'
+import type { EventTable } from '../database/schema.ts'
+import type { Page } from '../http/paging.ts'
+import type { EventType } from './types.ts'
+
+/** An event that has its position. */
+export type NumberedEvent = EventTable & { position: number; type: EventType }
+
+/** Positions given in one transaction. */
+const BATCH = 500
+
+/**
+ * Gives events that came to light their positions. Only one transaction does so at a time, on any number of processes:
+ * whoever sees a position sees all before it as well.
+ * @param publish what else follows from them, in the same transaction
+ * @returns the events, at most some hundred
+ */
+export async function numberEvents(
+  db: Database,
+  publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>,
+): Promise<NumberedEvent[]> {
+  // Nearly always there is nothing, which is found out without a lock.
+  if (!(await hasUnnumbered(db))) return []
+  return db.transaction().execute(async (tx) => {
+    const { position: last } = await tx
+      .updateTable('event_relay')
+      .set((eb) => ({ position: eb.ref('position') }))
+      .returning('position')
+      .executeTakeFirstOrThrow()
+    const { rows } = await sql<NumberedEvent>`
+      UPDATE events SET position = CAST(${last} AS bigint) + numbered.rank
+      FROM (SELECT event_id AS id, row_number() OVER (ORDER BY event_id) AS rank FROM events
+        WHERE position IS NULL ORDER BY event_id LIMIT ${BATCH}) AS numbered
+      WHERE event_id = numbered.id RETURNING event_id, account_id, type, data, created_at, position`.execute(
+      tx,
+    )
+    if (rows.length === 0) return []
+    const events = rows.sort((a, b) => a.position - b.position)
+    await tx
+      .updateTable('event_relay')
+      .set({ position: last + events.length })
+      .execute()
+    await publish(tx, events)
+    return events
+  })
+}
+
+async function hasUnnumbered(db: Queries): Promise<boolean> {
+  const row = await db
+    .selectFrom('events')
+    .select('event_id')
+    .where('position', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function lastPosition(db: Queries): Promise<number> {
+  return (await db.selectFrom('event_relay').select('position').executeTakeFirstOrThrow()).position
+}
+
+/** Where a reader who has seen this event goes on; undefined where the account has no such event. */
+export async function positionOf(
+  db: Queries,
+  accountId: string,
+  eventId: string,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select('position')
+    .where('event_id', '=', eventId)
+    .where('account_id', '=', accountId)
+    .where('position', 'is not', null)
+    .executeTakeFirst()
+  return row?.position ?? undefined
+}
+
+interface Reader {
+  accountId: string
+  types: readonly EventType[]
+  after: number
+}
+
+/** What a reader has not seen, eldest first. */
+export async function eventsAfter(db: Queries, reader: Reader, page: Page): Promise<NumberedEvent[]> {
+  if (reader.types.length === 0) return []
+  const rows = await unseen(db, reader)
+    .selectAll()
+    .orderBy('position')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  // What `unseen` selects has a position, and its type is one of those that were asked for.
+  return rows as NumberedEvent[]
+}
+
+export async function countAfter(db: Queries, reader: Reader): Promise<number> {
+  const { total } = await unseen(db, reader)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function unseen(db: Queries, { accountId, types, after }: Reader) {
+  return db
+    .selectFrom('events')
+    .where('account_id', '=', accountId)
+    .where('position', '>', after)
+    .where('type', 'in', types)
+}
+
+/** Accounts in which something happened after a position. */
+export async function accountsAfter(db: Queries, position: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('account_id')
+    .distinct()
+    .where('position', '>', position)
+    .execute()
+  return rows.map((row) => row.account_id)
+}
+
+/** Deletes some of the eldest events; @returns how many */
+export async function forgetEvents(db: Database, before: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('events')
+    .where('position', 'in', (eb) =>
+      eb
+        .selectFrom('events as eldest')
+        .select('eldest.position')
+        .where('eldest.position', 'is not', null)
+        .orderBy('eldest.position')
+        .limit(limit),
+    )
+    .where('created_at', '<', before)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,187 @@
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Actor } from '../http/auth.ts'
+import { ApiError } from '../http/problem.ts'
+import { accountsAfter, eventsAfter, lastPosition } from './store.ts'
+import { type EventType, visibleTo } from './types.ts'
+import { eventView } from './view.ts'
+
+/** What keeps proxies from hanging up on a stream on which nothing happens. */
+const HEARTBEAT_MS = 15_000
+/** A reader who takes nothing for this long is hung up on; it may come back and go on where it was. */
+const STALL_MS = 30_000
+const TOKENS_EVERY_MS = 1_000
+/** Events read at once; nothing else of a stream is kept in memory. */
+const BATCH = 100
+const MAX_OF_TOKEN = 5
+const MAX_OF_ACCOUNT = 20
+const MAX = 1_000
+
+interface StreamsOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  /** Which of these tokens still open something. */
+  validTokens: (ids: readonly string[]) => Promise<Set<string>>
+}
+
+interface Reader {
+  actor: Actor
+  types: readonly EventType[]
+  after: number
+  stream: Readable
+  /** Ends the present pause. */
+  wake: () => void
+  hasNews: boolean
+  /** Since when what it was given waits to be taken. */
+  givenAt: number | null
+  isOver: boolean
+}
+
+/**
+ * Streams of events. Each reads the database from its own position on, as fast as its reader takes it: a slow one
+ * costs no memory, and nobody waits for another.
+ */
+export class Streams {
+  readonly #options: StreamsOptions
+  readonly #readers = new Set<Reader>()
+  #seen = 0
+  #tokensLookedAt = 0
+  #isStopped = false
+
+  constructor(options: StreamsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @param after the position of what the reader has seen last; undefined: it wants what is to come
+   * @param hangup aborted when the reader hangs up
+   * @throws ApiError rate_limited
+   */
+  async open(actor: Actor, after: number | undefined, hangup: AbortSignal): Promise<Readable> {
+    this.#refuseTooMany(actor)
+    const now = await lastPosition(this.#options.db)
+    // Whoever asked meanwhile counts too.
+    this.#refuseTooMany(actor)
+    if (this.#readers.size === 0) this.#seen = now
+    const reader: Reader = {
+      actor,
+      types: visibleTo(actor),
+      after: after ?? now,
+      stream: Readable.from([]),
+      wake: () => {},
+      hasNews: false,
+      givenAt: null,
+      isOver: this.#isStopped,
+    }
+    reader.stream = Readable.from(this.#chunks(reader))
+    reader.stream.on('error', () => {})
+    reader.stream.once('close', () => this.#readers.delete(reader))
+    this.#readers.add(reader)
+    // In a pause the stream can't close before that ends.
+    hangup.addEventListener('abort', () => this.#end(reader))
+    if (hangup.aborted) this.#end(reader)
+    return reader.stream
+  }
+
+  /** Tells readers of what has happened since the last look, and hangs up on those who may or can read no longer. */
+  async look(): Promise<void> {
+    if (this.#readers.size === 0) return
+    const { db, clock } = this.#options
+    const now = clock.now()
+    for (const { givenAt, stream } of this.#readers)
+      if (givenAt !== null && now - givenAt > STALL_MS) stream.destroy()
+    const position = await lastPosition(db)
+    const accounts = new Set(position > this.#seen ? await accountsAfter(db, this.#seen) : [])
+    this.#seen = position
+    if (accounts.size > 0 || Math.abs(now - this.#tokensLookedAt) >= TOKENS_EVERY_MS) await this.#hangUp(now)
+    for (const reader of this.#readers) if (accounts.has(reader.actor.accountId)) wakeUp(reader)
+  }
+
+  /** Ends all streams; their readers find out where to go on by themselves. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    const ends = [...this.#readers].map((reader) => {
+      const end = finished(reader.stream).catch(() => {})
+      this.#end(reader)
+      // One who does not take what is there would never see the end.
+      if (reader.givenAt !== null) reader.stream.destroy()
+      return end
+    })
+    await Promise.all(ends)
+  }
+
+  #refuseTooMany({ tokenId, accountId }: Actor): void {
+    const actors = [...this.#readers].map(({ actor }) => actor)
+    const ofToken = actors.filter((actor) => actor.tokenId === tokenId).length
+    const ofAccount = actors.filter((actor) => actor.accountId === accountId).length
+    if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
+    throw new ApiError(
+      'rate_limited',
+      `A token can hold ${MAX_OF_TOKEN} streams open, an account ${MAX_OF_ACCOUNT}. Close one first.`,
+      {},
+      { 'retry-after': '5' },
+    )
+  }
+
+  async #hangUp(now: number): Promise<void> {
+    this.#tokensLookedAt = now
+    const ids = [...new Set([...this.#readers].map(({ actor }) => actor.tokenId))]
+    const valid = await this.#options.validTokens(ids)
+    for (const reader of this.#readers) if (!valid.has(reader.actor.tokenId)) this.#end(reader)
+  }
+
+  #end(reader: Reader): void {
+    reader.isOver = true
+    wakeUp(reader)
+  }
+
+  async *#chunks(reader: Reader): AsyncGenerator<string> {
+    const { db, clock, log } = this.#options
+    const given = async function* (text: string) {
+      reader.givenAt = clock.now()
+      yield text
+      reader.givenAt = null
+    }
+    // Whoever is cut off comes back after two seconds.
+    yield* given('retry: 2000\n\n')
+    while (!reader.isOver) {
+      reader.hasNews = false
+      const found = { accountId: reader.actor.accountId, types: reader.types, after: reader.after }
+      const events = await eventsAfter(db, found, { limit: BATCH, offset: 0 }).catch((error: unknown) => {
+        log.warn({ err: error }, 'a stream of events could not be read; its reader comes back')
+        return null
+      })
+      // Checked again: the token may have been revoked while this was read.
+      if (!events || reader.isOver) return
+      const last = events.at(-1)
+      if (last) {
+        yield* given(events.map((event) => messageOf(eventView(event))).join(''))
+        reader.after = last.position
+      }
+      if (events.length < BATCH && !(await this.#pause(reader))) yield* given(': \n\n')
+    }
+  }
+
+  /** @returns whether there is news; otherwise it is time for a heartbeat */
+  async #pause(reader: Reader): Promise<boolean> {
+    if (reader.hasNews || reader.isOver) return true
+    const cut = new AbortController()
+    reader.wake = () => cut.abort('news')
+    await this.#options.clock.sleep(HEARTBEAT_MS, cut.signal)
+    return reader.hasNews || reader.isOver
+  }
+}
+
+function wakeUp(reader: Reader): void {
+  reader.hasNews = true
+  reader.wake()
+}
+
+/** JSON has no line breaks, so that it is one line of data. */
+function messageOf(event: { event_id: string }): string {
+  return `id: ${event.event_id}\ndata: ${JSON.stringify(event)}\n\n`
+}

@@ -1,0 +1,34 @@
+import { holds, type Scope } from '../http/auth.ts'
+
+/** Every type of event, and the scope that it takes to see one. */
+export const eventTypes = {
+  'server.created': 'servers:read',
+  'server.updated': 'servers:read',
+  'server.status_changed': 'servers:read',
+  'server.deleted': 'servers:read',
+  'operation.succeeded': 'servers:read',
+  'operation.failed': 'servers:read',
+  'balance.low': 'account:read',
+  'balance.depleted': 'account:read',
+  'balance.topped_up': 'account:read',
+  'project.created': 'account:read',
+  'project.updated': 'account:read',
+  'project.deleted': 'account:read',
+  'ssh_key.created': 'account:read',
+  'ssh_key.deleted': 'account:read',
+  'token.created': 'account:read',
+  'token.revoked': 'account:read',
+  'webhook.created': 'account:read',
+  'webhook.updated': 'account:read',
+  'webhook.deleted': 'account:read',
+  'webhook.disabled': 'account:read',
+  'webhook.test': 'account:read',
+} as const satisfies Record<string, Scope>
+
+export type EventType = keyof typeof eventTypes
+export const eventTypeNames = Object.keys(eventTypes) as EventType[] // the keys of a constant table
+
+/** The types that a token may see. */
+export function visibleTo(actor: { scopes: readonly string[] }): EventType[] {
+  return eventTypeNames.filter((type) => holds(actor, eventTypes[type]))
+}

@@ -1,0 +1,26 @@
+import type { AuditTable } from '../database/schema.ts'
+import { isoTime } from '../http/fields.ts'
+import type { AuditEntry, Event } from './schema.ts'
+import type { NumberedEvent } from './store.ts'
+
+export function eventView(row: Pick<NumberedEvent, 'event_id' | 'type' | 'created_at' | 'data'>): Event {
+  return {
+    event_id: row.event_id,
+    type: row.type,
+    created_at: isoTime(row.created_at),
+    data: JSON.parse(row.data),
+  }
+}
+
+export function auditView(row: AuditTable): AuditEntry {
+  return {
+    audit_id: row.audit_id,
+    action: row.action,
+    object_type: row.object_type,
+    object_id: row.object_id,
+    token_id: row.token_id,
+    address: row.address,
+    request_id: row.request_id,
+    created_at: isoTime(row.created_at),
+  }
+}

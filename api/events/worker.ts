@@ -1,0 +1,94 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { forgetAudit } from './audit.ts'
+import { forgetEvents, type NumberedEvent, numberEvents } from './store.ts'
+import type { Streams } from './streams.ts'
+
+const LOOK_EVERY_MS = 200
+const CLEAN_EVERY_MS = 60_000
+const DAY = 24 * 3600_000
+/** How long events can be read. */
+export const EVENTS_KEPT_DAYS = 30
+/** How long it can be read who changed what. */
+export const AUDIT_KEPT_DAYS = 365
+const DELETE_AT_ONCE = 500
+const DELETE_AT_MOST = 20_000
+
+export interface EventWorkerOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  streams: Streams
+  /** Also cleaned of what is older than events are kept; @returns how many rows were deleted, at most `limit` */
+  forget: (before: number, limit: number) => Promise<number>
+  /** What follows from events, in the transaction that gives them their positions. */
+  publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
+  /** Told after the commit that something was published. */
+  published: () => void
+}
+
+/** Brings events to those who wait for them, for as long as the service runs, and forgets old ones. */
+export class EventWorker {
+  readonly #options: EventWorkerOptions
+  readonly #stopping = new AbortController()
+  #loop: Promise<void> = Promise.resolve()
+  #cleanedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: EventWorkerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await this.#options.streams.stop()
+  }
+
+  /** Gives all events that came to light until now their positions. */
+  async relay(): Promise<void> {
+    const { db, publish, published } = this.#options
+    let isNews = false
+    while ((await numberEvents(db, publish)).length > 0) isNews = true
+    if (isNews) published()
+  }
+
+  async look(): Promise<void> {
+    await this.relay()
+    await this.#options.streams.look()
+  }
+
+  /** Deletes what is too old, in small steps that hold up nobody. */
+  async clean(): Promise<void> {
+    const { db, clock, forget } = this.#options
+    const before = clock.now() - EVENTS_KEPT_DAYS * DAY
+    await inSteps((limit) => forgetEvents(db, before, limit))
+    await inSteps((limit) => forget(before, limit))
+    await inSteps((limit) => forgetAudit(db, clock.now() - AUDIT_KEPT_DAYS * DAY, limit))
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.look()
+        if (clock.now() - this.#cleanedAt >= CLEAN_EVERY_MS) {
+          this.#cleanedAt = clock.now()
+          await this.clean()
+        }
+      } catch (error) {
+        log.error({ err: error }, 'events could not be passed on; trying again')
+      }
+      await clock.sleep(LOOK_EVERY_MS, this.#stopping.signal)
+    }
+  }
+}
+
+async function inSteps(forget: (limit: number) => Promise<number>): Promise<void> {
+  for (let left = DELETE_AT_MOST; left > 0; left -= DELETE_AT_ONCE)
+    if ((await forget(DELETE_AT_ONCE)) < DELETE_AT_ONCE) return
+}

@@ -1,0 +1,23 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** Who asks for what, and from where. */
+export interface Origin {
+  /** The operationId of the route, or the operator's command. */
+  action: string
+  /** Null for the operator's commands. */
+  tokenId: string | null
+  address: string | null
+  requestId: string
+}
+
+const current = new AsyncLocalStorage<Origin>()
+
+/** Carries something out on behalf of somebody: the changes that it makes are theirs. */
+export function onBehalfOf<Result>(origin: Origin, run: () => Result): Result {
+  return current.run(origin, run)
+}
+
+/** Whose change this is; none where the service acts by itself. */
+export function currentOrigin(): Origin | undefined {
+  return current.getStore()
+}

@@ -1,0 +1,56 @@
+import type { Queries } from '../database/database.ts'
+import type { OperationTable, ServerTable } from '../database/schema.ts'
+import { type Event, record } from '../events/outbox.ts'
+import { findActive } from '../operations/operations.ts'
+import { isTransient } from './states.ts'
+import { operationView, serverView } from './view.ts'
+
+/** What of a server customers set, or pay. */
+const DESCRIBED = [
+  'name',
+  'description',
+  'project_id',
+  'labels',
+  'delete_protection',
+  'plan_type',
+  'preset_id',
+  'cpu',
+  'ram_mb',
+  'disk_gb',
+  'price_month',
+  'price_hour',
+] as const satisfies readonly (keyof ServerTable)[]
+
+/** Tells of a new server, once its first operation is there. */
+export function recordCreated(tx: Queries, server: ServerTable, operation: OperationTable): Promise<void> {
+  return record(tx, [eventOf('server.created', server, serverView(server, operation))])
+}
+
+/** Tells of what has changed in a server, where that is something that customers see. */
+export async function recordChange(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
+  // As the last reader saw it: what is gone has forgotten its keys.
+  if (after.deleted_at !== null)
+    return record(tx, [eventOf('server.deleted', after, serverView(before, null))])
+  const hasStatus = before.status !== after.status
+  const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
+  if (!hasStatus && !isUpdated) return
+  const active = isTransient(after.status) ? await findActive(tx, after.server_id) : null
+  const view = serverView(after, active)
+  const change = { ...view, old_status: before.status, new_status: after.status }
+  await record(tx, [
+    ...(hasStatus ? [eventOf('server.status_changed', after, change)] : []),
+    ...(isUpdated ? [eventOf('server.updated', after, view)] : []),
+  ])
+}
+
+/** Tells how an operation ended. */
+export async function recordEnd(tx: Queries, operation: OperationTable): Promise<void> {
+  const { account_id: accountId, status, finished_at } = operation
+  if (status !== 'succeeded' && status !== 'failed') return
+  const data = operationView(operation)
+  await record(tx, [{ accountId, type: `operation.${status}`, data, at: finished_at ?? 0 }])
+}
+
+function eventOf(type: Event['type'], server: ServerTable, data: Event['data']): Event {
+  return { accountId: server.account_id, type, data, at: server.updated_at }
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { Reply } from '../app.ts'
+import { add, call, fresh, url } from './client.ts'
+
+/** What has happened since an event, or at all. */
+async function eventsAfter(after?: string): Promise<Reply['body'][]> {
+  const { body } = await call('GET', `/events?limit=200${after ? `&after=${after}` : ''}`)
+  return body.items.length < 200
+    ? body.items
+    : [...body.items, ...(await eventsAfter(body.items.at(-1).event_id))]
+}
+
+test('what changes is in GET /events at once, after the last event that was seen', async (t) => {
+  const last = (await eventsAfter()).at(-1)?.event_id
+  const project = await add(t, 'projects', { name: fresh('told') })
+  const events = await eventsAfter(last)
+  const [event] = events.filter(({ data }) => data.project_id === project.project_id)
+  expect(event).toMatchObject({ type: 'project.created', data: project })
+  expect(await eventsAfter(events.at(-1)?.event_id)).toEqual([])
+})
+
+test('GET /events/stream sends each event as it happens, from Last-Event-ID on', async (t) => {
+  const last = (await eventsAfter()).at(-1)?.event_id
+  const first = await add(t, 'projects', { name: fresh('streamed') })
+  const bearer = (await add(t, 'tokens', { name: fresh('reader'), scopes: ['account:read'] })).token
+  const hangUp = new AbortController()
+  t.onTestFinished(() => hangUp.abort())
+  const reply = await fetch(`${url}/events/stream`, {
+    headers: { authorization: `Bearer ${bearer}`, ...(last ? { 'last-event-id': last } : {}) },
+    signal: hangUp.signal,
+  })
+  expect(reply.headers.get('content-type')).toContain('text/event-stream')
+  const second = await add(t, 'projects', { name: fresh('streamed') })
+  let text = ''
+  for await (const chunk of reply.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (text.includes(second.project_id)) break
+  }
+  const events = [...text.matchAll(/^id: (.+)\ndata: (.+)$/gm)].map(([, id, data]) => ({
+    id,
+    ...JSON.parse(data ?? ''),
+  }))
+  for (const event of events) expect(event.id).toBe(event.event_id)
+  for (const { project_id } of [first, second])
+    expect(events.filter(({ data }) => data.project_id === project_id)).toHaveLength(1)
+})
+
+test('GET /account/audit says which request changed what, by which token and from where', async (t) => {
+  const reply = await call('POST', '/account/projects', { name: fresh('audited') })
+  t.onTestFinished(async () => void (await call('DELETE', `/account/projects/${reply.body.project_id}`)))
+  const { items } = (await call('GET', '/account/audit?limit=200')).body
+  const [entry] = items.filter(
+    ({ request_id }: Reply['body']) => request_id === reply.headers['x-request-id'],
+  )
+  expect(entry).toMatchObject({
+    action: 'createProject',
+    object_type: 'project',
+    object_id: reply.body.project_id,
+    token_id: (await call('GET', '/account/me')).body.token.token_id,
+  })
+  expect(entry.address).not.toBeNull()
+})
