@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
@@ -27,6 +28,11 @@ import { procedures } from './servers/procedures.ts'
 import { Reconciler } from './servers/reconcile.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
+import { Addresses, type Range } from './webhooks/addresses.ts'
+import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import type { Lookup } from './webhooks/send.ts'
+import { WebhookWorker } from './webhooks/worker.ts'
 
 export interface AppOptions {
   db: Database
@@ -43,6 +49,10 @@ export interface AppOptions {
   sshHost: string
   /** How often machines are measured; every 10 s unless told. */
   sampleSeconds?: number
+  /** Where webhooks may go besides the public internet; nowhere unless told. */
+  webhookAllow?: readonly Range[]
+  /** Finds the addresses of webhooks' hosts; the system's own unless told. */
+  lookup?: Lookup
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
@@ -56,6 +66,7 @@ export interface App {
   billing: BillingWorker
   sampler: Sampler
   events: EventWorker
+  webhooks: WebhookWorker
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
@@ -79,21 +90,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
   const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
-  const streams = new Streams({ db, clock, log, validTokens: (ids) => validTokens(db, clock, ids) })
-  const events = new EventWorker({
-    db,
-    clock,
-    log,
-    streams,
-    publish: async () => {},
-    published: () => {},
-    forget: async () => 0,
-  })
+  const { events, webhooks, routes: pushRoutes } = pushing(options)
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
     ...catalogRoutes({ db, clock, catalog, capacity }),
-    ...eventRoutes({ db, worker: events, streams }),
+    ...pushRoutes,
     ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
   ]
   const http = buildHttp({
@@ -112,12 +114,36 @@ export async function buildApp(options: AppOptions): Promise<App> {
     billing,
     sampler,
     events,
+    webhooks,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      await Promise.all([engine.stop(), reconciler.stop(), billing.stop(), sampler.stop(), events.stop()])
+      const workers = [engine, reconciler, billing, sampler, events, webhooks]
+      await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
       await driver.close()
       await db.destroy()
     },
   }
+}
+
+/** What brings events to customers: the relay, streams, webhooks. */
+function pushing({ db, clock, log, secrets, webhookAllow = [], lookup: find }: AppOptions) {
+  const addresses = new Addresses(webhookAllow)
+  const system: Lookup = (host) => lookup(host, { all: true })
+  const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup: find ?? system })
+  const streams = new Streams({ db, clock, log, validTokens: (ids) => validTokens(db, clock, ids) })
+  const events = new EventWorker({
+    db,
+    clock,
+    log,
+    streams,
+    publish: (tx, events) => enqueue(tx, events, clock.now()),
+    published: () => webhooks.wake(),
+    forget: (before, limit) => forgetDeliveries(db, before, limit),
+  })
+  const routes = [
+    ...eventRoutes({ db, worker: events, streams }),
+    ...webhookRoutes({ db, clock, secrets, addresses, relay: () => events.relay() }),
+  ]
+  return { events, webhooks, routes }
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import path from 'node:path'
 
 /** Every setting of the program, parsed once at the start and passed as an argument. */
@@ -14,6 +15,8 @@ export interface Config {
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** Between two measurements of the machines. */
   readonly sampleSeconds: number
+  /** Ranges besides the public internet to which webhooks may go. */
+  readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
   readonly logLevel: string
 }
 
@@ -84,6 +87,12 @@ export const settings = {
     fallback: '10',
     help: 'seconds between two measurements of the servers; they divide a minute',
   },
+  webhookAllow: {
+    env: 'BERTH_WEBHOOK_ALLOW',
+    flag: '--webhook-allow',
+    fallback: 'none',
+    help: 'ranges such as 10.1.0.0/16,fd00::/8 to which webhooks may go besides the public internet',
+  },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
@@ -122,6 +131,7 @@ export function readConfig(
     graceMs: readHours('graceMs', raw('graceMs')),
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
+    webhookAllow: readRanges(raw('webhookAllow')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
@@ -162,6 +172,17 @@ function readRateLimits(value: string): Config['rateLimits'] {
   if (!match) refuse('rateLimits', value, 'it must be three whole numbers such as 600,120,60.')
   const [reads = 0, writes = 0, anonymous = 0] = match.slice(1).map(Number)
   return { reads, writes, anonymous }
+}
+
+function readRanges(value: string): Config['webhookAllow'] {
+  if (value === 'none') return []
+  return value.split(',').map((part) => {
+    const [, address = '', bits = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(part.trim()) ?? []
+    const version = isIP(address)
+    if (version === 0 || Number(bits) > (version === 4 ? 32 : 128))
+      refuse('webhookAllow', value, 'it must be none, or ranges such as 10.1.0.0/16,fd00::/8.')
+    return { address, prefix: Number(bits), family: version === 4 ? 'ipv4' : 'ipv6' }
+  })
 }
 
 /** Slots of a minute are made of whole samples. */

@@ -62,6 +62,9 @@ export async function testApp(
     sshPorts?: AppOptions['sshPorts']
     rateLimits?: AppOptions['rateLimits']
     catalog?: AppOptions['catalog']
+    webhookAllow?: AppOptions['webhookAllow']
+    lookup?: AppOptions['lookup']
+    log?: AppOptions['log']
     /** Of the test's account, in rubles. */
     balance?: string
   } = {},
@@ -75,12 +78,14 @@ export async function testApp(
     driver,
     catalog: options.catalog ?? parseCatalog(catalogText, 'catalog.yaml'),
     secrets: new Secrets(Buffer.alloc(32, 7)),
-    log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
+    log: options.log ?? pino({ level: process.env.BERTH_LOG ?? 'silent' }),
     sshPorts: options.sshPorts ?? { first: 22000, last: 22999 },
     sshHost: '127.0.0.1',
     rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
     ...(options.observe ? { observe: options.observe } : {}),
+    ...(options.webhookAllow ? { webhookAllow: options.webhookAllow } : {}),
+    ...(options.lookup ? { lookup: options.lookup } : {}),
   })
   onTestFinished(async () => {
     await app.close()

@@ -93,7 +93,7 @@ const floors = [
   ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of'],
   ['operations', 'http'],
   ['catalog', 'events'],
-  ['billing', 'accounts', 'monitoring'],
+  ['billing', 'accounts', 'monitoring', 'webhooks'],
   ['servers'],
   ['main', 'app', 'commands'],
 ]

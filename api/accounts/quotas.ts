@@ -5,6 +5,7 @@ export interface Quotas {
   projects: number
   ssh_keys: number
   tokens: number
+  webhooks: number
   servers: number
   cpu: number
   ram_mb: number
@@ -15,6 +16,7 @@ export const defaultQuotas: Quotas = {
   projects: 50,
   ssh_keys: 100,
   tokens: 50,
+  webhooks: 20,
   servers: 20,
   cpu: 64,
   ram_mb: 262_144,

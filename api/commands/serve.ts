@@ -38,6 +38,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     graceMs: config.graceMs,
     sshHost: reachableHost(config.host),
     sampleSeconds: config.sampleSeconds,
+    webhookAllow: config.webhookAllow,
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
@@ -46,6 +47,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   app.sampler.start()
   app.billing.start()
   app.events.start()
+  await app.webhooks.start({ isAlone: true })
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()

@@ -5,6 +5,8 @@ import { currentOrigin } from '../http/origin.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {
+  /** Made where none is given. */
+  eventId?: string
   accountId: string
   type: EventType
   /** What the API shows of the object: never a secret. */
@@ -18,8 +20,8 @@ export interface Event {
  */
 export async function record(tx: Queries, events: readonly Event[]): Promise<void> {
   if (events.length === 0) return
-  const rows = events.map(({ accountId, type, data, at }) => ({
-    event_id: uuid(),
+  const rows = events.map(({ eventId = uuid(), accountId, type, data, at }) => ({
+    event_id: eventId,
     account_id: accountId,
     type,
     data: JSON.stringify(data),

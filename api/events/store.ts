@@ -1,11 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
-import type { EventTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
-import type { EventType } from './types.ts'
-
-/** An event that has its position. */
-export type NumberedEvent = EventTable & { position: number; type: EventType }
+import type { EventType, NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
 const BATCH = 500

@@ -1,3 +1,4 @@
+import type { EventTable } from '../database/schema.ts'
 import { holds, type Scope } from '../http/auth.ts'
 
 /** Every type of event, and the scope that it takes to see one. */
@@ -27,6 +28,9 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 export const eventTypeNames = Object.keys(eventTypes) as EventType[] // the keys of a constant table
+
+/** An event that has its position. */
+export type NumberedEvent = EventTable & { position: number; type: EventType }
 
 /** The types that a token may see. */
 export function visibleTo(actor: { scopes: readonly string[] }): EventType[] {

@@ -1,12 +1,12 @@
-import type { AuditTable } from '../database/schema.ts'
+import type { AuditTable, EventTable } from '../database/schema.ts'
 import { isoTime } from '../http/fields.ts'
 import type { AuditEntry, Event } from './schema.ts'
-import type { NumberedEvent } from './store.ts'
+import type { EventType } from './types.ts'
 
-export function eventView(row: Pick<NumberedEvent, 'event_id' | 'type' | 'created_at' | 'data'>): Event {
+export function eventView(row: Pick<EventTable, 'event_id' | 'type' | 'created_at' | 'data'>): Event {
   return {
     event_id: row.event_id,
-    type: row.type,
+    type: row.type as EventType, // only such are recorded
     created_at: isoTime(row.created_at),
     data: JSON.parse(row.data),
   }

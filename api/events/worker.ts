@@ -2,8 +2,9 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { forgetAudit } from './audit.ts'
-import { forgetEvents, type NumberedEvent, numberEvents } from './store.ts'
+import { forgetEvents, numberEvents } from './store.ts'
 import type { Streams } from './streams.ts'
+import type { NumberedEvent } from './types.ts'
 
 const LOOK_EVERY_MS = 200
 const CLEAN_EVERY_MS = 60_000

@@ -17,6 +17,7 @@ export const problems = {
   server_not_found: [404, 'No such server'],
   operation_not_found: [404, 'No such operation'],
   token_not_found: [404, 'No such token'],
+  webhook_not_found: [404, 'No such webhook'],
   route_not_found: [404, 'No such path'],
   method_not_allowed: [405, 'The path has no such method'],
   server_state_conflict: [409, 'The server is not in a state that allows this'],

@@ -43,6 +43,13 @@ const added: Record<string, string> = {
   'GET /account/usage': 'account:read',
   'GET /account/usage.csv': 'account:read',
   'GET /account/audit': 'account:read',
+  'GET /webhooks': 'account:read',
+  'POST /webhooks': 'account:write',
+  'GET /webhooks/{webhook_id}': 'account:read',
+  'PATCH /webhooks/{webhook_id}': 'account:write',
+  'DELETE /webhooks/{webhook_id}': 'account:write',
+  'POST /webhooks/{webhook_id}/test': 'account:write',
+  'GET /webhooks/{webhook_id}/deliveries': 'account:read',
 }
 /** What shows that which the token may see takes any scope that reads. */
 const mixed = ['GET /events', 'GET /events/stream']

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Reply } from '../app.ts'
-import { add, call, fresh, url } from './client.ts'
+import { add, call, fresh, issues, url } from './client.ts'
 
 /** What has happened since an event, or at all. */
 async function eventsAfter(after?: string): Promise<Reply['body'][]> {
@@ -59,4 +59,46 @@ test('GET /account/audit says which request changed what, by which token and fro
     token_id: (await call('GET', '/account/me')).body.token.token_id,
   })
   expect(entry.address).not.toBeNull()
+})
+
+test('a webhook is made, shown, changed, tested and deleted; its secret is shown once', async (t) => {
+  const body = { name: fresh('hook'), url: 'https://berth.invalid/in', event_types: ['webhook.test'] }
+  const made = await call('POST', '/webhooks', body)
+  expect(made).toMatchObject({ status: 201, body: { ...body, is_enabled: true, disabled_reason: null } })
+  const { secret, ...shown } = made.body
+  const path = `/webhooks/${shown.webhook_id}`
+  t.onTestFinished(async () => void (await call('DELETE', path)))
+  expect(made.headers.location).toBe(`/v1${path}`)
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect((await call('GET', path)).body).toEqual(shown)
+  expect((await call('GET', '/webhooks')).body.items).toContainEqual(shown)
+  expect((await call('PATCH', path, { name: 'renamed' })).body).toEqual({ ...shown, name: 'renamed' })
+  const tested = await call('POST', `${path}/test`)
+  expect(tested.status).toBe(202)
+  const delivery = async () => (await call('GET', `${path}/deliveries`)).body.items[0]
+  // Nobody has this name, and so nothing can come back.
+  await expect.poll(async () => (await delivery())?.status, { timeout: 20_000 }).toBe('failed')
+  expect(await delivery()).toMatchObject({
+    event_id: tested.body.event_id,
+    event_type: 'webhook.test',
+    attempts: [{ reply_status: null, reply: '' }],
+  })
+  expect((await call('DELETE', path)).status).toBe(204)
+  expect((await call('GET', path)).body.code).toBe('webhook_not_found')
+})
+
+test('a webhook leads to the public internet only', async () => {
+  const closed = [
+    'http://127.0.0.1/',
+    'http://[::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://169.254.169.254/',
+  ]
+  for (const address of [...closed, 'https://user:word@example.com/', 'ftp://example.com/']) {
+    const body = { name: fresh('hook'), url: address, event_types: ['*'] }
+    expect([address, issues(await call('POST', '/webhooks', body))]).toEqual([
+      address,
+      [['/url', 'invalid_format']],
+    ])
+  }
 })

@@ -17,6 +17,7 @@ async function serve(data: string, port: string) {
     BERTH_COMPUTE: 'simulator',
     BERTH_LOG: 'warn',
     BERTH_RATE_LIMITS: '1000000,1000000,1000000',
+    BERTH_WEBHOOK_ALLOW: '127.0.0.0/8',
     PORT: port,
   })
   const address = (await service.line((line) => line.includes('  API  '))).split(/\s+/)[2] ?? ''

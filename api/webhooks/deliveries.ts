@@ -1,0 +1,110 @@
+import { v7 as uuid } from 'uuid'
+import type { Database, Queries } from '../database/database.ts'
+import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
+import type { NumberedEvent } from '../events/types.ts'
+import type { Page } from '../http/paging.ts'
+import { callWebhooks, lockWebhooks } from './store.ts'
+
+/** Bounds the parameters of one statement. */
+const ROWS_AT_ONCE = 500
+
+/** Puts events into the queues of the webhooks that want them, in the transaction that gives them their positions. */
+export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now: number): Promise<void> {
+  const webhooks = await lockWebhooks(tx, [...new Set(events.map((event) => event.account_id))])
+  const rows = webhooks.flatMap((webhook) => {
+    const types: string[] = JSON.parse(webhook.event_types)
+    return events
+      .filter((event) => event.account_id === webhook.account_id && wants(webhook, types, event))
+      .map((event) => deliveryOf(webhook, event, now))
+  })
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await tx
+      .insertInto('deliveries')
+      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+  await callWebhooks(tx, [...new Set(rows.map((row) => row.webhook_id))], now)
+}
+
+/** A test goes to the webhook that it is of, also to one that is disabled. */
+function wants(webhook: WebhookTable, types: readonly string[], { type, data }: NumberedEvent): boolean {
+  if (type === 'webhook.test') return JSON.parse(data).webhook_id === webhook.webhook_id
+  return webhook.is_enabled === 1 && (types.includes('*') || types.includes(type))
+}
+
+function deliveryOf({ webhook_id }: WebhookTable, event: NumberedEvent, now: number): DeliveryTable {
+  return {
+    delivery_id: uuid(),
+    webhook_id,
+    event_id: event.event_id,
+    event_type: event.type,
+    is_first: event.type === 'webhook.test' ? 1 : 0,
+    position: event.position,
+    status: 'pending',
+    attempts: '[]',
+    created_at: now,
+  }
+}
+
+/** What is to be sent next, with its event. */
+export function nextDelivery(db: Queries, webhookId: string) {
+  return db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select([
+      'deliveries.delivery_id',
+      'deliveries.attempts',
+      'deliveries.is_first',
+      'events.event_id',
+      'events.type',
+      'events.data',
+      'events.created_at',
+    ])
+    .where('deliveries.webhook_id', '=', webhookId)
+    .where('deliveries.status', '=', 'pending')
+    .orderBy('deliveries.is_first', 'desc')
+    .orderBy('deliveries.position')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Writes what came of an attempt; one that was given up meanwhile stays so. */
+export async function saveAttempts(
+  tx: Queries,
+  deliveryId: string,
+  attempts: readonly object[],
+  status: DeliveryTable['status'],
+): Promise<void> {
+  await tx
+    .updateTable('deliveries')
+    .set((eb) => ({
+      attempts: JSON.stringify(attempts),
+      status: eb.case().when('status', '=', 'pending').then(status).else(eb.ref('status')).end(),
+    }))
+    .where('delivery_id', '=', deliveryId)
+    .execute()
+}
+
+/** Newest first. */
+export async function listDeliveries(db: Queries, webhookId: string, page: Page) {
+  const ofWebhook = db.selectFrom('deliveries').where('webhook_id', '=', webhookId)
+  const [items, { total }] = await Promise.all([
+    ofWebhook.selectAll().orderBy('position', 'desc').limit(page.limit).offset(page.offset).execute(),
+    ofWebhook.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { items, total }
+}
+
+/** Deletes some of the deliveries from before a moment; @returns how many */
+export async function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('deliveries')
+    .where('delivery_id', 'in', (eb) =>
+      eb
+        .selectFrom('deliveries as old')
+        .select('old.delivery_id')
+        .where('old.created_at', '<', before)
+        .limit(limit),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,143 @@
+import Type from 'typebox'
+import type { Actor } from '../http/auth.ts'
+import { listOf, paged, pagingQuery } from '../http/paging.ts'
+import { notFound } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import { listDeliveries } from './deliveries.ts'
+import { Delivery, NewWebhook, Webhook, WebhookCreate, WebhookTest, WebhookUpdate } from './schema.ts'
+import { findWebhook, listWebhooks } from './store.ts'
+import { deliveryView, webhookView } from './view.ts'
+import { createWebhook, removeWebhook, testWebhook, updateWebhook, type WebhooksOptions } from './webhooks.ts'
+
+const tag = 'Events'
+const paging = Type.Object(pagingQuery)
+const params = { webhook_id: 'webhook_not_found' } as const
+const path = '/webhooks/:webhook_id'
+
+export function webhookRoutes(options: WebhooksOptions): Route[] {
+  const load = loader(options)
+  return [
+    ...collectionRoutes(options),
+    ...objectRoutes(options, load),
+    testRoute(options, load),
+    deliveriesRoute(options, load),
+  ]
+}
+
+function loader({ db }: WebhooksOptions) {
+  return async ({ actor, params }: { actor: Actor; params: { webhook_id: string } }) => {
+    const webhook = await findWebhook(db, actor.accountId, params.webhook_id)
+    if (!webhook) throw notFound('webhook_not_found')
+    return webhook
+  }
+}
+
+function collectionRoutes(options: WebhooksOptions): Route[] {
+  return [
+    route({
+      id: 'listWebhooks',
+      method: 'GET',
+      path: '/webhooks',
+      scope: 'account:read',
+      tag,
+      summary: 'List webhooks',
+      query: paging,
+      reply: { 200: listOf(Webhook) },
+      run: (call) => paged(call, (page) => listWebhooks(options.db, call.actor.accountId, page), webhookView),
+    }),
+    route({
+      id: 'createWebhook',
+      method: 'POST',
+      path: '/webhooks',
+      scope: 'account:write',
+      tag,
+      summary: 'Have events sent to an address of yours; the secret is shown this once',
+      description:
+        'Events are posted as JSON, as `GET /events` shows them, and signed by Standard Webhooks. The token must be allowed to see the events that it asks for.',
+      body: WebhookCreate,
+      reply: { 201: NewWebhook },
+      errors: ['quota_exceeded'],
+      run: async ({ actor, body, setHeader }) => {
+        const { webhook, secret } = await createWebhook(options, actor, body)
+        setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
+        return { ...webhookView(webhook), secret }
+      },
+    }),
+  ]
+}
+
+function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>): Route[] {
+  return [
+    route({
+      id: 'getWebhook',
+      method: 'GET',
+      path,
+      scope: 'account:read',
+      tag,
+      summary: 'Get a webhook',
+      params,
+      load,
+      reply: { 200: Webhook },
+      run: async ({ loaded }) => webhookView(loaded),
+    }),
+    route({
+      id: 'updateWebhook',
+      method: 'PATCH',
+      path,
+      scope: 'account:write',
+      tag,
+      summary: 'Change a webhook, or enable it again',
+      params,
+      load,
+      body: WebhookUpdate,
+      reply: { 200: Webhook },
+      run: async ({ actor, loaded, body }) => webhookView(await updateWebhook(options, actor, loaded, body)),
+    }),
+    route({
+      id: 'deleteWebhook',
+      method: 'DELETE',
+      path,
+      scope: 'account:write',
+      tag,
+      summary: 'Delete a webhook, with the record of what was sent to it',
+      params,
+      load,
+      reply: { 204: null },
+      run: ({ loaded }) => removeWebhook(options, loaded),
+    }),
+  ]
+}
+
+function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): Route {
+  return route({
+    id: 'testWebhook',
+    method: 'POST',
+    path: `${path}/test`,
+    scope: 'account:write',
+    tag,
+    summary: 'Send an event webhook.test, once, before all that waits',
+    params,
+    load,
+    reply: { 202: WebhookTest },
+    run: async ({ loaded, setHeader }) => {
+      setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
+      return { event_id: await testWebhook(options, loaded) }
+    },
+  })
+}
+
+function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader>): Route {
+  return route({
+    id: 'listDeliveries',
+    method: 'GET',
+    path: `${path}/deliveries`,
+    scope: 'account:read',
+    tag,
+    summary: 'List what was sent to a webhook, with each attempt and the reply to it',
+    params,
+    load,
+    query: paging,
+    reply: { 200: listOf(Delivery) },
+    run: (call) => paged(call, (page) => listDeliveries(db, call.loaded.webhook_id, page), deliveryView),
+  })
+}

@@ -1,0 +1,137 @@
+import { createHmac } from 'node:crypto'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { isIP } from 'node:net'
+import type { Clock } from '../clock.ts'
+import type { Addresses } from './addresses.ts'
+
+/** How long an endpoint may take for all of it: name, connection, reply. */
+export const TIMEOUT_MS = 10_000
+/** So much of a reply is read, and kept. */
+export const REPLY_BYTES = 4096
+
+/** All addresses of a host name. */
+export type Lookup = (host: string) => Promise<readonly { address: string; family: number }[]>
+
+export interface Answer {
+  /** Null where there was none. */
+  status: number | null
+  reply: string
+  /** What went wrong, for the customer; null where nothing did. */
+  error: string | null
+}
+
+interface Message {
+  url: string
+  id: string
+  body: string
+  /** whsec_ and base64. */
+  secret: string
+}
+
+interface SendOptions {
+  clock: Clock
+  lookup: Lookup
+  addresses: Addresses
+}
+
+/** Something that is wrong with the endpoint, in words for the customer. */
+class EndpointError extends Error {}
+
+/** Posts a message as Standard Webhooks has it. Redirects are not followed. Never throws. */
+export async function send(message: Message, options: SendOptions, stopped: AbortSignal): Promise<Answer> {
+  const cut = new AbortController()
+  const isDone = new AbortController()
+  const stop = () => cut.abort()
+  stopped.addEventListener('abort', stop)
+  const late = options.clock.sleep(TIMEOUT_MS, isDone.signal).then((): Answer => {
+    cut.abort()
+    return refusal(`There was no whole reply within ${TIMEOUT_MS / 1000} seconds.`)
+  })
+  const reply = post(message, options, cut.signal).catch((error: unknown) => refusal(reasonOf(error)))
+  const answer = await Promise.race([reply, late])
+  isDone.abort()
+  stopped.removeEventListener('abort', stop)
+  return answer
+}
+
+/** webhook-signature of Standard Webhooks: HMAC-SHA256 over id, time and body. */
+export function sign(secret: string, id: string, seconds: number, body: string): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
+}
+
+async function post(
+  { url, id, body, secret }: Message,
+  { clock, lookup, addresses }: SendOptions,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const target = new URL(url)
+  const name = target.hostname.replace(/^\[(.*)\]$/, '$1')
+  // The connection goes to the very address that was looked at: a name can lead elsewhere a moment later.
+  const address = await addressOf(name, lookup, addresses)
+  const seconds = Math.floor(clock.now() / 1000)
+  const request = target.protocol === 'https:' ? https.request : http.request
+  return new Promise((resolve, reject) => {
+    request({
+      host: address,
+      ...(isIP(name) ? {} : { servername: name }),
+      port: target.port || (target.protocol === 'https:' ? 443 : 80),
+      path: `${target.pathname}${target.search}`,
+      method: 'POST',
+      agent: false,
+      signal,
+      headers: {
+        host: target.host,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'Berth-Webhooks/1',
+        'webhook-id': id,
+        'webhook-timestamp': String(seconds),
+        'webhook-signature': sign(secret, id, seconds, body),
+      },
+    })
+      .once('response', (reply) => read(reply).then(resolve, reject))
+      .on('error', reject)
+      .end(body)
+  })
+}
+
+/** @throws EndpointError */
+async function addressOf(name: string, lookup: Lookup, addresses: Addresses): Promise<string> {
+  const found = isIP(name) ? [{ address: name, family: isIP(name) }] : await lookup(name)
+  // One that is closed among them is no accident: all are refused.
+  if (!found.every(({ address }) => addresses.isOpen(address)))
+    throw new EndpointError('The address of the host is not on the public internet.')
+  const [first] = [...found].sort((a, b) => a.family - b.family)
+  if (!first) throw new EndpointError('The host has no address.')
+  return first.address
+}
+
+async function read(reply: IncomingMessage): Promise<Answer> {
+  const status = reply.statusCode ?? 0
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of reply) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size >= REPLY_BYTES) break
+  }
+  // Databases keep no NUL.
+  const text = Buffer.concat(chunks).subarray(0, REPLY_BYTES).toString().replaceAll('\0', '\ufffd')
+  const isRedirect = status >= 300 && status < 400
+  const isGood = status >= 200 && status < 300
+  const error = isRedirect ? 'Redirects are not followed.' : isGood ? null : `The status was ${status}.`
+  return { status, reply: text, error }
+}
+
+function refusal(error: string): Answer {
+  return { status: null, reply: '', error }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof EndpointError) return error.message
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host has no address.'
+  return `There was no reply: ${code || 'the connection failed'}.`
+}

@@ -1,0 +1,182 @@
+import type { Database, Queries } from '../database/database.ts'
+import type { WebhookTable } from '../database/schema.ts'
+import { record } from '../events/outbox.ts'
+import type { EventType } from '../events/types.ts'
+import type { Page } from '../http/paging.ts'
+import { webhookView } from './view.ts'
+
+export async function insertWebhook(tx: Queries, row: WebhookTable): Promise<void> {
+  await tx.insertInto('webhooks').values(row).execute()
+  await tell(tx, 'webhook.created', row, row.created_at)
+}
+
+type Change = Partial<
+  Pick<WebhookTable, 'name' | 'url' | 'event_types' | 'is_enabled' | 'disabled_reason' | 'next_run_at'>
+>
+
+/** @returns undefined where there is no such webhook any more */
+export async function changeWebhook(
+  tx: Queries,
+  webhookId: string,
+  change: Change,
+  type: 'webhook.updated' | 'webhook.disabled',
+  now: number,
+): Promise<WebhookTable | undefined> {
+  const row = await tx
+    .updateTable('webhooks')
+    .set(change)
+    .where('webhook_id', '=', webhookId)
+    .returningAll()
+    .executeTakeFirst()
+  if (!row) return undefined
+  if (change.is_enabled === 0)
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'failed' })
+      .where('webhook_id', '=', webhookId)
+      .where('status', '=', 'pending')
+      .execute()
+  await tell(tx, type, row, now)
+  return row
+}
+
+/** With all that was sent to it. */
+export async function deleteWebhook(tx: Queries, webhookId: string, now: number): Promise<void> {
+  const row = await tx
+    .deleteFrom('webhooks')
+    .where('webhook_id', '=', webhookId)
+    .returningAll()
+    .executeTakeFirst()
+  if (row) await tell(tx, 'webhook.deleted', row, now)
+}
+
+/** Asks for an event of its own; it goes before all that waits, which is tried again at once as well. */
+export async function askForTest(
+  tx: Queries,
+  webhook: WebhookTable,
+  eventId: string,
+  now: number,
+): Promise<void> {
+  await tell(tx, 'webhook.test', webhook, now, eventId)
+  await tx
+    .updateTable('webhooks')
+    .set({ next_run_at: now })
+    .where('webhook_id', '=', webhook.webhook_id)
+    .execute()
+}
+
+function tell(tx: Queries, type: EventType, row: WebhookTable, at: number, eventId?: string): Promise<void> {
+  const event = { accountId: row.account_id, type, data: webhookView(row), at }
+  return record(tx, [eventId === undefined ? event : { ...event, eventId }])
+}
+
+export function findWebhook(db: Queries, accountId: string, webhookId: string) {
+  return db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .executeTakeFirst()
+}
+
+/** Newest first. */
+export async function listWebhooks(db: Queries, accountId: string, page: Page) {
+  const [items, total] = await Promise.all([
+    db
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('webhook_id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute(),
+    countWebhooks(db, accountId),
+  ])
+  return { items, total }
+}
+
+export async function countWebhooks(db: Queries, accountId: string): Promise<number> {
+  const { total } = await db
+    .selectFrom('webhooks')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+// ---- the job of a webhook ----
+
+/** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
+export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promise<WebhookTable[]> {
+  return tx
+    .updateTable('webhooks')
+    .set((eb) => ({ lease_until: eb.ref('lease_until') }))
+    .where('account_id', 'in', accountIds)
+    .returningAll()
+    .execute()
+}
+
+/** There is something to send to these, now unless they wait for a moment already. */
+export async function callWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
+  if (webhookIds.length === 0) return
+  await tx
+    .updateTable('webhooks')
+    .set((eb) => ({ next_run_at: eb.fn.coalesce('next_run_at', eb.val(now)) }))
+    .where('webhook_id', 'in', webhookIds)
+    .execute()
+}
+
+/** Takes webhooks that are due: one conditional update, so that two processes never hold the same one. */
+export function claimWebhooks(
+  db: Database,
+  by: { owner: string; now: number; leaseMs: number; limit: number },
+): Promise<WebhookTable[]> {
+  const { owner, now, leaseMs, limit } = by
+  return (
+    db
+      .updateTable('webhooks')
+      .set({ lease_owner: owner, lease_until: now + leaseMs })
+      .where('webhook_id', 'in', (eb) =>
+        eb
+          .selectFrom('webhooks as due')
+          .select('due.webhook_id')
+          .where('due.next_run_at', '<=', now)
+          .where('due.lease_until', '<=', now)
+          .orderBy('due.next_run_at')
+          .limit(limit),
+      )
+      // Said again outside of the subquery, as for operations.
+      .where('lease_until', '<=', now)
+      .returningAll()
+      .execute()
+  )
+}
+
+/** The process that held these leases is known to be dead. */
+export async function takeOverWebhooks(db: Database): Promise<void> {
+  await db
+    .updateTable('webhooks')
+    .set({ lease_owner: null, lease_until: 0 })
+    .where('lease_until', '>', 0)
+    .execute()
+}
+
+/** Gives a webhook back; @returns false where it was no longer held */
+export async function releaseWebhook(
+  tx: Queries,
+  { webhook_id }: Pick<WebhookTable, 'webhook_id'>,
+  owner: string,
+  nextRunAt?: number | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('webhooks')
+    .set({
+      lease_owner: null,
+      lease_until: 0,
+      ...(nextRunAt === undefined ? {} : { next_run_at: nextRunAt }),
+    })
+    .where('webhook_id', '=', webhook_id)
+    .where('lease_owner', '=', owner)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,44 @@
+import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
+import type { EventType } from '../events/types.ts'
+import { isoTime } from '../http/fields.ts'
+import type { Delivery, Webhook } from './schema.ts'
+
+export function webhookView(row: WebhookTable): Webhook {
+  return {
+    webhook_id: row.webhook_id,
+    name: row.name,
+    url: row.url,
+    event_types: JSON.parse(row.event_types),
+    is_enabled: row.is_enabled === 1,
+    disabled_reason: row.disabled_reason,
+    created_at: isoTime(row.created_at),
+  }
+}
+
+/** One try to deliver, as its row keeps it. */
+export interface Attempt {
+  at: number
+  durationMs: number
+  status: number | null
+  reply: string
+  error: string | null
+}
+
+export function deliveryView(row: DeliveryTable): Delivery {
+  const attempts: Attempt[] = JSON.parse(row.attempts)
+  return {
+    delivery_id: row.delivery_id,
+    webhook_id: row.webhook_id,
+    event_id: row.event_id,
+    event_type: row.event_type as EventType, // it is that of an event
+    status: row.status,
+    attempts: attempts.map(({ at, durationMs, status, reply, error }) => ({
+      attempted_at: isoTime(at),
+      duration_ms: durationMs,
+      reply_status: status,
+      reply,
+      error,
+    })),
+    created_at: isoTime(row.created_at),
+  }
+}

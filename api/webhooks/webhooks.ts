@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
+import { v7 as uuid } from 'uuid'
+import { lockQuotas } from '../accounts/accounts.ts'
+import { quotaExceeded } from '../accounts/quotas.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { WebhookTable } from '../database/schema.ts'
+import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
+import { type Actor, acceptedFor, holds } from '../http/auth.ts'
+import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Addresses } from './addresses.ts'
+import type { WebhookCreate, WebhookUpdate } from './schema.ts'
+import { askForTest, changeWebhook, countWebhooks, deleteWebhook, insertWebhook } from './store.ts'
+
+export interface WebhooksOptions {
+  db: Database
+  clock: Clock
+  secrets: Secrets
+  addresses: Addresses
+  /** Passes on what has happened until now. */
+  relay: () => Promise<void>
+}
+
+/**
+ * @returns the webhook, and its secret, which is never to be had again
+ * @throws ApiError validation_failed, insufficient_scope, quota_exceeded
+ */
+export async function createWebhook(
+  { db, clock, secrets, addresses, relay }: WebhooksOptions,
+  actor: Actor,
+  { name, url, event_types, is_enabled = true }: WebhookCreate,
+): Promise<{ webhook: WebhookTable; secret: string }> {
+  checkUrl(url, addresses)
+  requireSight(actor, event_types)
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const webhook: WebhookTable = {
+    webhook_id: uuid(),
+    account_id: actor.accountId,
+    name,
+    url,
+    event_types: JSON.stringify(event_types),
+    secret: secrets.seal(secret),
+    is_enabled: is_enabled ? 1 : 0,
+    disabled_reason: null,
+    next_run_at: null,
+    lease_owner: null,
+    lease_until: 0,
+    created_at: clock.now(),
+  }
+  // What was before is none of its business.
+  await relay()
+  await db.transaction().execute(async (tx) => {
+    const limit = (await lockQuotas(tx, actor.accountId)).webhooks
+    const count = await countWebhooks(tx, actor.accountId)
+    if (count >= limit) throw quotaExceeded('webhooks', limit, count, 1)
+    await insertWebhook(tx, webhook)
+  })
+  return { webhook, secret }
+}
+
+/** @throws ApiError validation_failed, insufficient_scope, webhook_not_found */
+export async function updateWebhook(
+  { db, clock, addresses, relay }: WebhooksOptions,
+  actor: Actor,
+  before: WebhookTable,
+  { name, url, event_types, is_enabled }: WebhookUpdate,
+): Promise<WebhookTable> {
+  if (url !== undefined) checkUrl(url, addresses)
+  // Whoever says where events go, or which, must be allowed to see them.
+  if (url !== undefined || event_types !== undefined)
+    requireSight(actor, event_types ?? JSON.parse(before.event_types))
+  const change = {
+    ...(name === undefined ? {} : { name }),
+    // What waits for its next attempt is tried again at once.
+    ...(url === undefined ? {} : { url, next_run_at: clock.now() }),
+    ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
+    ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
+  }
+  await relay()
+  const changed = await db
+    .transaction()
+    .execute((tx) => changeWebhook(tx, before.webhook_id, change, 'webhook.updated', clock.now()))
+  // Deleted since it was found.
+  if (!changed) throw notFound('webhook_not_found')
+  return changed
+}
+
+export async function removeWebhook(
+  { db, clock }: WebhooksOptions,
+  { webhook_id }: WebhookTable,
+): Promise<void> {
+  await db.transaction().execute((tx) => deleteWebhook(tx, webhook_id, clock.now()))
+}
+
+/** @returns the id of the event that is sent */
+export async function testWebhook({ db, clock }: WebhooksOptions, webhook: WebhookTable): Promise<string> {
+  const eventId = uuid()
+  await db.transaction().execute((tx) => askForTest(tx, webhook, eventId, clock.now()))
+  return eventId
+}
+
+/** @throws ApiError validation_failed */
+function checkUrl(url: string, addresses: Addresses): void {
+  const refuse = (why: string) => invalid([bodyIssue('url', 'invalid_format', `url ${why}`)])
+  if (!URL.canParse(url)) throw refuse('must be an address such as https://example.com/hooks.')
+  const { username, password, hostname } = new URL(url)
+  if (username !== '' || password !== '') throw refuse('must not have a user or a password.')
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  // Where a name leads is looked at each time that something is sent.
+  if (isIP(host) && !addresses.isOpen(host)) throw refuse('must lead to the public internet.')
+}
+
+/** @throws ApiError insufficient_scope: a webhook must not show what its maker can't see */
+function requireSight(actor: Actor, types: readonly (EventType | '*')[]): void {
+  const wanted = eventTypeNames.filter((type) => types.includes('*') || types.includes(type))
+  const lacking = wanted.map((type) => eventTypes[type]).find((scope) => !holds(actor, scope))
+  if (!lacking) return
+  throw new ApiError(
+    'insufficient_scope',
+    `Your token lacks ${lacking}, which these events take to be seen.`,
+    {
+      required_scope: lacking,
+      accepted_scopes: acceptedFor[lacking],
+    },
+  )
+}

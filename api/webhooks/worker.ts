@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { WebhookTable } from '../database/schema.ts'
+import { eventView } from '../events/view.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Addresses } from './addresses.ts'
+import { nextDelivery, saveAttempts } from './deliveries.ts'
+import { type Answer, type Lookup, send } from './send.ts'
+import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
+import type { Attempt } from './view.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+/** Between one attempt and the next: eleven attempts within a day. */
+export const BACKOFF_MS = [
+  5 * SECOND,
+  MINUTE,
+  5 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  4 * HOUR,
+  8 * HOUR,
+  8 * HOUR,
+] as const
+const GONE = 410
+/** Several times what an attempt takes at most. */
+const LEASE_MS = 60 * SECOND
+const LOOK_EVERY_MS = SECOND
+/** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
+const CONCURRENCY = 256
+
+export interface WebhookWorkerOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  secrets: Secrets
+  addresses: Addresses
+  lookup: Lookup
+}
+
+type Next = NonNullable<Awaited<ReturnType<typeof nextDelivery>>>
+
+/**
+ * Sends events to webhooks, to each one after the other, to all side by side. A webhook's row is the job: it holds
+ * the lease and when it is due. What was sent and not yet written down when a process dies is sent again.
+ */
+export class WebhookWorker {
+  readonly #options: WebhookWorkerOptions
+  readonly #owner = randomUUID()
+  readonly #stopping = new AbortController()
+  readonly #inFlight = new Set<Promise<void>>()
+  #wake = () => {}
+  #hasNews = false
+  #loop: Promise<void> = Promise.resolve()
+
+  constructor(options: WebhookWorkerOptions) {
+    this.#options = options
+  }
+
+  /** @param isAlone no other process works on this database: what a dead one held is taken over at once */
+  async start({ isAlone }: { isAlone: boolean }): Promise<void> {
+    if (isAlone) await takeOverWebhooks(this.#options.db)
+    this.#loop = this.#run()
+  }
+
+  /** Hangs up on endpoints; what was not answered is sent again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await this.settled()
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    this.#hasNews = true
+    this.#wake()
+  }
+
+  /** Takes what is due and begins to send it; @returns to how many webhooks */
+  async tick(): Promise<number> {
+    const { db, clock } = this.#options
+    const limit = CONCURRENCY - this.#inFlight.size
+    if (limit <= 0) return 0
+    const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit }
+    const webhooks = await claimWebhooks(db, by)
+    for (const webhook of webhooks) {
+      const running = this.#deliver(webhook).finally(() => {
+        this.#inFlight.delete(running)
+        this.wake()
+      })
+      this.#inFlight.add(running)
+    }
+    return webhooks.length
+  }
+
+  /** Resolves when nothing is being sent. */
+  async settled(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.all(this.#inFlight)
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options
+    while (!this.#stopping.signal.aborted) {
+      this.#hasNews = false
+      try {
+        if ((await this.tick()) > 0) continue
+      } catch (error) {
+        log.error({ err: error }, 'webhooks could not be looked for; trying again')
+      }
+      if (this.#hasNews) continue
+      const cut = new AbortController()
+      this.#wake = () => cut.abort('news')
+      this.#stopping.signal.addEventListener('abort', this.#wake, { once: true })
+      await clock.sleep(LOOK_EVERY_MS, cut.signal)
+      this.#stopping.signal.removeEventListener('abort', this.#wake)
+    }
+  }
+
+  /** Sends the next event of a webhook, and writes down what came of it. */
+  async #deliver(webhook: WebhookTable): Promise<void> {
+    const { db, clock, log, secrets } = this.#options
+    try {
+      const next = await nextDelivery(db, webhook.webhook_id)
+      if (!next) return await this.#rest(webhook)
+      const at = clock.now()
+      const message = { url: webhook.url, id: next.event_id, body: JSON.stringify(eventView(next)) }
+      const secret = secrets.open(webhook.secret)
+      const answer = await send({ ...message, secret }, this.#options, this.#stopping.signal)
+      if (this.#stopping.signal.aborted && answer.error !== null)
+        return void (await releaseWebhook(db, webhook, this.#owner))
+      await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
+    } catch (error) {
+      log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
+      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => false)
+    }
+  }
+
+  /** Nothing waits: looked at once more where nobody can put something into the queue meanwhile. */
+  async #rest(webhook: WebhookTable): Promise<void> {
+    await this.#options.db.transaction().execute(async (tx) => {
+      if (!(await releaseWebhook(tx, webhook, this.#owner, null))) return
+      if (await nextDelivery(tx, webhook.webhook_id))
+        await callWebhooks(tx, [webhook.webhook_id], this.#options.clock.now())
+    })
+  }
+
+  async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
+    const { db, clock } = this.#options
+    const attempts: Attempt[] = [...JSON.parse(next.attempts), attempt]
+    const verdict = judge(attempts, attempt, next.is_first === 1)
+    const nextRunAt = clock.now() + (verdict === 'pending' ? (BACKOFF_MS[attempts.length - 1] ?? 0) : 0)
+    await db.transaction().execute(async (tx) => {
+      if (!(await releaseWebhook(tx, webhook, this.#owner, nextRunAt))) return
+      const isOver = verdict === 'failing' || verdict === 'gone'
+      await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
+      if (!isOver) return
+      const change = { is_enabled: 0, disabled_reason: verdict } as const
+      await changeWebhook(tx, webhook.webhook_id, change, 'webhook.disabled', clock.now())
+    })
+  }
+}
+
+/** What follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried once. */
+function judge(
+  attempts: readonly Attempt[],
+  { error, status }: Answer,
+  isTest: boolean,
+): 'succeeded' | 'failed' | 'pending' | 'failing' | 'gone' {
+  if (error === null) return 'succeeded'
+  if (isTest) return 'failed'
+  if (status === GONE) return 'gone'
+  return attempts.length > BACKOFF_MS.length ? 'failing' : 'pending'
+}

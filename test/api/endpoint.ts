@@ -1,0 +1,53 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { onTestFinished } from 'vitest'
+import type { TestApp } from '../app.ts'
+
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** A server of the test's own that webhooks go to. */
+export async function endpoint(answer: (received: Received, reply: ServerResponse) => void) {
+  const received: Received[] = []
+  const server: Server = createServer((request, reply) => {
+    let body = ''
+    request.on('data', (chunk) => (body += chunk))
+    request.on('end', () => {
+      const one = { path: request.url ?? '', headers: request.headers, body }
+      received.push(one)
+      answer(one, reply)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('the server has no address')
+  return { received, url: `http://127.0.0.1:${address.port}`, port: address.port }
+}
+
+export const LOOPBACK = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] as const
+
+/** Sends all that is due now, and waits for what is under way. */
+export async function deliver({ app }: TestApp): Promise<void> {
+  await app.events.relay()
+  do await app.webhooks.settled()
+  while ((await app.webhooks.tick()) > 0)
+}
+
+/** Turns the clock until nothing waits to be sent. */
+export async function deliverAll(t: TestApp): Promise<void> {
+  for (;;) {
+    await deliver(t)
+    const { at } = await t.db
+      .selectFrom('webhooks')
+      .select((eb) => eb.fn.min<number | null>('next_run_at').as('at'))
+      .executeTakeFirstOrThrow()
+    if (at === null) return
+    t.clock.advance(Math.max(1, at - t.clock.now()))
+  }
+}
