@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import { createAccount, findAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
 import { createToken, revokeToken } from '../accounts/tokens.ts'
@@ -7,6 +8,7 @@ import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { scopeNames } from '../http/auth.ts'
+import { onBehalfOf } from '../http/origin.ts'
 import { messageOf } from '../message-of.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { openImages } from './compute.ts'
@@ -14,10 +16,16 @@ import { openDatabase } from './installation.ts'
 
 type ReadConfig = () => Config
 
-async function withDatabase<T>(config: Config, run: (db: Database) => Promise<T>): Promise<T> {
+/** @param action what the operator did, as the audit of the accounts in question will say it */
+async function withDatabase<T>(
+  config: Config,
+  action: string,
+  run: (db: Database) => Promise<T>,
+): Promise<T> {
   const db = await openDatabase(config)
+  const origin = { action: `berthd ${action}`, tokenId: null, address: null, requestId: randomUUID() }
   try {
-    return await run(db)
+    return await onBehalfOf(origin, () => run(db))
   } finally {
     await db.destroy()
   }
@@ -37,7 +45,7 @@ export function migrateCommand(config: ReadConfig): Command {
   return new Command('migrate')
     .description('bring the database to the newest schema (serve does so by itself)')
     .action(async () => {
-      await withDatabase(config(), async () => console.log('The database has the newest schema.'))
+      await withDatabase(config(), 'migrate', async () => console.log('The database has the newest schema.'))
     })
 }
 
@@ -50,7 +58,7 @@ export function accountCommands(config: ReadConfig): Command {
     .option('--name <name>', 'name for people', '')
     .action(async (email: string, { name }: { name: string }) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new ConfigError(`"${email}" is not an e-mail address.`)
-      await withDatabase(config(), async (db) => {
+      await withDatabase(config(), 'account create', async (db) => {
         const id = await createAccount(db, clock, { email, name: name || email })
         if (!id) throw new ConfigError(`There is an account ${email} already.`)
         console.log(id)
@@ -60,7 +68,7 @@ export function accountCommands(config: ReadConfig): Command {
     .command('list')
     .description('all accounts with their balances')
     .action(async () => {
-      await withDatabase(config(), async (db) => {
+      await withDatabase(config(), 'account list', async (db) => {
         const accounts = await listAccounts(db)
         const balances = await Promise.all(accounts.map((row) => balanceOf(db, row.account_id)))
         const rows = accounts.map((row, at) => [
@@ -91,7 +99,7 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
         { reason, reference }: { reason: string; reference?: string },
       ) => {
         const amount = amountOf(rubles)
-        await withDatabase(config(), async (db) => {
+        await withDatabase(config(), 'account credit', async (db) => {
           const { account_id } = await accountByNameOrId(db, given)
           const type = amount < 0 ? 'correction' : 'payment'
           const entry = { accountId: account_id, type, amount, description: reason, reference } as const
@@ -139,7 +147,7 @@ export function tokenCommands(config: ReadConfig): Command {
       if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
         throw new ConfigError('--days is a whole number from 1.')
       const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
-      await withDatabase(config(), async (db) => {
+      await withDatabase(config(), 'token create', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
         const { tokenId, value } = await createToken(db, clock, {
           accountId: account_id,
@@ -156,7 +164,7 @@ export function tokenCommands(config: ReadConfig): Command {
     .description('end a token at once')
     .argument('<token_id>')
     .action(async (tokenId: string) => {
-      await withDatabase(config(), async (db) => {
+      await withDatabase(config(), 'token revoke', async (db) => {
         if (!(await revokeToken(db, clock, tokenId)))
           throw new ConfigError(`There is no valid token ${tokenId}.`)
         console.log('Revoked.')

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
+import { endpoint } from '../api/endpoint.ts'
 import { Listener } from '../api/sse.ts'
 import { start } from './child.ts'
 
@@ -51,7 +52,7 @@ async function follow(address: string, headers: Record<string, string>, isLast: 
   throw new Error(`the last event did not come; ${ids.length} did`)
 }
 
-test('a client that follows the stream across kill -9 misses nothing and doubles nothing', async () => {
+test('across kill -9 a client that follows the stream misses and doubles nothing, and a webhook gets all in order', async () => {
   const data = mkdtempSync(path.join(tmpdir(), 'berth-stream-'))
   onTestFinished(() => rmSync(data, { recursive: true, force: true }))
   let { service, address, port } = await serve(data, '0')
@@ -67,6 +68,14 @@ test('a client that follows the stream across kill -9 misses nothing and doubles
     { ...headers, 'last-event-id': seen.at(-1) ?? '' },
     (name) => name === 'last',
   )
+
+  const hook = await endpoint((_, reply) => reply.end())
+  const wanted = { name: 'all', url: hook.url, event_types: ['*'] }
+  await fetch(`${address}/webhooks`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(wanted),
+  })
 
   let isOver = false
   const post = (name: string, method = 'POST', at = '') =>
@@ -102,6 +111,11 @@ test('a client that follows the stream across kill -9 misses nothing and doubles
   expect((await post('last')).status).toBe(201)
   const { ids, cuts } = await following
   expect(cuts).toBeGreaterThanOrEqual(KILLS)
+  // What was sent when a process died came again, and only that: each has its place by when it first came.
+  const sent = () => [...new Set(hook.received.map((one) => String(one.headers['webhook-id'])))]
+  await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(ids.length)
+  expect(sent()).toEqual(ids)
+  expect(hook.received.length).toBeLessThanOrEqual(ids.length + KILLS)
   service.process.kill('SIGKILL')
   await service.ended
 
