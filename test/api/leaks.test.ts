@@ -1,22 +1,32 @@
 import { Writable } from 'node:stream'
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { testApp } from '../app.ts'
+import { type TestApp, testApp } from '../app.ts'
 import { deliverAll, endpoint, LOOPBACK } from './endpoint.ts'
 import { ed25519, privateKey } from './keys.ts'
 import { order } from './ordering.ts'
 
-test('no token, password, user data or webhook secret is in any log line, event, audit entry, delivery or error', async () => {
+/** Keeps all that is logged, however unimportant. */
+function notebook() {
   const lines: string[] = []
-  const log = pino(
-    { level: 'trace' },
-    new Writable({
-      write: (chunk, _, done) => {
-        lines.push(String(chunk))
-        done()
-      },
-    }),
-  )
+  const write: Writable['_write'] = (chunk, _, done) => {
+    lines.push(String(chunk))
+    done()
+  }
+  return { log: pino({ level: 'trace' }, new Writable({ write })), lines }
+}
+
+function tablesOf({ db }: TestApp) {
+  return Promise.all([
+    db.selectFrom('events').selectAll().execute(),
+    db.selectFrom('audit').selectAll().execute(),
+    db.selectFrom('deliveries').selectAll().execute(),
+    db.selectFrom('operations').selectAll().execute(),
+  ])
+}
+
+test('no token, password, user data or webhook secret is in any log line, event, audit entry, delivery or error', async () => {
+  const { log, lines } = notebook()
   const t = await testApp({ log, webhookAllow: LOOPBACK })
   let isDown = true
   const { received, url } = await endpoint((_, reply) => {
@@ -33,7 +43,6 @@ test('no token, password, user data or webhook secret is in any log line, event,
   const hook = (await call('POST', '/webhooks', { name: 'all', url, event_types: ['*'] })).body
   const token = (await call('POST', '/account/tokens', { name: 'ci', scopes: ['read', 'write'] })).body
   await call('POST', '/account/ssh_keys', { name: 'k', public_key: ed25519() })
-  // A mistake that people make: it must not be kept.
   const mistake = privateKey()
   await call('POST', '/account/ssh_keys', { name: 'k', public_key: mistake })
   const key = { 'idempotency-key': 'the-key-of-this-test' }
@@ -54,7 +63,6 @@ test('no token, password, user data or webhook secret is in any log line, event,
   t.driver.turnsOffByItself(id, 'crashed')
   await t.app.reconciler.look()
   await t.finish()
-  // A step that fails is logged with its error.
   t.driver.failNext('start', new Error('the machine said no'))
   await call('POST', `/servers/${id}/stop`, { force: true })
   await t.finish()
@@ -67,14 +75,8 @@ test('no token, password, user data or webhook secret is in any log line, event,
   isDown = false
   await deliverAll(t)
 
-  const tables = await Promise.all([
-    t.db.selectFrom('events').selectAll().execute(),
-    t.db.selectFrom('audit').selectAll().execute(),
-    t.db.selectFrom('deliveries').selectAll().execute(),
-    t.db.selectFrom('operations').selectAll().execute(),
-  ])
+  const tables = await tablesOf(t)
   for (const rows of tables) expect(rows.length).toBeGreaterThan(3)
-  expect(lines.length).toBeGreaterThan(0)
   expect(received.length).toBeGreaterThan(10)
   const written = [...lines, ...replies, JSON.stringify(tables), JSON.stringify(received)].join('\n')
   const privateLine = mistake.split('\n')[1] ?? 'nothing'

@@ -75,6 +75,7 @@ const known: Record<string, fc.Arbitrary<unknown>> = {
   ram_mb: mostly([256, 512], [300]),
   disk_gb: mostly([10, 15, 20], [2000, 2005]),
   name: mostly(['web', 'a-1'], ['Web 1', '-']),
+  url: mostly(['https://example.com/in', 'http://example.org:8080/?a=b'], ['http://127.0.0.1/', 'x']),
   project_id: mostly([ID(3)], [ID(10), NOBODY]),
   ssh_key_ids: mostly([[], [ID(4)]], [[ID(11)], [ID(4), ID(4)]]),
 }
@@ -302,6 +303,8 @@ async function world(): Promise<World> {
   const project = (await t.call('POST', '/account/projects', { name: 'mine' })).body.project_id
   const key = (await t.call('POST', '/account/ssh_keys', { name: 'mine', public_key })).body.ssh_key_id
   const spare = (await t.call('POST', '/account/tokens', { name: 'spare', scopes: ['read'] })).body.token_id
+  const hook = { name: 'mine', url: 'https://example.com/', event_types: ['*'] }
+  const webhook = (await t.call('POST', '/webhooks', hook)).body.webhook_id
   const stopped = await make(t, { start_on_create: false })
   const gone = await make(t)
   await t.call('DELETE', `/servers/${gone}`)
@@ -315,7 +318,21 @@ async function world(): Promise<World> {
     t,
     schema: new Schema(document),
     targets,
-    ids: [running, stopped, operation, project, key, spare, running, stopped, gone, NOBODY, ...theirs],
+    ids: [
+      running,
+      stopped,
+      operation,
+      project,
+      key,
+      spare,
+      running,
+      stopped,
+      gone,
+      NOBODY,
+      ...theirs,
+      webhook,
+      webhook,
+    ],
     words: { template: template_id, preset: String(preset_id), key: public_key },
     tokens: { ...tokens, none: null, bad: 'berth_nonsense' },
   }
@@ -377,10 +394,18 @@ async function snapshot({ db }: TestApp): Promise<string> {
     'servers',
     'operations',
     'pool_usage',
+    'audit',
   ] as const
   const tokens = db.selectFrom('tokens').select(['token_id', 'scopes', 'expires_at', 'revoked_at']).execute()
+  // Reading events gives them their positions, and webhooks their turn.
+  const events = db.selectFrom('events').select(['event_id', 'data']).execute()
+  const webhooks = db
+    .selectFrom('webhooks')
+    .select(['webhook_id', 'name', 'url', 'event_types', 'is_enabled'])
   const rows = await Promise.all([
     tokens,
+    webhooks.execute(),
+    events,
     ...tables.map((table) => db.selectFrom(table).selectAll().execute()),
   ])
   // PostgreSQL gives rows in any order.

@@ -30,6 +30,18 @@ async function nextOf(t: TestApp, hanging: () => number): Promise<number | null>
   }
 }
 
+/** @returns their ids by their paths */
+async function makeHooks(t: TestApp, url: string): Promise<Map<string, string>> {
+  const hooks = new Map<string, string>()
+  for (const kind of KINDS)
+    for (const number of [1, 2]) {
+      const path = `/${kind}${number}`
+      const body = { name: path, url: `${url}${path}`, event_types: ['balance.low'] }
+      hooks.set(path, (await t.call('POST', '/webhooks', body)).body.webhook_id)
+    }
+  return hooks
+}
+
 async function pendingOf(t: TestApp, webhookIds: readonly string[]): Promise<number> {
   const { count } = await t.db
     .selectFrom('deliveries')
@@ -57,13 +69,7 @@ test('1,000 deliveries to endpoints that fail, hang and redirect are all account
     if (path.startsWith('/flaky') && count % 3 === 2) return void reply.writeHead(500).end()
     reply.end()
   })
-  const hooks = new Map<string, string>()
-  for (const kind of KINDS)
-    for (const number of [1, 2]) {
-      const path = `/${kind}${number}`
-      const body = { name: path, url: `${url}${path}`, event_types: ['balance.low'] }
-      hooks.set(path, (await t.call('POST', '/webhooks', body)).body.webhook_id)
-    }
+  const hooks = await makeHooks(t, url)
   const events = Array.from({ length: EVENTS }, (_, n) => ({
     accountId: t.accountId,
     type: 'balance.low' as const,

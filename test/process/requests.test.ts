@@ -86,6 +86,7 @@ const TABLES = {
   tokens: 'token_id',
   servers: 'server_id',
   operations: 'operation_id',
+  webhooks: 'webhook_id',
 } as const
 
 /** The ids of all rows. */
@@ -108,9 +109,20 @@ async function rowsIn(data: string): Promise<Set<string>> {
 function madeBy({ status, text }: Answer): string[] {
   if (status !== 201 && status !== 202) return []
   const body = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))
-  const { operation_id, current_operation, server_id, project_id, ssh_key_id, token_id } = body
+  const {
+    operation_id,
+    current_operation,
+    server_id,
+    project_id,
+    ssh_key_id,
+    token_id,
+    webhook_id,
+    event_id,
+  } = body
+  // The test of a webhook makes an event, like everything else.
+  if (event_id !== undefined) return []
   if (status === 202) return [server_id, operation_id ?? current_operation?.operation_id]
-  return [ssh_key_id ?? token_id ?? project_id]
+  return [webhook_id ?? ssh_key_id ?? token_id ?? project_id]
 }
 
 async function prepare(call: Awaited<ReturnType<typeof serve>>['call'], all: string): Promise<World> {

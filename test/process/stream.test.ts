@@ -52,6 +52,32 @@ async function follow(address: string, headers: Record<string, string>, isLast: 
   throw new Error(`the last event did not come; ${ids.length} did`)
 }
 
+/** Somebody who makes projects and deletes them again, and does not mind when nobody answers. */
+function client(address: string, headers: Record<string, string>) {
+  const post = (name: string, method = 'POST', at = '') =>
+    fetch(`${address}/account/projects${at}`, {
+      method,
+      headers: { ...headers, 'content-type': 'application/json' },
+      ...(method === 'DELETE' ? {} : { body: JSON.stringify({ name }) }),
+    })
+  const write = async (name: string, isOver: () => boolean) => {
+    while (!isOver())
+      try {
+        const { project_id } = (await (await post(name)).json()) as { project_id?: string } // as the schema says
+        if (project_id) await post('', 'DELETE', `/${project_id}`)
+      } catch {
+        await sleep(20)
+      }
+  }
+  const tidy = async () => {
+    const reply = await fetch(`${address}/account/projects?limit=200`, { headers })
+    const { items } = (await reply.json()) as { items: { project_id: string; is_default: boolean }[] } // as the schema says
+    for (const { project_id, is_default } of items)
+      if (!is_default) await post('', 'DELETE', `/${project_id}`)
+  }
+  return { post, write, tidy }
+}
+
 test('across kill -9 a client that follows the stream misses and doubles nothing, and a webhook gets all in order', async () => {
   const data = mkdtempSync(path.join(tmpdir(), 'berth-stream-'))
   onTestFinished(() => rmSync(data, { recursive: true, force: true }))
@@ -78,22 +104,8 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   })
 
   let isOver = false
-  const post = (name: string, method = 'POST', at = '') =>
-    fetch(`${address}/account/projects${at}`, {
-      method,
-      headers: { ...headers, 'content-type': 'application/json' },
-      ...(method === 'DELETE' ? {} : { body: JSON.stringify({ name }) }),
-    })
-  const writer = async (at: number) => {
-    while (!isOver)
-      try {
-        const { project_id } = (await (await post(`writer ${at}`)).json()) as { project_id?: string }
-        if (project_id) await post('', 'DELETE', `/${project_id}`)
-      } catch {
-        await sleep(20)
-      }
-  }
-  const writers = Array.from({ length: WRITERS }, (_, at) => writer(at))
+  const { post, write, tidy } = client(address, headers)
+  const writers = Array.from({ length: WRITERS }, (_, at) => write(`writer ${at}`, () => isOver))
   for (let kill = 1; kill <= KILLS; kill++) {
     await sleep(60 + kill * 37)
     service.process.kill('SIGKILL')
@@ -102,12 +114,7 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   }
   isOver = true
   await Promise.all(writers)
-  await post('', 'DELETE', '/none')
-  const all = (await (await fetch(`${address}/account/projects?limit=200`, { headers })).json()) as {
-    items: { project_id: string; is_default: boolean }[]
-  } // as the schema says
-  for (const { project_id, is_default } of all.items)
-    if (!is_default) await post('', 'DELETE', `/${project_id}`)
+  await tidy()
   expect((await post('last')).status).toBe(201)
   const { ids, cuts } = await following
   expect(cuts).toBeGreaterThanOrEqual(KILLS)
