@@ -55,6 +55,8 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     },
     forceCloseConnections: true,
   })
+  // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
+  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.decorateRequest('known', null)
   // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
   http.setValidatorCompiler(() => () => true)
