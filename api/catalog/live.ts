@@ -104,8 +104,13 @@ function faultOf(error: unknown): string {
   throw error
 }
 
+/** Null where it can't be read, for whatever reason: reading it for good says which. */
 function textOf(file: string): string | null {
-  return existsSync(file) ? readFileSync(file, 'utf8') : null
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
 }
 
 /** @throws CatalogError */
