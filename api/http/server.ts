@@ -61,6 +61,8 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     request.known = await admit(request, reply, options)
   })
   acceptJson(http)
+  // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
+  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(toApiError(error), request, reply),
   )
