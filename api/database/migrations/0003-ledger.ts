@@ -21,12 +21,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const statements = [
   `ALTER TABLE transactions RENAME TO transactions_before`,
   `CREATE TABLE transactions (
-    transaction_id text PRIMARY KEY, account_id text NOT NULL REFERENCES accounts,
+    transaction_id text NOT NULL, account_id text NOT NULL REFERENCES accounts,
     sequence bigint NOT NULL, previous bigint, type text NOT NULL,
     balance_before bigint NOT NULL, amount bigint NOT NULL, balance_after bigint NOT NULL,
     server_id text, project_id text, hour bigint, seconds integer,
     description text NOT NULL, reference text, created_at bigint NOT NULL,
-    UNIQUE (account_id, sequence), UNIQUE (account_id, sequence, balance_after),
+    PRIMARY KEY (account_id, sequence), UNIQUE (account_id, sequence, balance_after),
     CHECK (type IN ('charge', 'payment', 'refund', 'correction')),
     CHECK (balance_after = balance_before + amount),
     CHECK ((sequence = 1 AND previous IS NULL AND balance_before = 0) OR (previous IS NOT NULL AND previous = sequence - 1)),
