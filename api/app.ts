@@ -68,8 +68,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...(options.observe ? { observe: options.observe } : {}),
     ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
   })
-  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
   const graceMs = options.graceMs ?? 24 * 3600_000
+  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts, graceMs })
   const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
   const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })

@@ -3,8 +3,8 @@ import { type Kysely, sql } from 'kysely'
 /**
  * The ledger as a chain that the database itself keeps whole. Each entry names the one before it and takes up its
  * balance, and an account's ledger names the last entry and its balance, all by foreign keys: an entry that is
- * changed or removed, an amount that does not lead from one balance to the next, or a balance that is not the
- * sum, breaks a constraint. Beside it, what metering needs to know: servers from before are metered from now on.
+ * changed or taken out, an amount that does not lead from one balance to the next, or a balance that no entry
+ * has, breaks a constraint. Beside it, what metering needs to know: servers from before are metered from now on.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
@@ -70,6 +70,7 @@ const statements = [
   `ALTER TABLE servers ADD COLUMN priced_at bigint NOT NULL DEFAULT 0`,
   `ALTER TABLE servers ADD COLUMN suspended_from text`,
   `UPDATE servers SET priced_at = created_at`,
+  `CREATE INDEX servers_priced ON servers (zone_slug, cpu_type, priced_at) WHERE deleted_at IS NULL`,
 
   `CREATE TABLE events (
     event_id text PRIMARY KEY, account_id text NOT NULL REFERENCES accounts, type text NOT NULL, data text NOT NULL,
