@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
 import type { Secrets } from '../secrets.ts'
+import { type Actor, covered } from './auth.ts'
 import { ApiError } from './problem.ts'
 
 const KEPT_MS = 24 * 3600_000
@@ -44,23 +45,25 @@ export class Idempotency {
   }
 
   /**
+   * The same request is the same body with the same rights: a reply can show what another token may not see.
    * @param path method and path: a key is good for one of them
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
-  async begin(accountId: string, path: string, key: string, body: unknown): Promise<Beginning> {
+  async begin(actor: Actor, path: string, key: string, body: unknown): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`)
     const now = this.#clock.now()
-    const request = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+    const { accountId } = actor
+    const request = hash('sha256', JSON.stringify([body, covered(actor.scopes)]))
     const claim = { accountId, scope: path, key, madeId: null }
     await this.#forgetOld(accountId, now)
     if (await this.#insert(claim, request, now)) return { claim }
     const row = await this.#find(claim)
-    if (!row) return this.begin(accountId, path, key, body) // it was given up between the two looks
+    if (!row) return this.begin(actor, path, key, body) // it was given up between the two looks
     if (row.request !== request)
       throw new ApiError(
         'idempotency_key_reused',
-        'This Idempotency-Key was used with another body. Use a new key for a new request.',
+        'This Idempotency-Key was used with another body, or by a token with other scopes. Use a new key for a new request.',
       )
     if (row.reply !== null) return { replay: JSON.parse(this.#secrets.open(row.reply)) }
     if (!(await this.#takeOver(claim, now)))

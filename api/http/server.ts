@@ -176,8 +176,7 @@ function claimer(idempotency: Idempotency) {
     const key = request.headers['idempotency-key']
     if (key === undefined) return
     const known = admitted(request)
-    const { accountId } = known.actor
-    const begun = await idempotency.begin(accountId, pathOf(request), String(key), request.body ?? {})
+    const begun = await idempotency.begin(known.actor, pathOf(request), String(key), request.body ?? {})
     if ('replay' in begun) return replay(reply, begun.replay)
     known.claim = begun.claim
   }
