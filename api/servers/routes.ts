@@ -101,7 +101,13 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       summary: 'Create a server',
       body: ServerCreate,
       reply: { 202: Server },
-      errors: ['account_suspended', 'quota_exceeded', 'insufficient_balance', 'capacity_unavailable'],
+      errors: [
+        'account_suspended',
+        'quota_exceeded',
+        'insufficient_balance',
+        'capacity_unavailable',
+        'server_not_found',
+      ],
       run: async ({ actor, body, setHeader, made }) => {
         const { server, operation } = await servers.create(actor, body, made)
         setHeader('location', `/v1/servers/${server.server_id}`)
@@ -127,6 +133,7 @@ function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
     summary: 'What a server would cost, and whether create would take it; creates nothing',
     body: QuoteRequest,
     reply: { 200: Quote },
+    makesNothing: true,
     run: async ({ actor, body }) => quoteView(body, await servers.quote(actor, body), clock.now()),
   })
 }
@@ -244,7 +251,7 @@ function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
   })
 }
 
-function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
   const summaries = { start: 'Start a server', stop: 'Stop a server', reboot: 'Reboot a server' }
   return (['start', 'stop', 'reboot'] as const).map((type) =>
     route({
@@ -262,8 +269,16 @@ function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
         ...STATE_ERRORS,
         ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
       ],
-      run: async ({ actor, loaded, body, setHeader }) =>
-        accepted((await servers.power(actor, loaded.server_id, type, body)).operation, setHeader),
+      run: async ({ actor, loaded, body, made, setHeader }) => {
+        const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, made)
+        return accepted(operation, setHeader)
+      },
+      recover: async ({ actor, loaded, setHeader }, operationId) => {
+        const { accountId } = actor
+        const operation = await findOperation(db, accountId, loaded.server_id, operationId, clock.now())
+        if (!operation) throw notFound('server_not_found')
+        return accepted(operation, setHeader)
+      },
     }),
   )
 }

@@ -9,6 +9,7 @@ import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive, insertOperation, type OperationType } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
@@ -47,11 +48,7 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(
-    actor: Actor,
-    request: ServerCreate,
-    made: (tx: Queries, serverId: string) => Promise<void> = async () => {},
-  ): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, made: Made): Promise<Started> {
     const { db, capacity, engine } = this.#options
     const wanted = await examine(this.#options, actor, request)
     refuseSuspended(actor)
@@ -110,11 +107,11 @@ export class Servers {
   async power(
     actor: Actor,
     serverId: string,
-    type: 'start' | 'stop' | 'reboot',
-    request: StopRequest = {},
+    request: StopRequest & { type: 'start' | 'stop' | 'reboot' },
+    made: Made,
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
-    const { force = false, timeout_seconds = 60 } = request
+    const { type, force = false, timeout_seconds = 60 } = request
     let canceled: string | undefined
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
@@ -124,7 +121,9 @@ export class Servers {
         requireBalance((await findAccount(tx, actor.accountId)).balance, server.price_hour)
       }
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
-      return this.#begin(tx, server, type, { force, timeout_seconds })
+      const begun = await this.#begin(tx, server, type, { force, timeout_seconds })
+      await made(tx, begun.operation.operation_id)
+      return begun
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
