@@ -1,5 +1,7 @@
 // What a repeat finds when the process died between the commit of the first try and its reply.
 import { expect, test } from 'vitest'
+import { Idempotency } from '../../api/http/idempotency.ts'
+import { Secrets } from '../../api/secrets.ts'
 import { type Reply, type TestApp, testApp } from '../app.ts'
 import { ed25519 } from './keys.ts'
 import { make, order } from './ordering.ts'
@@ -153,4 +155,25 @@ test('every POST that makes something notes what it made', async () => {
   const rows = await t.db.selectFrom('idempotency_keys').selectAll().execute()
   const forgotten = rows.filter((row) => row.made_id === null).map((row) => row.key)
   expect(forgotten).toEqual(['/pricing/quote'])
+})
+
+test('a request that outlives its claim makes nothing once its repeat has taken its place', async () => {
+  const t = await testApp()
+  const idempotency = new Idempotency(t.db, t.clock, new Secrets(Buffer.alloc(32, 7)))
+  const actor = { accountId: t.accountId, accountStatus: 'active', tokenId: '', scopes: ['write'] } as const
+  const begin = async () => {
+    const begun = await idempotency.begin(actor, 'POST /v1/account/projects', 'slow', {})
+    if ('replay' in begun) throw new Error('there was a reply already')
+    return begun.claim
+  }
+  const note = (claim: Awaited<ReturnType<typeof begin>>, id: string) =>
+    t.db.transaction().execute((tx) => idempotency.made(tx, claim, id))
+  const slow = await begin()
+  t.clock.advance(60_000)
+  const repeat = await begin()
+  await expect(note(slow, 'first')).rejects.toThrow('still running')
+  await idempotency.finish(slow, { status: 409, headers: {}, body: '' })
+  await note(repeat, 'second')
+  t.clock.advance(60_000)
+  expect((await begin()).madeId).toBe('second')
 })
