@@ -38,6 +38,8 @@ export interface TestApp {
   accountId: string
   /** Calls /v1 as the test's account, with every scope. */
   call: Call
+  /** The token that `call` sends. */
+  token: string
   /** Calls /v1 with another token, or with none. */
   callAs(token: string | null): Call
   makeToken(
@@ -99,6 +101,7 @@ export async function testApp(
     driver,
     accountId,
     call: callAs(token),
+    token,
     callAs,
     makeToken,
     makeAccount,

@@ -14,7 +14,7 @@ import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
-import { refusalOf } from './json.ts'
+import { textOf } from './json.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
@@ -238,12 +238,10 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
 function acceptJson(http: FastifyInstance): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
-    if (body === '') return done(null, undefined)
-    const text = body.toString()
-    const refusal = refusalOf(text, request.headers['content-encoding'])
-    return refusal ? done(refusal) : parse(request, text, done)
+    if (body.length === 0) return done(null, undefined)
+    void parse(request, textOf(body, request.headers), done)
   })
 }
 
