@@ -52,12 +52,15 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
     },
     forceCloseConnections: true,
+    // Node's own refusal is an empty 400.
+    http: { requireHostHeader: false },
   })
   http.decorateRequest('known', null)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
+    requireHost(request)
   })
   acceptJson(http)
   // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
@@ -93,6 +96,12 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
   throw tooMany(verdict)
+}
+
+/** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
+function requireHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new ApiError('bad_request', 'The request has no Host header, which HTTP/1.1 asks for.')
 }
 
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {
@@ -252,7 +261,8 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   )
   if (here.length === 0)
     return new ApiError('route_not_found', `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`)
-  const allow = [...new Set(here.map((route) => route.method))].join(', ')
+  const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allow = [...new Set(methods)].join(', ')
   return new ApiError('method_not_allowed', `${path} takes ${allow}, not ${request.method}.`, {}, { allow })
 }
 

@@ -49,11 +49,11 @@ test('a path that exists says which methods it takes; one that does not is a 404
     const reply = await t.call(method, path)
     return reply.status === 405 ? reply.headers.allow : reply.body.code
   }
-  expect(await allowed('PUT', '/account/projects')).toBe('GET, POST')
-  expect(await allowed('POST', '/account/me')).toBe('GET')
-  expect(await allowed('PUT', `/servers/${NOBODY}`)).toBe('GET, PATCH, DELETE')
+  expect(await allowed('PUT', '/account/projects')).toBe('GET, HEAD, POST')
+  expect(await allowed('POST', '/account/me')).toBe('GET, HEAD')
+  expect(await allowed('PUT', `/servers/${NOBODY}`)).toBe('GET, HEAD, PATCH, DELETE')
   expect(await allowed('GET', `/servers/${NOBODY}/start`)).toBe('POST')
-  expect(await allowed('DELETE', `/servers/${NOBODY}/operations/${NOBODY}`)).toBe('GET')
+  expect(await allowed('DELETE', `/servers/${NOBODY}/operations/${NOBODY}`)).toBe('GET, HEAD')
   expect(await allowed('GET', `/account/projects/${NOBODY}`)).toBe('PATCH, DELETE')
   for (const path of [
     '/',
@@ -63,10 +63,12 @@ test('a path that exists says which methods it takes; one that does not is a 404
     '/Account/me',
     '/servers//start',
     `/servers/${NOBODY}/explode`,
+    '/docs/nothing',
+    '/docs/js/nothing.js',
   ])
     expect([path, await allowed('GET', path)]).toEqual([path, 'route_not_found'])
-  expect(await allowed('POST', '/docs')).toBe('GET')
-  expect(await allowed('DELETE', '/openapi.json')).toBe('GET')
+  expect(await allowed('POST', '/docs')).toBe('GET, HEAD')
+  expect(await allowed('DELETE', '/openapi.json')).toBe('GET, HEAD')
   const outside = await t.app.http.inject({ method: 'GET', url: '/v2/servers' })
   expect([outside.statusCode, outside.json().code]).toEqual([404, 'route_not_found'])
 })
