@@ -191,7 +191,7 @@ function claimer(idempotency: Idempotency) {
   }
 }
 
-const KEPT_HEADERS = ['content-type', 'location', 'link']
+const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
 
 /** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
 async function keepReply(
@@ -284,6 +284,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }
   const head = [
     `HTTP/1.1 ${status} ${phrase}`,
     'content-type: application/problem+json',
+    'cache-control: no-store',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
