@@ -43,6 +43,11 @@ const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
 /** PostgreSQL's classes: connection, resources, shutdown. And what the system says when nobody listens. */
 const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
 
+/** Whether another process holds SQLite's lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && sqliteCode(error) === 5
+}
+
 /** SQLite's CORRUPT and NOTADB. */
 const SQLITE_DAMAGED = [11, 26]
 
