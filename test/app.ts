@@ -63,6 +63,7 @@ export async function testApp(
     observe?: AppOptions['observe']
     sshPorts?: AppOptions['sshPorts']
     rateLimits?: AppOptions['rateLimits']
+    sampleSeconds?: number
   } = {},
 ): Promise<TestApp> {
   const clock = new ManualClock()
@@ -80,6 +81,7 @@ export async function testApp(
     rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
     ...(options.observe ? { observe: options.observe } : {}),
+    ...(options.sampleSeconds ? { sampleSeconds: options.sampleSeconds } : {}),
   })
   onTestFinished(async () => {
     await app.close()

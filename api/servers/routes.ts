@@ -6,7 +6,7 @@ import { etagOf, requireMatch } from '../http/etag.ts'
 import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
-import { serverMetrics } from '../monitoring/metrics.ts'
+import { type MetricsOptions, serverMetrics } from '../monitoring/metrics.ts'
 import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
 import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
@@ -35,7 +35,7 @@ const tag = 'Servers'
 const params = { server_id: 'server_not_found' } as const
 const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operation_in_progress']
 
-export interface ServerRoutesOptions extends DetailsOptions {
+export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   servers: Servers
   engine: Engine
 }

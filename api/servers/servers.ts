@@ -144,6 +144,7 @@ export class Servers {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
+    if (isResize) await capacity.refresh()
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, before.server_id))
