@@ -57,7 +57,7 @@ export interface App {
 
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost } = options
+  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost, sampleSeconds = 10 } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
   const engine = new Engine({
@@ -72,12 +72,23 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts, graceMs })
   const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
   const reconciler = new Reconciler({ db, clock, driver, engine, log })
-  const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
+  const sampler = new Sampler({ db, clock, driver, log, everySeconds: sampleSeconds })
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
     ...catalogRoutes({ db, clock, catalog, capacity }),
-    ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
+    ...serverRoutes({
+      db,
+      clock,
+      catalog,
+      capacity,
+      driver,
+      secrets,
+      sshHost,
+      servers,
+      engine,
+      sampleSeconds,
+    }),
   ]
   const http = buildHttp({
     routes,

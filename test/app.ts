@@ -38,6 +38,8 @@ export interface TestApp {
   accountId: string
   /** Calls /v1 as the test's account, with every scope. */
   call: Call
+  /** The token that `call` sends. */
+  token: string
   /** Calls /v1 with another token, or with none. */
   callAs(token: string | null): Call
   makeToken(
@@ -64,6 +66,7 @@ export async function testApp(
     catalog?: AppOptions['catalog']
     /** Of the test's account, in rubles. */
     balance?: string
+    sampleSeconds?: number
   } = {},
 ): Promise<TestApp> {
   const clock = new ManualClock()
@@ -81,6 +84,7 @@ export async function testApp(
     rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
     ...(options.observe ? { observe: options.observe } : {}),
+    ...(options.sampleSeconds ? { sampleSeconds: options.sampleSeconds } : {}),
   })
   onTestFinished(async () => {
     await app.close()
@@ -102,6 +106,7 @@ export async function testApp(
     driver,
     accountId,
     call: callAs(token),
+    token,
     callAs,
     makeToken,
     makeAccount,

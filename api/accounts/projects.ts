@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, notFound } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 
@@ -34,6 +35,7 @@ export async function createProject(
   clock: Clock,
   accountId: string,
   project: { name: string; description: string | null },
+  made: Made,
 ): Promise<ProjectRow> {
   const now = clock.now()
   const projectId = uuid()
@@ -52,6 +54,7 @@ export async function createProject(
     const limit = (await lockQuotas(tx, accountId)).projects
     const count = await countProjects(tx, accountId)
     if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
+    await made(tx, projectId)
     return withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
   })
 }

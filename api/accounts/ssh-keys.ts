@@ -4,6 +4,7 @@ import type { Database, Queries } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
@@ -49,6 +50,7 @@ export async function addSshKey(
   clock: Clock,
   accountId: string,
   { name, public_key }: { name: string; public_key: string },
+  made: Made,
 ): Promise<SshKeyTable> {
   const key = parsePublicKey(public_key)
   if (typeof key === 'string') throw invalid([bodyIssue('public_key', 'invalid_public_key', key)])
@@ -76,6 +78,7 @@ export async function addSshKey(
     const count = await countSshKeys(tx, accountId)
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()
+    await made(tx, row.ssh_key_id)
   })
   return row
 }

@@ -6,7 +6,8 @@ import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
 import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
 import type { Page } from '../http/paging.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError, notFound } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 
@@ -67,13 +68,15 @@ export async function createToken(
 
 /**
  * Makes a token for a customer who holds one: it can't do more than that one.
- * @throws ApiError insufficient_scope, quota_exceeded
+ * @param token `replaces` is the id of one whose value reached nobody; it is revoked
+ * @throws ApiError insufficient_scope, quota_exceeded, token_not_found where the one to replace was revoked before
  */
 export function mintToken(
   db: Database,
   clock: Clock,
   actor: Actor,
-  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
+  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null; replaces: string | null },
+  made: Made,
 ): Promise<TokenTable & { value: string }> {
   const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
   if (lacking)
@@ -87,9 +90,12 @@ export function mintToken(
     )
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
+    if (token.replaces !== null && !(await revokeToken(tx, clock, token.replaces)))
+      throw notFound('token_not_found')
     const { total } = await countTokens(tx, actor.accountId)
     if (total >= limit) throw quotaExceeded('tokens', limit, total, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
+    await made(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
 }

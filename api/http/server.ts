@@ -14,7 +14,7 @@ import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
-import { refusalOf } from './json.ts'
+import { textOf } from './json.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
@@ -52,12 +52,15 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
     },
     forceCloseConnections: true,
+    // Node's own refusal is an empty 400.
+    http: { requireHostHeader: false },
   })
   http.decorateRequest('known', null)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
+    requireHost(request)
   })
   acceptJson(http)
   // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
@@ -93,6 +96,12 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
   throw tooMany(verdict)
+}
+
+/** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
+function requireHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new ApiError('bad_request', 'The request has no Host header, which HTTP/1.1 asks for.')
 }
 
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {
@@ -177,14 +186,13 @@ function claimer(idempotency: Idempotency) {
     const key = request.headers['idempotency-key']
     if (key === undefined) return
     const known = admitted(request)
-    const { accountId } = known.actor
-    const begun = await idempotency.begin(accountId, pathOf(request), String(key), request.body ?? {})
+    const begun = await idempotency.begin(known.actor, pathOf(request), String(key), request.body ?? {})
     if ('replay' in begun) return replay(reply, begun.replay)
     known.claim = begun.claim
   }
 }
 
-const KEPT_HEADERS = ['content-type', 'location', 'link']
+const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
 
 /** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
 async function keepReply(
@@ -240,12 +248,10 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
 function acceptJson(http: FastifyInstance): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
-    if (body === '') return done(null, undefined)
-    const text = body.toString()
-    const refusal = refusalOf(text, request.headers['content-encoding'])
-    return refusal ? done(refusal) : parse(request, text, done)
+    if (body.length === 0) return done(null, undefined)
+    void parse(request, textOf(body, request.headers), done)
   })
 }
 
@@ -256,7 +262,8 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   )
   if (here.length === 0)
     return new ApiError('route_not_found', `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`)
-  const allow = [...new Set(here.map((route) => route.method))].join(', ')
+  const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allow = [...new Set(methods)].join(', ')
   return new ApiError('method_not_allowed', `${path} takes ${allow}, not ${request.method}.`, {}, { allow })
 }
 
@@ -278,6 +285,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }
   const head = [
     `HTTP/1.1 ${status} ${phrase}`,
     'content-type: application/problem+json',
+    'cache-control: no-store',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),

@@ -10,6 +10,7 @@ import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive, insertOperation, type OperationType } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
@@ -50,11 +51,7 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(
-    actor: Actor,
-    request: ServerCreate,
-    made: (tx: Queries, serverId: string) => Promise<void> = async () => {},
-  ): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, made: Made): Promise<Started> {
     const { db, capacity, engine } = this.#options
     const wanted = await examine(this.#options, actor, request)
     refuseSuspended(actor)
@@ -111,11 +108,11 @@ export class Servers {
   async power(
     actor: Actor,
     serverId: string,
-    type: 'start' | 'stop' | 'reboot',
-    request: StopRequest = {},
+    request: StopRequest & { type: 'start' | 'stop' | 'reboot' },
+    made: Made,
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
-    const { force = false, timeout_seconds = 60 } = request
+    const { type, force = false, timeout_seconds = 60 } = request
     let canceled: string | undefined
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
@@ -129,7 +126,9 @@ export class Servers {
       if (type === 'reboot')
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
-      return this.#begin(tx, server, type, { force, timeout_seconds })
+      const begun = await this.#begin(tx, server, type, { force, timeout_seconds })
+      await made(tx, begun.operation.operation_id)
+      return begun
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
@@ -150,6 +149,7 @@ export class Servers {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
+    if (isResize) await capacity.refresh()
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, before.server_id))
