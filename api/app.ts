@@ -71,32 +71,26 @@ export interface App {
   close(): Promise<void>
 }
 
+const DAY_MS = 24 * 3600_000
+
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost } = options
+  const { db, clock, driver, catalog, secrets, log, sampleSeconds = 10, graceMs = DAY_MS } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
-  const engine = new Engine({
-    db,
-    clock,
-    log,
-    ended: recordEnd,
-    procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
-    ...(options.observe ? { observe: options.observe } : {}),
-    ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
-  })
-  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts })
-  const graceMs = options.graceMs ?? 24 * 3600_000
-  const billing = new BillingWorker({ db, clock, catalog, engine, log, graceMs })
-  const reconciler = new Reconciler({ db, clock, driver, engine, log })
-  const sampler = new Sampler({ db, clock, driver, log, everySeconds: options.sampleSeconds ?? 10 })
+  const parts = { ...options, sampleSeconds, graceMs, capacity }
+  const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts) })
+  const servers = new Servers({ ...parts, engine })
+  const billing = new BillingWorker({ ...parts, engine })
+  const reconciler = new Reconciler({ ...parts, engine })
+  const sampler = new Sampler({ ...parts, everySeconds: sampleSeconds })
   const { events, webhooks, routes: pushRoutes } = pushing(options)
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
-    ...catalogRoutes({ db, clock, catalog, capacity }),
+    ...catalogRoutes(parts),
     ...pushRoutes,
-    ...serverRoutes({ db, clock, catalog, capacity, driver, secrets, sshHost, servers, engine }),
+    ...serverRoutes({ ...parts, servers, engine }),
   ]
   const http = buildHttp({
     routes,

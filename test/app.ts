@@ -38,6 +38,8 @@ export interface TestApp {
   accountId: string
   /** Calls /v1 as the test's account, with every scope. */
   call: Call
+  /** The token that `call` sends. */
+  token: string
   /** Calls /v1 with another token, or with none. */
   callAs(token: string | null): Call
   makeToken(
@@ -56,43 +58,35 @@ export const catalogText = readFileSync(new URL('../catalog.yaml', import.meta.u
 
 /** The real application in memory: real database, simulated machines, a clock that is turned by hand. */
 export async function testApp(
-  options: {
+  options: Partial<AppOptions> & {
     simulator?: Partial<SimulatorOptions>
-    observe?: AppOptions['observe']
-    sshPorts?: AppOptions['sshPorts']
-    rateLimits?: AppOptions['rateLimits']
-    catalog?: AppOptions['catalog']
-    webhookAllow?: AppOptions['webhookAllow']
-    lookup?: AppOptions['lookup']
-    log?: AppOptions['log']
     /** Of the test's account, in rubles. */
     balance?: string
   } = {},
 ): Promise<TestApp> {
+  const { simulator, balance, ...more } = options
   const clock = new ManualClock()
   const { db, drop } = await testDatabase()
-  const driver = new Simulator({ clock, ...options.simulator })
+  const driver = new Simulator({ clock, ...simulator })
   const app = await buildApp({
     db,
     clock,
     driver,
-    catalog: options.catalog ?? parseCatalog(catalogText, 'catalog.yaml'),
+    catalog: parseCatalog(catalogText, 'catalog.yaml'),
     secrets: new Secrets(Buffer.alloc(32, 7)),
-    log: options.log ?? pino({ level: process.env.BERTH_LOG ?? 'silent' }),
-    sshPorts: options.sshPorts ?? { first: 22000, last: 22999 },
+    log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
+    sshPorts: { first: 22000, last: 22999 },
     sshHost: '127.0.0.1',
-    rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
+    rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
-    ...(options.observe ? { observe: options.observe } : {}),
-    ...(options.webhookAllow ? { webhookAllow: options.webhookAllow } : {}),
-    ...(options.lookup ? { lookup: options.lookup } : {}),
+    ...more,
   })
   onTestFinished(async () => {
     await app.close()
     await drop()
   })
   const makeAccount = accountMaker(db, clock)
-  const accountId = await makeAccount(options.balance)
+  const accountId = await makeAccount(balance)
   const makeToken: TestApp['makeToken'] = async (
     scopes,
     { accountId: owner = accountId, expiresAt = null as number | null } = {},
@@ -107,6 +101,7 @@ export async function testApp(
     driver,
     accountId,
     call: callAs(token),
+    token,
     callAs,
     makeToken,
     makeAccount,

@@ -5,6 +5,7 @@ import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, notFound } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { projectView } from './view.ts'
@@ -37,6 +38,7 @@ export async function createProject(
   clock: Clock,
   accountId: string,
   project: { name: string; description: string | null },
+  made: Made,
 ): Promise<ProjectRow> {
   const now = clock.now()
   const projectId = uuid()
@@ -55,9 +57,10 @@ export async function createProject(
     const limit = (await lockQuotas(tx, accountId)).projects
     const count = await countProjects(tx, accountId)
     if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
-    const made = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
-    await tell(tx, 'project.created', made, now)
-    return made
+    const row = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
+    await tell(tx, 'project.created', row, now)
+    await made(tx, projectId)
+    return row
   })
 }
 

@@ -1,10 +1,11 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import type { SshKeyTable } from '../database/schema.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { bodyIssue, invalid, notFound } from '../http/problem.ts'
-import { type Route, route } from '../http/route.ts'
+import { type Call, type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
 import {
   countProjects,
@@ -32,6 +33,7 @@ import { meView, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)
+type SetHeader = (name: string, value: string) => void
 
 export function accountRoutes(db: Database, clock: Clock): Route[] {
   return [
@@ -66,6 +68,10 @@ function profileRoute(db: Database): Route {
 }
 
 function projectsRoutes(db: Database, clock: Clock): Route[] {
+  const shown = (project: ProjectRow, setHeader: SetHeader) => {
+    setHeader('location', `/v1/account/projects/${project.project_id}`)
+    return projectView(project)
+  }
   return [
     route({
       id: 'listProjects',
@@ -87,12 +93,19 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Create a project',
       body: ProjectCreate,
       reply: { 201: Project },
-      errors: ['quota_exceeded'],
-      run: async ({ actor, body, setHeader }) => {
-        const { name, description = null } = body
-        const project = await createProject(db, clock, actor.accountId, { name, description })
-        setHeader('location', `/v1/account/projects/${project.project_id}`)
-        return projectView(project)
+      errors: ['quota_exceeded', 'project_not_found'],
+      run: async (call) => {
+        const { name, description = null } = call.body
+        const { accountId } = call.actor
+        return shown(
+          await createProject(db, clock, accountId, { name, description }, call.made),
+          call.setHeader,
+        )
+      },
+      recover: async (call, projectId) => {
+        const project = await findProject(db, call.actor.accountId, projectId)
+        if (!project) throw notFound('project_not_found')
+        return shown(project, call.setHeader)
       },
     }),
   ]
@@ -148,6 +161,10 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
 }
 
 function sshKeysRoutes(db: Database, clock: Clock): Route[] {
+  const shown = (key: SshKeyTable, setHeader: SetHeader) => {
+    setHeader('location', `/v1/account/ssh_keys/${key.ssh_key_id}`)
+    return sshKeyView(key)
+  }
   return [
     route({
       id: 'listSshKeys',
@@ -169,11 +186,13 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Add an SSH public key',
       body: SshKeyCreate,
       reply: { 201: SshKey },
-      errors: ['ssh_key_exists', 'quota_exceeded'],
-      run: async ({ actor, body, setHeader }) => {
-        const key = await addSshKey(db, clock, actor.accountId, body)
-        setHeader('location', `/v1/account/ssh_keys/${key.ssh_key_id}`)
-        return sshKeyView(key)
+      errors: ['ssh_key_exists', 'quota_exceeded', 'ssh_key_not_found'],
+      run: async (call) =>
+        shown(await addSshKey(db, clock, call.actor.accountId, call.body, call.made), call.setHeader),
+      recover: async (call, sshKeyId) => {
+        const key = await findSshKey(db, call.actor.accountId, sshKeyId)
+        if (!key) throw notFound('ssh_key_not_found')
+        return shown(key, call.setHeader)
       },
     }),
   ]
@@ -221,6 +240,16 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
 }
 
 function tokenRoutes(db: Database, clock: Clock): Route[] {
+  const mint = async (
+    { actor, body, made, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
+    replaces: string | null,
+  ) => {
+    const { name, scopes, expires_at } = body
+    const wanted = { name, scopes, expiresAt: expiryOf(expires_at, clock.now()), replaces }
+    const { value, ...row } = await mintToken(db, clock, actor, wanted, made)
+    setHeader('location', `/v1/account/tokens/${row.token_id}`)
+    return { ...tokenView(row), token: value }
+  }
   return [
     route({
       id: 'listTokens',
@@ -242,17 +271,10 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Make an API token; its value is shown this once',
       body: TokenCreate,
       reply: { 201: NewToken },
-      errors: ['quota_exceeded'],
-      run: async ({ actor, body, setHeader }) => {
-        const expiresAt = expiryOf(body.expires_at, clock.now())
-        const { value, ...row } = await mintToken(db, clock, actor, {
-          name: body.name,
-          scopes: body.scopes,
-          expiresAt,
-        })
-        setHeader('location', `/v1/account/tokens/${row.token_id}`)
-        return { ...tokenView(row), token: value }
-      },
+      errors: ['quota_exceeded', 'token_not_found'],
+      run: (call) => mint(call, null),
+      // Its value is kept nowhere and has reached nobody: another one takes its place.
+      recover: (call, tokenId) => mint(call, tokenId),
     }),
     route({
       id: 'revokeToken',

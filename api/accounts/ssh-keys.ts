@@ -5,6 +5,7 @@ import type { SshKeyTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
@@ -51,6 +52,7 @@ export async function addSshKey(
   clock: Clock,
   accountId: string,
   { name, public_key }: { name: string; public_key: string },
+  made: Made,
 ): Promise<SshKeyTable> {
   const key = parsePublicKey(public_key)
   if (typeof key === 'string') throw invalid([bodyIssue('public_key', 'invalid_public_key', key)])
@@ -79,6 +81,7 @@ export async function addSshKey(
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()
     await record(tx, [{ accountId, type: 'ssh_key.created', data: sshKeyView(row), at: row.created_at }])
+    await made(tx, row.ssh_key_id)
   })
   return row
 }

@@ -8,7 +8,8 @@ import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
 import type { Page } from '../http/paging.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError, notFound } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { tokenView } from './view.ts'
@@ -26,8 +27,8 @@ export function generateToken(): string {
 
 /** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
 function checksum(secret: string): string {
-  const digest = hash('sha256', `berth_${secret}`, 'buffer')
-  return toBase62(BigInt(digest.readUIntBE(0, 4)), 6)
+  const digest = hash('sha256', `berth_${secret}`)
+  return toBase62(BigInt(`0x${digest.slice(0, 8)}`), 6)
 }
 
 function toBase62(value: bigint, length: number): string {
@@ -70,13 +71,15 @@ export async function createToken(
 
 /**
  * Makes a token for a customer who holds one: it can't do more than that one.
- * @throws ApiError insufficient_scope, quota_exceeded
+ * @param token `replaces` is the id of one whose value reached nobody; it is revoked
+ * @throws ApiError insufficient_scope, quota_exceeded, token_not_found where the one to replace was revoked before
  */
 export function mintToken(
   db: Database,
   clock: Clock,
   actor: Actor,
-  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
+  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null; replaces: string | null },
+  made: Made,
 ): Promise<TokenTable & { value: string }> {
   const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
   if (lacking)
@@ -90,9 +93,12 @@ export function mintToken(
     )
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
+    if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
+      throw notFound('token_not_found')
     const { total } = await countTokens(tx, actor.accountId)
     if (total >= limit) throw quotaExceeded('tokens', limit, total, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
+    await made(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
 }
@@ -127,18 +133,20 @@ function valid(db: Queries, accountId: string) {
 
 /** @returns false where there is no such token, or it was revoked before */
 export function revokeToken(db: Database, clock: Clock, tokenId: string): Promise<boolean> {
+  return db.transaction().execute((tx) => revokeWithin(tx, clock, tokenId))
+}
+
+async function revokeWithin(tx: Queries, clock: Clock, tokenId: string): Promise<boolean> {
   const now = clock.now()
-  return db.transaction().execute(async (tx) => {
-    const row = await tx
-      .updateTable('tokens')
-      .set({ revoked_at: now })
-      .where('token_id', '=', tokenId)
-      .where('revoked_at', 'is', null)
-      .returningAll()
-      .executeTakeFirst()
-    if (row) await tell(tx, 'token.revoked', row, now)
-    return row !== undefined
-  })
+  const row = await tx
+    .updateTable('tokens')
+    .set({ revoked_at: now })
+    .where('token_id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (row) await tell(tx, 'token.revoked', row, now)
+  return row !== undefined
 }
 
 /** Which of these tokens are good for something now. */

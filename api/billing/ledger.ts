@@ -50,7 +50,11 @@ export function post(
     const [written] = append(ledgers, [entry], now)
     if (!written) throw new Error('an entry was not written')
     const ledger = ledgers.get(accountId)
-    if (ledger && ledger.balance > 0) ledger.depleted_since = null
+    if (ledger && amount > 0) {
+      // Whether it is still low, the next charge says.
+      ledger.low_since = null
+      if (ledger.balance > 0) ledger.depleted_since = null
+    }
     await save(tx, ledgers, [written])
     const data = { amount: formatMoney(amount), balance: formatMoney(written.balance_after) }
     if (amount > 0) await record(tx, [{ accountId, type: 'balance.topped_up', data, at: now }])
@@ -177,6 +181,25 @@ export async function listTransactions(db: Queries, accountId: string, page: Pag
   return { items, total: ledger?.sequence ?? 0 }
 }
 
+/**
+ * @param moment the balance must not have been used up since before it: then the time of grace is over
+ * @throws ApiError insufficient_balance
+ */
+export async function requireGrace(
+  tx: Queries,
+  accountId: string,
+  priceHour: number,
+  moment: number,
+): Promise<void> {
+  const ledger = await tx
+    .selectFrom('ledgers')
+    .select(['balance', 'depleted_since'])
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  if (ledger && ledger.depleted_since !== null && ledger.depleted_since <= moment)
+    throw insufficientBalance(ledger.balance, priceHour, 'The balance is used up. ')
+}
+
 const HOURS_TO_COVER = 24
 
 /**
@@ -186,13 +209,12 @@ const HOURS_TO_COVER = 24
  */
 export async function requireBalance(tx: Queries, accountId: string, priceHour: number): Promise<void> {
   const balance = await balanceOf(tx, accountId)
-  const required = priceHour * HOURS_TO_COVER
-  if (balance < required) throw insufficientBalance(balance, required)
+  if (balance < priceHour * HOURS_TO_COVER) throw insufficientBalance(balance, priceHour)
 }
 
-/** @param balance units @param required units */
-export function insufficientBalance(balance: number, required: number, why = ''): ApiError {
-  const [needed, available] = [formatMoney(required), formatMoney(balance)]
+/** @param balance units @param priceHour units */
+export function insufficientBalance(balance: number, priceHour: number, why = ''): ApiError {
+  const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
   return new ApiError(
     'insufficient_balance',
     `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,

@@ -13,18 +13,46 @@ const BATCH = 500
  * many processes do this.
  * @returns how many servers were charged
  */
-export async function chargeDue(db: Database, now: number): Promise<number> {
+export async function chargeDue(
+  db: Database,
+  now: number,
+  onFault: (serverId: string, error: unknown) => void = () => {},
+): Promise<number> {
   let charged = 0
   for (;;) {
-    const count = await db.transaction().execute((tx) => chargeBatch(tx, now))
+    const count = await db
+      .transaction()
+      .execute((tx) => chargeBatch(tx, now))
+      .catch(() => chargeOneByOne(db, now, onFault))
     charged += count
     if (count < BATCH) return charged
   }
 }
 
+/** A server that can't be charged must not keep the others from it: it is put off for an hour, and told of. */
+async function chargeOneByOne(
+  db: Database,
+  now: number,
+  onFault: (serverId: string, error: unknown) => void,
+): Promise<number> {
+  const due = await dueMeters(db, now).execute()
+  for (const { server_id } of due)
+    try {
+      await db.transaction().execute((tx) => chargeBatch(tx, now, server_id))
+    } catch (error) {
+      onFault(server_id, error)
+      await db
+        .updateTable('billing_meters')
+        .set({ due_at: hourAfter(now) })
+        .where('server_id', '=', server_id)
+        .execute()
+    }
+  return due.length
+}
+
 /** One transaction's worth of it. */
-export async function chargeBatch(tx: Queries, now: number): Promise<number> {
-  const meters = await lockDue(tx, now)
+export async function chargeBatch(tx: Queries, now: number, only?: string): Promise<number> {
+  const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.server_id)
   const eldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until)))
@@ -48,9 +76,9 @@ export async function chargeBatch(tx: Queries, now: number): Promise<number> {
 
 /** What is to be charged for a server now, and where its meter stands after it. */
 function readMeter(meter: BillingMeterTable, rates: readonly Rate[], now: number) {
-  const last = rates.at(-1)
-  const isOpen = last?.ends_at === null
-  const until = Math.max(meter.charged_until, isOpen ? wholeHour(now) : (last?.ends_at ?? 0))
+  // Also of a rate that has ended: nothing is charged in an hour after its one charge, not even if a rate begins anew.
+  const until = Math.max(meter.charged_until, wholeHour(now))
+  const isOpen = rates.at(-1)?.ends_at === null
   return {
     charges: chargesBetween(rates, meter.charged_until, until),
     charged_until: until,
@@ -58,22 +86,27 @@ function readMeter(meter: BillingMeterTable, rates: readonly Rate[], now: number
   }
 }
 
+function dueMeters(db: Queries, now: number) {
+  return db
+    .selectFrom('billing_meters')
+    .select('server_id')
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .orderBy('server_id')
+    .limit(BATCH)
+}
+
 /** Meters that are due, and nobody else's until this transaction ends. */
-function lockDue(tx: Queries, now: number): Promise<BillingMeterTable[]> {
+async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
+  const due = only ? [] : await dueMeters(tx, now).execute()
+  const ids = only ? [only] : due.map((meter) => meter.server_id)
+  if (ids.length === 0) return []
   return (
     tx
       .updateTable('billing_meters')
       .set((eb) => ({ due_at: eb.ref('due_at') }))
-      .where('server_id', 'in', (eb) =>
-        eb
-          .selectFrom('billing_meters as due')
-          .select('due.server_id')
-          .where('due.due_at', '<=', now)
-          .orderBy('due.due_at')
-          .orderBy('due.server_id')
-          .limit(BATCH),
-      )
-      // Said again outside of the subquery: a meter that another process moved meanwhile is looked at anew on PostgreSQL.
+      .where('server_id', 'in', ids)
+      // Another process may have moved them since they were listed.
       .where('due_at', '<=', now)
       .returningAll()
       .execute()

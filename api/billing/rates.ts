@@ -9,15 +9,13 @@ export interface Price {
 
 /**
  * From now on the server is billed at this price, whatever it was billed at before; null: it is not billed.
- * @param at not before what is charged already and the last change: a clock that was set back moves it there
- * @param chargesAtOnce whether what is left is charged now rather than at the end of the hour: the server is gone
+ * @param moment not before what is charged already and the last change: a clock that was set back moves it there
  */
 export async function changeRate(
   tx: Queries,
   server: { server_id: string; account_id: string },
   price: Price | null,
   moment: number,
-  { chargesAtOnce = false } = {},
 ): Promise<void> {
   const { server_id, account_id } = server
   const now = wholeSecond(moment)
@@ -30,12 +28,11 @@ export async function changeRate(
     const rate = { server_id, starts_at: at, ends_at: null, account_id, price_hour, price_month }
     await tx.insertInto('rates').values(rate).execute()
   }
-  const isIdle = meter.due_at === null
-  const next = isIdle ? { charged_until: at, due_at: price ? hourAfter(at) : null } : {}
-  const due = chargesAtOnce && !isIdle ? { due_at: at } : {}
+  // A meter that runs is read at the end of its hour in any case.
+  if (meter.due_at !== null || !price) return
   await tx
     .updateTable('billing_meters')
-    .set({ charged_until: meter.charged_until, ...next, ...due })
+    .set({ charged_until: at, due_at: hourAfter(at) })
     .where('server_id', '=', server_id)
     .execute()
 }

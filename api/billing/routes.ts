@@ -82,9 +82,8 @@ function usageRoutes(db: Database, clock: Clock): Route[] {
       query: UsageQuery,
       reply: { 200: UsageCsv },
       contentType: 'text/csv',
-      run: async ({ actor, query, setHeader }) => {
+      run: async ({ actor, query }) => {
         const month = monthOf(query)
-        setHeader('content-disposition', `attachment; filename="usage-${isoTime(month).slice(0, 7)}.csv"`)
         return usageCsv(await usageOf(db, actor.accountId, month), month)
       },
     }),

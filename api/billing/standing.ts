@@ -30,18 +30,11 @@ export async function standing(
     const { low_since, depleted_since } = ledger
     const isLow = hour > 0 && balance < hour * LOW_HOURS
     ledger.low_since = isLow ? (low_since ?? now) : null
-    ledger.depleted_since = balance <= 0 ? (depleted_since ?? now) : null
-    if (balance <= 0) return depleted_since === null ? [tell('balance.depleted', 0)] : []
+    // Also what was noted while the clock was ahead counts from now.
+    const isDepleted = hour > 0 && balance <= 0
+    if (isDepleted) ledger.depleted_since = Math.min(depleted_since ?? now, now)
+    else if (balance > 0) ledger.depleted_since = null
+    if (isDepleted) return depleted_since === null ? [tell('balance.depleted', 0)] : []
     return isLow && low_since === null ? [tell('balance.low', wholeTimes(balance, hour))] : []
   })
-}
-
-/** Accounts whose balance has been used up since before a moment: their time of grace is over. */
-export async function depletedSince(db: Queries, moment: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('ledgers')
-    .select('account_id')
-    .where('depleted_since', '<=', moment)
-    .execute()
-  return rows.map((row) => row.account_id)
 }

@@ -28,12 +28,17 @@ export interface ZoneCapacity {
   updated_at: number
 }
 
+interface Facts {
+  host: HostFacts
+  at: number
+}
+
 /** How much can still be sold: the host's real cores, memory and disk, times the overcommit, less what servers hold. */
 export class Capacity {
   readonly #driver: Driver
   readonly #catalog: Catalog
   readonly #clock: Clock
-  #facts: { host: HostFacts; at: number } | null = null
+  #facts: Facts | null = null
 
   constructor(driver: Driver, catalog: Catalog, clock: Clock) {
     this.#driver = driver
@@ -43,8 +48,16 @@ export class Capacity {
 
   /** One row for each zone and CPU type that the catalogue names, in its order. */
   async list(db: Queries): Promise<ZoneCapacity[]> {
-    const { host, at } = await this.#host()
-    const used = await usage(db)
+    const facts = await this.#host()
+    return this.#rows(facts, await usage(db))
+  }
+
+  /** Asks the host what it has, where that is not known or old. */
+  async refresh(): Promise<void> {
+    await this.#host()
+  }
+
+  #rows({ host, at }: Facts, used: Size): ZoneCapacity[] {
     return this.#catalog.zones.flatMap((zone) =>
       zone.cpu_types.map((cpu_type) => {
         const total = host.cpuTypes.includes(cpu_type) ? sellable(host, zone) : NOTHING
@@ -74,12 +87,15 @@ export class Capacity {
   }
 
   /**
-   * Reserves room for a server, or for the growth of one.
+   * Reserves room for a server, or for the growth of one, by what is known of the host: refresh comes first, outside
+   * of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
    * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
    */
   async take(tx: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<void> {
     const zone = this.#catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
-    const { host } = await this.#host()
+    const facts = this.#facts
+    if (!facts) throw new Error('what the host has must be known before room on it is taken')
+    const { host } = facts
     const total = zone && host.cpuTypes.includes(cpuType) ? sellable(host, zone) : NOTHING
     const taken = await tx
       .updateTable('pool_usage')
@@ -97,7 +113,7 @@ export class Capacity {
       )
       .executeTakeFirst()
     if (taken.numUpdatedRows > 0n) return
-    const others = await this.list(tx)
+    const others = this.#rows(facts, await usage(tx))
     const alternatives = others
       .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
@@ -108,7 +124,7 @@ export class Capacity {
     throw new ApiError('capacity_unavailable', detail, { alternatives })
   }
 
-  async #host() {
+  async #host(): Promise<Facts> {
     const now = this.#clock.now()
     if (!this.#facts || now - this.#facts.at >= FACTS_ARE_FRESH_MS)
       this.#facts = { host: await this.#driver.host(), at: now }

@@ -131,15 +131,18 @@ const check = compileCheck('body', closed(CatalogFile))
  * @throws CatalogError
  */
 export function readCatalog(file: string, now?: number): Catalog {
-  let text: string
+  return parseCatalog(readCatalogText(file), file, now)
+}
+
+/** @throws CatalogError */
+export function readCatalogText(file: string): string {
   try {
-    text = readFileSync(file, 'utf8')
+    return readFileSync(file, 'utf8')
   } catch (error) {
     throw new CatalogError(
       `The catalogue ${file} can't be read: ${messageOf(error)}. Name another with BERTH_CATALOG.`,
     )
   }
-  return parseCatalog(text, file, now)
 }
 
 /** @throws CatalogError */
@@ -159,7 +162,7 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
     }
     return 1
   }
-  const value: unknown = document.toJS()
+  const value = toValue(document, file)
   const complaints = check(value).map((issue): [string, string] => [issue.pointer, issue.message])
   // What the check let through has the shape of the schema.
   if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile, now))
@@ -168,6 +171,15 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
       complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'),
     )
   return toCatalog(value as CatalogFile) // as above
+}
+
+/** @throws CatalogError where an alias leads nowhere, or to far too much */
+function toValue(document: ReturnType<typeof parseDocument>, file: string): unknown {
+  try {
+    return document.toJS()
+  } catch (error) {
+    throw new CatalogError(`${file}: ${messageOf(error)}`)
+  }
 }
 
 function indexOrName(part: string): string | number {

@@ -46,10 +46,12 @@ test('a change is taken up while the service runs, and a bad one is told and cha
   expect(told).toEqual([])
   expect(await turn(shipped.replace('title: This machine', 'title: Elsewhere'))).toBe('Elsewhere')
   expect(await turn(shipped.replace('title: This machine', 'title: [Nowhere]'))).toBe('Elsewhere')
+  expect(await turn(shipped.replace('title: This machine', 'title: *nowhere'))).toBe('Elsewhere')
   expect(await turn(null)).toBe('Elsewhere')
   expect(told).toEqual([
     null,
     expect.stringMatching(/title must be a string/),
+    expect.stringMatching(/nowhere/),
     expect.stringMatching(/can't be read/),
   ])
   expect(readFileSync(lastGood, 'utf8')).toContain('Elsewhere')

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
-import { type Catalog, CatalogError, readCatalog } from './file.ts'
+import { messageOf } from '../message-of.ts'
+import { type Catalog, CatalogError, parseCatalog, readCatalog, readCatalogText } from './file.ts'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -52,28 +53,18 @@ export interface OpenCatalog {
  * @throws CatalogError where there is no good one
  */
 export function openCatalog(file: string, lastGood: string, now: number): OpenCatalog {
-  let seen = textOf(file)
-  const open = (catalog: Catalog, fault: string | null): OpenCatalog => {
-    const live = new LiveCatalog(catalog)
-    const look = (at: number) => {
-      const text = textOf(file)
-      if (text === seen) return null
-      seen = text
-      try {
-        live.replace(readGood(file, lastGood, at))
-        return { fault: null }
-      } catch (error) {
-        return { fault: faultOf(error) }
-      }
-    }
-    return { catalog: live, fault, look }
+  const first = take(file, lastGood, now)
+  if (!first.catalog && !existsSync(lastGood)) throw new CatalogError(first.fault ?? '')
+  const catalog = new LiveCatalog(first.catalog ?? readCatalog(lastGood))
+  let seen = first.text
+  const look = (at: number) => {
+    if (textOf(file) === seen) return null
+    const next = take(file, lastGood, at)
+    seen = next.text
+    if (next.catalog) catalog.replace(next.catalog)
+    return { fault: next.fault }
   }
-  try {
-    return open(readGood(file, lastGood, now), null)
-  } catch (error) {
-    if (!existsSync(lastGood)) throw error
-    return open(readCatalog(lastGood), faultOf(error))
-  }
+  return { catalog, fault: first.fault, look }
 }
 
 /** Looks at the file as long as the service runs, and tells what became of a change. @returns ends it */
@@ -98,20 +89,39 @@ export function watchCatalog(
   }
 }
 
-/** @throws what is no mistake in the file */
-function faultOf(error: unknown): string {
-  if (error instanceof CatalogError) return error.message
-  throw error
+interface Taken {
+  text: string | null
+  /** Null where something is wrong, which `fault` says. */
+  catalog: Catalog | null
+  fault: string | null
 }
 
+/** Reads the file once, and keeps a copy of what is good. Whatever is wrong is said, never thrown. */
+function take(file: string, lastGood: string, now: number): Taken {
+  const text = textOf(file)
+  try {
+    const catalog = parseCatalog(text ?? readCatalogText(file), file, now)
+    if (text !== null) keep(lastGood, text)
+    return { text, catalog, fault: null }
+  } catch (error) {
+    return { text, catalog: null, fault: messageOf(error) }
+  }
+}
+
+function keep(lastGood: string, text: string): void {
+  try {
+    writeFileSync(`${lastGood}.new`, text, { flush: true })
+    renameSync(`${lastGood}.new`, lastGood)
+  } catch {
+    // The change holds all the same. Only a start after a later slip would miss the copy.
+  }
+}
+
+/** Null where it can't be read, for whatever reason: reading it for good says which. */
 function textOf(file: string): string | null {
-  return existsSync(file) ? readFileSync(file, 'utf8') : null
-}
-
-/** @throws CatalogError */
-function readGood(file: string, lastGood: string, now: number): Catalog {
-  const catalog = readCatalog(file, now)
-  writeFileSync(`${lastGood}.new`, readFileSync(file), { flush: true })
-  renameSync(`${lastGood}.new`, lastGood)
-  return catalog
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
 }

@@ -7,7 +7,7 @@ import { createToken } from '../accounts/tokens.ts'
 import { balanceOf, post } from '../billing/ledger.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
-import { type Database, migrate } from '../database/database.ts'
+import { type Database, isDamaged, isUnavailable, migrate } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
@@ -31,12 +31,28 @@ export function openDataDir({ dataDir }: Config): void {
   }
 }
 
-/** Opens the installation's database at its newest schema. */
+/**
+ * Opens the installation's database at its newest schema.
+ * @throws ConfigError where the file is no database, or can't be used now
+ */
 export async function openDatabase(config: Config): Promise<Database> {
   openDataDir(config)
-  const db = openSqlite(privateFile(config, 'berth.db'))
-  await migrate(db)
-  return db
+  const file = privateFile(config, 'berth.db')
+  try {
+    const db = openSqlite(file)
+    await migrate(db)
+    return db
+  } catch (error) {
+    if (isDamaged(error))
+      throw new ConfigError(
+        `${file} is not a database of Berth's, or is damaged: ${messageOf(error)}. Put a backup in its place, or set BERTH_DATA (--data) to another folder.`,
+      )
+    if (isUnavailable(error))
+      throw new ConfigError(
+        `${file} can't be used: ${messageOf(error)}. See whether another program has locked it, and whether the disk is full or read-only.`,
+      )
+    throw error
+  }
 }
 
 /**

@@ -52,10 +52,28 @@ const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
 /** PostgreSQL's classes: connection, resources, shutdown. And what the system says when nobody listens. */
 const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
 
+/** Whether another process holds SQLite's lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && sqliteCode(error) === 5
+}
+
+/** SQLite's CORRUPT and NOTADB. */
+const SQLITE_DAMAGED = [11, 26]
+
+/** Whether an error means that the file is no database, or not a whole one. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof Error && SQLITE_DAMAGED.includes(sqliteCode(error) ?? 0)
+}
+
 /** Whether an error means that the database can't be written or reached now, rather than a mistake of ours. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  if ('errcode' in error && typeof error.errcode === 'number')
-    return SQLITE_UNAVAILABLE.includes(error.errcode & 0xff)
+  const code = sqliteCode(error)
+  if (code !== null) return SQLITE_UNAVAILABLE.includes(code)
   return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
+}
+
+/** Without what SQLite's extended codes say more. */
+function sqliteCode(error: Error): number | null {
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null
 }

@@ -2,15 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as untilTurnEnds } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
-import { type Database, migrate, type Queries } from './database.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Database, isUnavailable, migrate, type Queries } from './database.ts'
+import { prepared } from './prepared.ts'
 import { openSqlite } from './sqlite.ts'
 
 /** A database, and what another program sees of it: only what was committed. */
-async function open(): Promise<{ db: Database; committed: () => string[] }> {
+async function open(
+  patienceMs = 10_000,
+): Promise<{ db: Database; other: DatabaseSync; committed: () => string[] }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-sqlite-'))
-  const db = openSqlite(path.join(folder, 'berth.db'))
+  const db = openSqlite(path.join(folder, 'berth.db'), { patienceMs })
   await migrate(db)
   const other = new DatabaseSync(path.join(folder, 'berth.db'))
   onTestFinished(async () => {
@@ -19,12 +23,16 @@ async function open(): Promise<{ db: Database; committed: () => string[] }> {
     rmSync(folder, { recursive: true })
   })
   const pools = other.prepare('SELECT pool FROM pool_usage ORDER BY pool')
-  return { db, committed: () => pools.all().map((row) => String(row.pool)) }
+  return { db, other, committed: () => pools.all().map((row) => String(row.pool)) }
 }
 
 function add(db: Queries, pool: string) {
   return db.insertInto('pool_usage').values({ pool, cpu: 0, ram_mb: 0, disk_gb: 0 }).execute()
 }
+
+const poolNamed = prepared((db, values: { pool: string }) =>
+  db.selectFrom('pool_usage').select('pool').where('pool', '=', values.pool),
+)
 
 const read = (db: Queries) => db.selectFrom('pool_usage').select('pool').orderBy('pool').execute()
 
@@ -49,22 +57,43 @@ test('of transactions that share a commit, one that fails takes back its own wri
 test('whoever is told of a write, the writer or a reader, finds it on the disk', async () => {
   const { db, committed } = await open()
   const seen: string[][] = []
+  let reading: Promise<void> | undefined
   await Promise.all([
     db
       .transaction()
-      .execute((tx) => add(tx, 'a'))
+      .execute(async (tx) => {
+        await add(tx, 'a')
+        reading = poolNamed.all(db, { pool: 'a' }).then((rows) => {
+          expect(rows).toEqual([{ pool: 'a' }])
+          seen.push(committed())
+        })
+      })
       .then(() => seen.push(committed())),
     add(db, 'b').then(() => seen.push(committed())),
-    read(db).then((rows) => {
-      expect(rows).toEqual([{ pool: 'a' }, { pool: 'b' }])
-      seen.push(committed())
-    }),
   ])
+  await reading
   expect(seen).toEqual([
     ['a', 'b'],
     ['a', 'b'],
     ['a', 'b'],
   ])
+})
+
+test('a reader goes before writers that came earlier, as they may have to wait for another program', async () => {
+  const { db } = await open()
+  const [writer, reader] = await db
+    .transaction()
+    .execute(async (tx) => {
+      await add(tx, 'a')
+      const writing = add(db, 'b')
+      await untilTurnEnds()
+      const reading = read(db)
+      await untilTurnEnds()
+      return { writing, reading }
+    })
+    .then(({ writing, reading }) => Promise.all([writing, reading]))
+  expect(writer).toHaveLength(1)
+  expect(reader).toEqual([{ pool: 'a' }])
 })
 
 test('when SQLite takes back all that shares a commit, every writer is told, and readers see none of it', async () => {
@@ -85,4 +114,83 @@ test('when SQLite takes back all that shares a commit, every writer is told, and
   expect(committed()).toEqual([])
   await add(db, 'later')
   expect(committed()).toEqual(['later'])
+})
+
+test('a row has the columns that its table has now, under their names', async () => {
+  const { db } = await open()
+  await add(db, 'a')
+  const all = () => db.selectFrom('pool_usage').selectAll().execute()
+  const row = { pool: 'a', cpu: 0, ram_mb: 0, disk_gb: 0 }
+  expect(await all()).toStrictEqual([row])
+  await sql`ALTER TABLE pool_usage ADD COLUMN note TEXT`.execute(db)
+  expect(await all()).toStrictEqual([{ ...row, note: null }])
+})
+
+test('closing waits for transactions that are under way and for who waits, and what comes later is told', async () => {
+  const { db, committed } = await open()
+  const begun = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const underWay = db.transaction().execute(async (tx) => {
+    await add(tx, 'a')
+    begun.resolve()
+    await goOn.promise
+    await add(tx, 'b')
+  })
+  await begun.promise
+  const waiting = add(db, 'c')
+  await untilTurnEnds()
+  const closed = db.destroy()
+  await untilTurnEnds()
+  expect(committed()).toEqual([])
+  goOn.resolve()
+  await Promise.all([underWay, waiting, closed])
+  expect(committed()).toEqual(['a', 'b', 'c'])
+  await expect(add(db, 'd')).rejects.toThrow(/has already been destroyed|is closed/)
+  await expect(poolNamed.all(db, { pool: 'a' })).rejects.toThrow('the database is closed')
+})
+
+describe('while another program writes', () => {
+  test('writers wait for it, readers do not, and nothing else stands still', async () => {
+    const { db, other, committed } = await open()
+    other.exec('BEGIN IMMEDIATE')
+    const writing = Promise.all([
+      db.transaction().execute((tx) => add(tx, 'a')),
+      add(db, 'b'),
+      sql`CREATE TABLE more (name TEXT)`.execute(db),
+    ])
+    for (let turn = 0; turn < 5; turn++) {
+      expect(await read(db)).toEqual([])
+      await untilTurnEnds()
+    }
+    expect(committed()).toEqual([])
+    other.exec('COMMIT')
+    await writing
+    expect(committed()).toEqual(['a', 'b'])
+  })
+
+  test('all who wait give up together, and who comes when it has ended goes on', async () => {
+    const { db, other, committed } = await open(300)
+    other.exec('BEGIN IMMEDIATE')
+    const startedAt = performance.now()
+    const results = await Promise.allSettled([
+      ...['a', 'b', 'c', 'd'].map((pool) => add(db, pool)),
+      db.transaction().execute((tx) => add(tx, 'e')),
+    ])
+    expect(performance.now() - startedAt).toBeLessThan(2 * 300)
+    for (const result of results)
+      expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true)
+    other.exec('COMMIT')
+    await add(db, 'f')
+    expect(committed()).toEqual(['f'])
+  })
+
+  test('closing goes on when those before it have given up', async () => {
+    const { db, other } = await open(50)
+    other.exec('BEGIN IMMEDIATE')
+    const writing = add(db, 'a')
+    await untilTurnEnds()
+    const [written, closed] = await Promise.allSettled([writing, db.destroy()])
+    expect([written.status, closed.status]).toEqual(['rejected', 'fulfilled'])
+    other.exec('ROLLBACK')
+  })
 })

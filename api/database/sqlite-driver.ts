@@ -1,8 +1,21 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
+import { isBusy } from './database.ts'
 
 /** Bounds the cache of prepared statements; the program has some hundred different ones. */
 const CACHED_STATEMENTS = 500
+/** Between two attempts to get a lock that another process holds. */
+const RETRY_MS = 50
+
+type Values = Record<string, SQLOutputValue>
+
+interface Prepared {
+  statement: StatementSync
+  columns: readonly string[]
+  /** A row with nothing in it yet. */
+  blank: Values
+}
 
 /** What shares one commit of SQLite's. */
 interface Group {
@@ -20,15 +33,23 @@ interface Group {
  * and one that fails takes back what is its own and nothing else.
  */
 export class SqliteDriver implements Driver {
-  readonly #sqlite: DatabaseSync
-  readonly #statements = new Map<string, { statement: StatementSync; hasRows: boolean }>()
+  readonly #handle: DatabaseSync
+  readonly #patienceMs: number
+  readonly #statements = new Map<string, Prepared>()
   #group: Group | null = null
   /** Whether a transaction or a statement is under way, and who waits for its end. */
   #isTaken = false
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: { go: () => void; giveUp: (reason: unknown) => void }[] = []
 
-  constructor(sqlite: DatabaseSync) {
-    this.#sqlite = sqlite
+  /** @param patienceMs how long another process's lock is waited for */
+  constructor(sqlite: DatabaseSync, patienceMs: number) {
+    this.#handle = sqlite
+    this.#patienceMs = patienceMs
+  }
+
+  get #sqlite(): DatabaseSync {
+    if (!this.#handle.isOpen) throw new Error('the database is closed')
+    return this.#handle
   }
 
   async init(): Promise<void> {}
@@ -40,14 +61,19 @@ export class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    this.#commit()
-    this.#sqlite.close()
+    // After all that is under way or waits; whether those before it had to give up makes no difference to it.
+    await this.#takeTurn().catch(() => this.#takeTurn())
+    await this.#finish(() => {
+      this.#commit()
+      this.#statements.clear()
+      this.#sqlite.close()
+    })
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
     await this.#takeTurn()
     try {
-      const group = this.#openGroup()
+      const group = this.#group ?? (await this.#openGroup())
       this.#sqlite.exec('SAVEPOINT member')
       connection.group = group
     } catch (error) {
@@ -99,12 +125,13 @@ export class SqliteDriver implements Driver {
   }
 
   async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    // The usual case, in which there is nobody to take turns with, and nothing that is not on the disk.
-    if (!this.#isTaken && !this.#group) return this.#run(query)
     for (;;) {
-      await this.#takeTurn()
+      // The usual case, in which there is nothing that is not on the disk.
+      if (!this.#group) return this.#run(query)
+      // Ahead of writers: it is short, and must not wait behind one that waits for another process.
+      await this.#takeTurn('first')
       const group = this.#group
-      const result = this.#finish(() => this.#run<Row>(query))
+      const result = await this.#finish(() => this.#run<Row>(query))
       // It may show what was written a moment ago: it is told when that is on the disk, and read again if it never is.
       if (!group || (await isCommitted(group))) return result
     }
@@ -112,8 +139,8 @@ export class SqliteDriver implements Driver {
 
   async #write<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     await this.#takeTurn()
-    const { group, result } = this.#finish(() => ({
-      group: this.#openGroup(),
+    const { group, result } = await this.#finish(async () => ({
+      group: this.#group ?? (await this.#openGroup()),
       result: this.#run<Row>(query),
     }))
     await group.committed
@@ -125,36 +152,40 @@ export class SqliteDriver implements Driver {
     await this.#takeTurn()
     return this.#finish(() => {
       this.#commit()
-      return this.#run(query)
+      // It may change which columns a statement has.
+      this.#statements.clear()
+      return this.#whenFree(() => this.#run<Row>(query))
     })
   }
 
   #run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
-    const { statement, hasRows } = this.#prepare(sql)
+    const prepared = this.#prepare(sql)
     const values = parameters as SQLInputValue[] // what the columns allow: text, integers and null
     try {
-      if (hasRows) return { rows: statement.all(...values) as Row[] } // Kysely knows what it asked for
-      return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) }
+      if (prepared.columns.length > 0) return { rows: readRows(prepared, values) as Row[] } // Kysely knows what it asked for
+      return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...values).changes) }
     } catch (error) {
       if (this.#group && !this.#sqlite.isTransaction) this.#closeGroup()?.reject(error)
       throw error
     }
   }
 
-  #prepare(sql: string) {
+  #prepare(sql: string): Prepared {
     const known = this.#statements.get(sql)
     if (known) return known
     const statement = this.#sqlite.prepare(sql)
-    const prepared = { statement, hasRows: statement.columns().length > 0 }
+    statement.setReturnArrays(true)
+    const columns = statement.columns().map(({ name }) => name)
+    const blank = Object.fromEntries(columns.map((name) => [name, null]))
+    const prepared = { statement, columns, blank }
     if (this.#statements.size >= CACHED_STATEMENTS) this.#statements.clear()
     this.#statements.set(sql, prepared)
     return prepared
   }
 
-  /** The group of this turn of the event loop. */
-  #openGroup(): Group {
-    if (this.#group) return this.#group
-    this.#sqlite.exec('BEGIN IMMEDIATE')
+  /** Makes the group of this turn of the event loop, where there is none. */
+  async #openGroup(): Promise<Group> {
+    await this.#whenFree(() => this.#sqlite.exec('BEGIN IMMEDIATE'))
     const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
     committed.catch(() => {}) // a group may have no member left that asks
     const group: Group = { committed, resolve, reject, isDue: false }
@@ -165,6 +196,26 @@ export class SqliteDriver implements Driver {
       if (group === this.#group && !this.#isTaken) this.#commit()
     })
     return group
+  }
+
+  /**
+   * Tries until no other process holds the lock. Who does so has the turn, with no group open: readers go on.
+   * @throws SQLite's BUSY after so long, and those who wait for their turn get it too: theirs would be the same wait
+   */
+  async #whenFree<Result>(attempt: () => Result): Promise<Result> {
+    const giveUpAt = performance.now() + this.#patienceMs
+    for (;;) {
+      try {
+        return attempt()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        if (performance.now() >= giveUpAt) {
+          for (const { giveUp } of this.#waiting.splice(0)) giveUp(error)
+          throw error
+        }
+      }
+      await sleep(RETRY_MS)
+    }
   }
 
   #commit(): void {
@@ -184,8 +235,12 @@ export class SqliteDriver implements Driver {
     return group
   }
 
-  async #takeTurn(): Promise<void> {
-    if (this.#isTaken) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  /** @throws SQLite's BUSY where others wait for another process, and have given up */
+  async #takeTurn(place: 'first' | 'last' = 'last'): Promise<void> {
+    if (this.#isTaken)
+      await new Promise<void>((go, giveUp) =>
+        this.#waiting[place === 'first' ? 'unshift' : 'push']({ go, giveUp }),
+      )
     this.#isTaken = true
   }
 
@@ -193,17 +248,29 @@ export class SqliteDriver implements Driver {
     if (this.#group?.isDue) this.#commit()
     const next = this.#waiting.shift()
     // Handed over, not let go: nobody comes in between.
-    if (next) next()
+    if (next) next.go()
     else this.#isTaken = false
   }
 
-  #finish<Result>(work: () => Result): Result {
+  async #finish<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
-      return work()
+      return await work()
     } finally {
       this.#endTurn()
     }
   }
+}
+
+/** node:sqlite would make each row a dictionary, which takes longer than to find it; copies of one object share its layout. */
+function readRows({ statement, columns, blank }: Prepared, values: readonly SQLInputValue[]): Values[] {
+  const rows = statement.all(...values) as unknown as SQLOutputValue[][] // by setReturnArrays, unknown to its types
+  return rows.map((row) => {
+    const named = { ...blank }
+    columns.forEach((name, at) => {
+      named[name] = row[at] ?? null
+    })
+    return named
+  })
 }
 
 function isCommitted({ committed }: Group): Promise<boolean> {

@@ -11,17 +11,21 @@ import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
 import { SqliteDriver } from './sqlite-driver.ts'
 
+/** How long another process may hold the database's lock before who needs it is told. */
+const PATIENCE_MS = 10_000
+/** Most processes hold it for a moment only; a longer wait, in which this one stands still, is the driver's. */
+const STANDSTILL_MS = 10
+
 /**
  * Opens an SQLite database.
  * @param file path, or ":memory:"
  */
-export function openSqlite(file: string): Database {
-  const sqlite = new DatabaseSync(file)
+export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Database {
+  const sqlite = new DatabaseSync(file, { timeout: patienceMs })
   // FULL: a reply that says 202 must survive a power cut, not only a crash of this process.
-  sqlite.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 10000',
-  )
-  const driver = new SqliteDriver(sqlite)
+  sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+  sqlite.exec(`PRAGMA busy_timeout = ${STANDSTILL_MS}`)
+  const driver = new SqliteDriver(sqlite, patienceMs)
   return new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,

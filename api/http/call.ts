@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Queries } from '../database/database.ts'
 import type { Actor } from './auth.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 
 /** What is known of a request by the time it reaches its route. */
 export interface Known {
@@ -16,38 +17,73 @@ export interface Known {
 /** A request that has an actor. */
 export type Admitted = Known & { actor: Actor }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    known: Known | null
-  }
+interface Exchange {
+  request: FastifyRequest
+  reply: FastifyReply
+  route: Route
+  known: Admitted
+  idempotency: Idempotency
 }
 
-/** What a route's `run` is given of a request. */
-export function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  route: Route,
-  { actor, params, loaded, claim }: Admitted,
-  idempotency: Idempotency,
-): Parameters<Route['run']>[0] {
-  return {
-    actor,
-    loaded,
-    params,
-    query: request.query,
-    body: request.body,
-    made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
-    // Made for the few routes that ask for them.
-    get signal() {
-      return hangupOf(reply)
-    },
-    get url() {
-      return declaredUrl(request, route)
-    },
-    ifMatch: request.headers['if-match'],
-    lastEventId: lastEventIdOf(request),
-    setHeader: (name, value) => void reply.header(name, value),
-    setStatus: (status) => void reply.code(status),
+/** What a route's `run` is given. What only few routes ask for is made when they do. */
+export class HttpCall implements Call<string, unknown, unknown, unknown> {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  get actor(): Actor {
+    return this.#exchange.known.actor
+  }
+
+  get params(): Record<string, string> {
+    return this.#exchange.known.params
+  }
+
+  get query(): unknown {
+    return this.#exchange.request.query
+  }
+
+  get body(): unknown {
+    return this.#exchange.request.body
+  }
+
+  get loaded(): unknown {
+    return this.#exchange.known.loaded
+  }
+
+  get signal(): AbortSignal {
+    return hangupOf(this.#exchange.reply)
+  }
+
+  get url(): string {
+    return declaredUrl(this.#exchange.request, this.#exchange.route)
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#exchange.request.headers['if-match']
+  }
+
+  get lastEventId(): string | undefined {
+    return lastEventIdOf(this.#exchange.request)
+  }
+
+  // Routes take these apart from their call: they must not look for `this`.
+  get made() {
+    const { known, idempotency } = this.#exchange
+    return async (tx: Queries, id: string) =>
+      void (known.claim && (await idempotency.made(tx, known.claim, id)))
+  }
+
+  get setHeader() {
+    const { reply } = this.#exchange
+    return (name: string, value: string) => void reply.header(name, value)
+  }
+
+  get setStatus() {
+    const { reply } = this.#exchange
+    return (status: number) => void reply.code(status)
   }
 }
 

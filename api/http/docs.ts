@@ -24,6 +24,8 @@ export function mountDocs(http: FastifyInstance, document: object): void {
       method: 'GET',
       url: request.url,
     })
+    // In the words of this server, which are the same for every path that is not there.
+    if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
     const { 'content-type': type = 'text/html', location } = headers
     if (typeof location === 'string') reply.header('location', location)
     return reply.code(statusCode).header('content-type', type).send(rawPayload)

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
 import type { Secrets } from '../secrets.ts'
+import { type Actor, covered } from './auth.ts'
 import { ApiError } from './problem.ts'
 
 const KEPT_MS = 24 * 3600_000
@@ -22,6 +23,8 @@ export interface Claim {
   accountId: string
   scope: string
   key: string
+  /** By when it has died; whoever takes it over then moves this on. */
+  until: number
   /** What an earlier try of this request had made before it died; its reply is all that is missing. */
   madeId: string | null
 }
@@ -44,48 +47,53 @@ export class Idempotency {
   }
 
   /**
+   * The same request is the same body with the same rights: a reply can show what another token may not see.
    * @param path method and path: a key is good for one of them
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
-  async begin(accountId: string, path: string, key: string, body: unknown): Promise<Beginning> {
+  async begin(actor: Actor, path: string, key: string, body: unknown): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`)
     const now = this.#clock.now()
-    const request = createHash('sha256').update(JSON.stringify(body)).digest('hex')
-    const claim = { accountId, scope: path, key, madeId: null }
+    const { accountId } = actor
+    const request = hash('sha256', JSON.stringify([body, covered(actor.scopes)]))
+    const claim = { accountId, scope: path, key, until: now + CLAIM_MS, madeId: null }
     await this.#forgetOld(accountId, now)
     if (await this.#insert(claim, request, now)) return { claim }
     const row = await this.#find(claim)
-    if (!row) return this.begin(accountId, path, key, body) // it was given up between the two looks
+    if (!row) return this.begin(actor, path, key, body) // it was given up between the two looks
     if (row.request !== request)
       throw new ApiError(
         'idempotency_key_reused',
-        'This Idempotency-Key was used with another body. Use a new key for a new request.',
+        'This Idempotency-Key was used with another body, or by a token with other scopes. Use a new key for a new request.',
       )
     if (row.reply !== null) return { replay: JSON.parse(this.#secrets.open(row.reply)) }
-    if (!(await this.#takeOver(claim, now)))
-      throw new ApiError(
-        'idempotency_key_in_use',
-        'The first request with this key is still running. Repeat it in a moment.',
-        {},
-        { 'retry-after': '1' },
-      )
-    return { claim: { ...claim, madeId: row.made_id } }
+    const taken = await this.#takeOver(claim, now)
+    if (!taken) throw inUse()
+    return { claim: { ...claim, madeId: taken.made_id } }
   }
 
-  /** Notes, in the transaction that makes it, what the request makes: a second try then finds it. */
+  /**
+   * Notes, in the transaction that makes it, what the request makes: a second try then finds it.
+   * @throws ApiError idempotency_key_in_use where the request took so long that its repeat has taken its place
+   */
   async made(tx: Queries, claim: Claim, id: string): Promise<void> {
-    await tx.updateTable('idempotency_keys').set({ made_id: id }).where(matches(claim)).execute()
+    const { numUpdatedRows } = await tx
+      .updateTable('idempotency_keys')
+      .set({ made_id: id })
+      .where(holding(claim))
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw inUse()
   }
 
   async finish(claim: Claim, reply: StoredReply): Promise<void> {
     const sealed = this.#secrets.seal(JSON.stringify(reply))
-    await this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(matches(claim)).execute()
+    await this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(holding(claim)).execute()
   }
 
   /** The request came to nothing that may be repeated as it is: the key is free again. */
   async giveUp(claim: Claim): Promise<void> {
-    await this.#db.deleteFrom('idempotency_keys').where(matches(claim)).where('made_id', 'is', null).execute()
+    await this.#db.deleteFrom('idempotency_keys').where(holding(claim)).where('made_id', 'is', null).execute()
   }
 
   async #insert(claim: Claim, request: string, now: number): Promise<boolean> {
@@ -98,7 +106,7 @@ export class Idempotency {
         request,
         reply: null,
         made_id: null,
-        claimed_until: now + CLAIM_MS,
+        claimed_until: claim.until,
         created_at: now,
       })
       .onConflict((conflict) => conflict.columns(['account_id', 'scope', 'key']).doNothing())
@@ -110,15 +118,16 @@ export class Idempotency {
     return this.#db.selectFrom('idempotency_keys').selectAll().where(matches(claim)).executeTakeFirst()
   }
 
-  async #takeOver(claim: Claim, now: number): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
+  /** @returns what the first try had made, by the row as it is once nobody else can note anything there */
+  #takeOver(claim: Claim, now: number): Promise<Pick<IdempotencyKeyTable, 'made_id'> | undefined> {
+    return this.#db
       .updateTable('idempotency_keys')
-      .set({ claimed_until: now + CLAIM_MS })
+      .set({ claimed_until: claim.until })
       .where(matches(claim))
       .where('reply', 'is', null)
       .where('claimed_until', '<=', now)
+      .returning('made_id')
       .executeTakeFirst()
-    return numUpdatedRows > 0n
   }
 
   async #forgetOld(accountId: string, now: number): Promise<void> {
@@ -132,4 +141,19 @@ export class Idempotency {
 
 function matches({ accountId, scope, key }: Claim) {
   return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) => eb.and({ account_id: accountId, scope, key })
+}
+
+/** The same, for as long as no other try has taken it over. */
+function holding(claim: Claim) {
+  return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) =>
+    eb.and([matches(claim)(eb), eb('claimed_until', '=', claim.until)])
+}
+
+function inUse(): ApiError {
+  return new ApiError(
+    'idempotency_key_in_use',
+    'The first request with this key is still running. Repeat it in a moment.',
+    {},
+    { 'retry-after': '1' },
+  )
 }

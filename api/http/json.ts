@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import { MIMEType } from 'node:util'
 import { ApiError } from './problem.ts'
 
 /** Far more than anything here takes. */
@@ -5,22 +8,37 @@ const MAX_DEPTH = 32
 const MAX_VALUES = 1000
 
 /**
- * Why a body is not even parsed, or null.
- * @param encoding its Content-Encoding
+ * The text of a body, which is then to be parsed.
+ * @throws ApiError unsupported_media_type, payload_too_large, invalid_json
  */
-export function refusalOf(text: string, encoding: string | undefined): ApiError | null {
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    return new ApiError(
+export function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity')
+    throw new ApiError(
       'unsupported_media_type',
       'Send the body as it is, without a Content-Encoding.',
       {},
       { 'accept-encoding': 'identity' },
     )
-  if (!isTooMuch(text)) return null
-  return new ApiError(
-    'payload_too_large',
-    `A body may have up to ${MAX_VALUES} values, nested up to ${MAX_DEPTH} levels deep.`,
-  )
+  const charset = charsetOf(headers['content-type'] ?? '')
+  if (!/^utf-?8$/i.test(charset))
+    throw new ApiError('unsupported_media_type', `Send the body in utf-8, not in ${charset}.`)
+  const text = bytes.toString()
+  if (isTooMuch(text))
+    throw new ApiError(
+      'payload_too_large',
+      `A body may have up to ${MAX_VALUES} values, nested up to ${MAX_DEPTH} levels deep.`,
+    )
+  // Decoding puts U+FFFD in the place of what is no UTF-8: something else would be stored than was sent.
+  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'The body has bytes that are no UTF-8.')
+  return text
+}
+
+/** JSON is in UTF-8 (RFC 8259, 8.1) and its type has no such parameter, but many clients send it. */
+function charsetOf(contentType: string): string {
+  // Almost every request has none, and is spared the parser.
+  if (!/charset/i.test(contentType)) return 'utf-8'
+  return new MIMEType(contentType).params.get('charset') ?? 'utf-8'
 }
 
 /**

@@ -64,19 +64,26 @@ export function openApi(routes: readonly Route[]): object {
   }
 }
 
-const text = (description: string) => ({ description, schema: { type: 'string' } })
-const headers: Json = {
-  'X-Request-Id': text('Names this request; tell it to the operator when something went wrong'),
-  'RateLimit-Policy': text('How many requests of this kind a minute allows'),
-  RateLimit: text('How many are left, and in how many seconds all are back'),
-  'Retry-After': text('Seconds to wait before the next try'),
-  Location: text('Path of what was made'),
-  Link: text('First, previous, next and last page (RFC 8288)'),
-  ETag: text('Names this state of the object; for If-Match and If-None-Match'),
+const always = (description: string) => ({ description, required: true, schema: { type: 'string' } })
+const sometimes = (description: string) => ({ description, required: false, schema: { type: 'string' } })
+const headers = {
+  'X-Request-Id': always('Names this request; tell it to the operator when something went wrong'),
+  'RateLimit-Policy': always('How many requests of this kind a minute allows'),
+  RateLimit: always('How many are left, and in how many seconds all are back'),
+  'Cache-Control': always('Whether, and for how long, the reply may be kept'),
+  'Retry-After': always('Seconds to wait before the next try'),
+  Location: always('Path of what was made'),
+  Link: always('First, previous, next and last page (RFC 8288)'),
+  ETag: always('Names this state of the object; for If-Match and If-None-Match'),
+  'WWW-Authenticate': always('How to send a token: `Bearer`'),
+  'Idempotency-Replayed': sometimes('`true` where this is the reply to an earlier request with the same key'),
+  'Accept-Encoding': sometimes('`identity` where the body came with a Content-Encoding'),
 }
 
-function refs(...names: string[]): Json {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+/** These, and what every reply has. */
+function refs(...names: (keyof typeof headers)[]): Json {
+  const all = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit', 'Cache-Control', ...names]
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 function describeRoute(route: Route, schemas: Json): object {
@@ -183,7 +190,12 @@ function successes(route: Route, schemas: Json): Json {
     const isMade = status === '201' || status === '202'
     const hasEtag = route.hasEtag || route.errors?.includes('precondition_failed')
     const isList = route.query !== undefined && 'limit' in route.query.properties
-    const own = [...(isMade ? ['Location'] : []), ...(isList ? ['Link'] : []), ...(hasEtag ? ['ETag'] : [])]
+    const own = [
+      ...(isMade ? (['Location'] as const) : []),
+      ...(isList ? (['Link'] as const) : []),
+      ...(hasEtag ? (['ETag'] as const) : []),
+      ...(route.method === 'POST' ? (['Idempotency-Replayed'] as const) : []),
+    ]
     const content = schema && {
       [route.contentType ?? 'application/json']: {
         schema: publish(schema, schemas),
@@ -194,13 +206,13 @@ function successes(route: Route, schemas: Json): Json {
       status,
       {
         description: TEXTS[status] ?? 'OK',
-        headers: refs('X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...own),
+        headers: refs(...own),
         ...(content ? { content } : {}),
       },
     ]
   })
   const unchanged: [string, object][] = route.hasEtag
-    ? [['304', { description: 'You have this already', headers: refs('X-Request-Id', 'ETag') }]]
+    ? [['304', { description: 'You have this already', headers: refs('ETag') }]]
     : []
   return Object.fromEntries([...replies, ...unchanged])
 }
@@ -220,7 +232,7 @@ function failures(route: Route): Json {
       String(status),
       {
         description: these.map((code) => `\`${code}\`: ${problems[code][1]}`).join('\n\n'),
-        headers: refs('X-Request-Id', ...(status === 429 || status === 503 ? ['Retry-After'] : [])),
+        headers: failureHeaders(route, status, these),
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
@@ -232,6 +244,30 @@ function failures(route: Route): Json {
       },
     ]),
   )
+}
+
+/** Errors that say when to try again. */
+const RETRIED: readonly ProblemCode[] = [
+  'operation_in_progress',
+  'idempotency_key_in_use',
+  'rate_limited',
+  'backend_unavailable',
+]
+/** Statuses of refusals that a repeat with the same Idempotency-Key gets again. */
+const REPLAYED = [402, 404, 409, 422]
+
+function failureHeaders(route: Route, status: number, codes: readonly ProblemCode[]): Json {
+  const own = refs(
+    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+    ...(status === 412 ? (['ETag'] as const) : []),
+    ...(status === 415 ? (['Accept-Encoding'] as const) : []),
+    ...(route.method === 'POST' && REPLAYED.includes(status) ? (['Idempotency-Replayed'] as const) : []),
+  )
+  const retried = codes.filter((code) => RETRIED.includes(code))
+  if (retried.length === 0) return own
+  if (retried.length === codes.length) return { ...own, ...refs('Retry-After') }
+  const description = `${headers['Retry-After'].description}; with ${retried.map((code) => `\`${code}\``).join(' and ')}`
+  return { ...own, 'Retry-After': sometimes(description) }
 }
 
 /** One of each error that these paths name, with the members that every one has. */

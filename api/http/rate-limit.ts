@@ -5,7 +5,7 @@ export interface RateLimits {
   /** Of one token. */
   reads: number
   writes: number
-  /** Of one address, without a valid token. */
+  /** Of one address, or one /64 of IPv6, without a valid token. */
   anonymous: number
 }
 
@@ -18,6 +18,11 @@ export interface Verdict {
   retryAfterSeconds: number
 }
 
+interface Bucket {
+  left: number
+  at: number
+}
+
 const WINDOW_SECONDS = 60
 const MAX_BUCKETS = 100_000
 
@@ -28,7 +33,9 @@ const MAX_BUCKETS = 100_000
 export class RateLimiter {
   readonly #limits: RateLimits
   readonly #clock: Clock
-  readonly #buckets = new Map<string, { left: number; at: number }>()
+  readonly #buckets = new Map<string, Bucket>()
+  /** One for good: what it has passed is gone. Each new one would walk over the holes that deleted keys leave. */
+  readonly #eldest = this.#buckets.keys()
 
   constructor(limits: RateLimits, clock: Clock) {
     this.#limits = limits
@@ -40,14 +47,13 @@ export class RateLimiter {
     const quota = this.#limits[policy]
     const perMs = quota / (WINDOW_SECONDS * 1000)
     const now = this.#clock.now()
-    const key = `${policy} ${caller}`
+    const key = `${policy} ${policy === 'anonymous' ? networkOf(caller) : caller}`
     const bucket = this.#buckets.get(key) ?? { left: quota, at: now }
     // A clock that was set back must not take away what a caller had.
     const left = Math.min(quota, bucket.left + Math.max(0, now - bucket.at) * perMs)
     const isAllowed = left >= 1
-    if (this.#buckets.size >= MAX_BUCKETS) this.#sweep(now)
     const rest = isAllowed ? left - 1 : left
-    this.#buckets.set(key, { left: rest, at: now })
+    this.#keep(key, { left: rest, at: now })
     const resetSeconds = Math.ceil((quota - rest) / perMs / 1000)
     const retryAfterSeconds = isAllowed ? 0 : Math.max(1, Math.ceil((1 - left) / perMs / 1000))
     const headers: Record<string, string> = {
@@ -58,14 +64,27 @@ export class RateLimiter {
     return { isAllowed, headers, retryAfterSeconds }
   }
 
-  /** A bucket that nobody used for a whole window is full, and a full one need not be kept. */
-  #sweep(now: number): void {
-    for (const [key, bucket] of this.#buckets)
-      if (now - bucket.at >= WINDOW_SECONDS * 1000) this.#buckets.delete(key)
-    // More callers than that within a minute: the eldest are forgiven rather than memory filled.
-    for (const key of this.#buckets.keys()) {
-      if (this.#buckets.size < MAX_BUCKETS) break
-      this.#buckets.delete(key)
-    }
+  /** More callers than that: who has not asked for longest is forgiven, rather than memory filled. */
+  #keep(key: string, bucket: Bucket): void {
+    // Taken out first, so that the map is in the order of use.
+    this.#buckets.delete(key)
+    this.#buckets.set(key, bucket)
+    if (this.#buckets.size <= MAX_BUCKETS) return
+    const eldest = this.#eldest.next().value
+    if (eldest !== undefined) this.#buckets.delete(eldest)
   }
+}
+
+/**
+ * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
+ * IPv4 address is the same caller where the system writes it as one of IPv6.
+ */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  if (mapped) return mapped
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const hidden = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  return [...groups, ...Array<string>(hidden).fill('0'), ...(tail ?? '').split(':')].slice(0, 4).join(':')
 }

@@ -6,8 +6,10 @@ import type { ProblemCode } from './problem.ts'
 /** Where the whole interface is mounted. */
 export const PREFIX = '/v1'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Replies = Readonly<Record<number, TSchema | null>>
+
+/** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
+export type Made = (tx: Queries, id: string) => Promise<void>
 
 /** What a route's `run` is given. */
 export interface Call<Params extends string, Query, Body, Loaded> {
@@ -17,8 +19,7 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   body: Body
   /** What `load` returned: the object that the path names. */
   loaded: Loaded
-  /** Notes, inside the transaction that makes it, what this request makes; a repeat with its Idempotency-Key finds it. */
-  made(tx: Queries, id: string): Promise<void>
+  made: Made
   /** Aborted when the caller hangs up. */
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
@@ -32,10 +33,9 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   setStatus(status: number): void
 }
 
-interface Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> {
+interface Described<Params extends string, Query extends TObject, Body extends TObject, Loaded> {
   /** The operationId: unique, a verb and a noun. */
   id: string
-  method: Method
   /** Relative to /v1, with :name for parameters. */
   path: string
   /** Which scope it takes. Without one it does not compile. */
@@ -62,13 +62,30 @@ interface Definition<Params extends string, Query extends TObject, Body extends 
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
   load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
-  /** The reply of an earlier try that had made this and died before it could reply. */
-  recover?: (call: Call<Params, Static<Query>, Static<Body>, Loaded>, madeId: string) => Promise<unknown>
 }
 
+/** A POST that makes something has to say how it is repeated. Without it, it does not compile. */
+type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
+  | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
+  | { method: 'POST'; recover?: never; makesNothing: true }
+  | {
+      method: 'POST'
+      makesNothing?: never
+      /** The reply of an earlier try that had `made` this and died before it could reply. */
+      recover: (call: Call<Params, Static<Query>, Static<Body>, Loaded>, madeId: string) => Promise<unknown>
+    }
+
+type Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> = Described<
+  Params,
+  Query,
+  Body,
+  Loaded
+> &
+  Repeated<Params, Query, Body, Loaded>
+
 /** A route as the server mounts it and as openapi.json describes it. */
-export interface Route
-  extends Omit<Definition<string, TObject, TObject, unknown>, 'load' | 'run' | 'recover'> {
+export interface Route extends Omit<Described<string, TObject, TObject, unknown>, 'load' | 'run'> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>

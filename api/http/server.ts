@@ -11,16 +11,16 @@ import Fastify, {
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
 import type { Actor } from './auth.ts'
-import { type Admitted, callOf, type Known } from './call.ts'
+import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
-import { refusalOf } from './json.ts'
+import { textOf } from './json.ts'
 import { onBehalfOf } from './origin.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { acceptedBy, PREFIX, type Route } from './route.ts'
-import { closed, compileCheck, lowerIds, serializable } from './validation.ts'
+import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -54,18 +54,21 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
     },
     forceCloseConnections: true,
+    // Node's own refusal is an empty 400.
+    http: { requireHostHeader: false },
   })
   // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
   http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.decorateRequest('known', null)
-  // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
-  http.setValidatorCompiler(() => () => true)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
+    requireHost(request)
   })
   acceptJson(http)
+  // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
+  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(toApiError(error), request, reply),
   )
@@ -74,6 +77,12 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   })
   for (const route of options.routes) mount(http, route, options)
   return http
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    known: Known | null
+  }
 }
 
 /** Finds out who asks and counts the request, before anything else is looked at. */
@@ -93,6 +102,12 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   throw tooMany(verdict)
 }
 
+/** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
+function requireHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new ApiError('bad_request', 'The request has no Host header, which HTTP/1.1 asks for.')
+}
+
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {
   return new ApiError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`)
 }
@@ -110,46 +125,39 @@ function hasActor(known: Known): known is Admitted {
 function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
   const checkQuery = route.query && compileCheck('query', route.query)
   const checkBody = route.body && compileCheck('body', closed(route.body))
-  const replies = Object.entries(route.reply)
+  const [success = 200] = Object.keys(route.reply).map(Number)
 
+  // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and
+  // in the contract's order; and JSON.stringify is faster than what it would make of those of replies.
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    schema: {
-      response: Object.fromEntries(
-        replies.flatMap(([status, schema]) => (schema ? [[status, serializable(schema)]] : [])),
-      ),
-    },
     onRequest: async (request) => {
       const known = admitted(request)
       requireScope(known.actor, route)
       known.params = readParams(request, route)
       if (route.load) known.loaded = await route.load(known)
     },
-    preHandler: async (request, reply) => {
-      if (request.body === undefined || request.body === null) request.body = {}
-      const key = request.headers['idempotency-key']
-      if (route.method === 'POST' && key !== undefined) {
-        const known = admitted(request)
-        const { accountId } = known.actor
-        const begun = await options.idempotency.begin(accountId, pathOf(request), String(key), request.body)
-        if ('replay' in begun) return replay(reply, begun.replay)
-        known.claim = begun.claim
-      }
-      const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
-      if (issues.length > 0) throw invalid(issues)
-      lowerIds(request.query)
-      lowerIds(request.body)
-    },
+    preHandler: [
+      ...(route.method === 'POST' ? [claimer(options.idempotency)] : []),
+      (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+        request.body ??= {}
+        const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
+        if (issues.length > 0) throw invalid(issues)
+        lowerIds(request.query)
+        lowerIds(request.body)
+        done()
+      },
+    ],
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(route.hasEtag ? { onSend: notModified } : {}),
     ...(route.method === 'POST'
       ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
       : {}),
     handler: async (request, reply) => {
-      reply.code(Number(replies[0]?.[0])).header('cache-control', 'no-store')
+      reply.code(success).header('cache-control', 'no-store')
       const known = admitted(request)
-      const call = callOf(request, reply, route, known, options.idempotency)
+      const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
       const madeId = known.claim?.madeId ?? null
       const origin = { action: route.id, requestId: request.id, address: request.ip }
       const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
@@ -164,19 +172,36 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
 }
 
 /** A reader who has seen just this needs no body (RFC 9110, 13.1.2). */
-async function notModified(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<unknown> {
+function notModified(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: unknown,
+  done: (error: null, body: unknown) => void,
+): void {
   const etag = reply.getHeader('etag')
   const seen = request.headers['if-none-match']
-  if (typeof etag !== 'string' || seen === undefined || !namesEtag(seen, etag)) return body
-  reply.code(304).removeHeader('content-type').removeHeader('content-length')
-  return null
+  const isSeen = typeof etag === 'string' && seen !== undefined && namesEtag(seen, etag)
+  if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
+  done(null, isSeen ? null : body)
 }
 
 function pathOf(request: FastifyRequest): string {
   return `${request.method} ${request.url.split('?')[0] ?? ''}`
 }
 
-const KEPT_HEADERS = ['content-type', 'location', 'link']
+/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
+function claimer(idempotency: Idempotency) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const key = request.headers['idempotency-key']
+    if (key === undefined) return
+    const known = admitted(request)
+    const begun = await idempotency.begin(known.actor, pathOf(request), String(key), request.body ?? {})
+    if ('replay' in begun) return replay(reply, begun.replay)
+    known.claim = begun.claim
+  }
+}
+
+const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
 
 /** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
 async function keepReply(
@@ -232,12 +257,10 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
 function acceptJson(http: FastifyInstance): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
-    if (body === '') return done(null, undefined)
-    const text = body.toString()
-    const refusal = refusalOf(text, request.headers['content-encoding'])
-    return refusal ? done(refusal) : parse(request, text, done)
+    if (body.length === 0) return done(null, undefined)
+    void parse(request, textOf(body, request.headers), done)
   })
 }
 
@@ -248,7 +271,8 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   )
   if (here.length === 0)
     return new ApiError('route_not_found', `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`)
-  const allow = [...new Set(here.map((route) => route.method))].join(', ')
+  const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allow = [...new Set(methods)].join(', ')
   return new ApiError('method_not_allowed', `${path} takes ${allow}, not ${request.method}.`, {}, { allow })
 }
 
@@ -270,6 +294,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }
   const head = [
     `HTTP/1.1 ${status} ${phrase}`,
     'content-type: application/problem+json',
+    'cache-control: no-store',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),

@@ -15,9 +15,11 @@ export const MAX_POINTS = 2_000
 /** Steps that people count in: seconds, minutes, hours. */
 const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400]
 
-interface MetricsOptions {
+export interface MetricsOptions {
   db: Database
   clock: Clock
+  /** How often machines are measured: in a shorter step there need be no sample. */
+  sampleSeconds: number
 }
 
 /**
@@ -26,7 +28,7 @@ interface MetricsOptions {
  * @throws ApiError validation_failed
  */
 export async function serverMetrics(
-  { db, clock }: MetricsOptions,
+  { db, clock, sampleSeconds }: MetricsOptions,
   serverId: string,
   query: MetricsQuery,
 ): Promise<ServerMetrics> {
@@ -37,7 +39,7 @@ export async function serverMetrics(
   if (issues.length > 0) throw invalid(issues)
   // The finest samples that reach back as far; of the last tier some may be gone, of older times all are.
   const tier = tiers.find(({ keptFor }) => start >= now - keptFor * 1000) ?? tiers[2]
-  const step = stepOf((end - start) / 1000, query.step, tier.resolution)
+  const step = stepOf((end - start) / 1000, query.step, Math.max(tier.resolution, sampleSeconds))
   const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
   const wanted = seriesTable.filter(({ type }) => types.includes(type))
   const columns = wanted.map(({ column }) => column)
@@ -100,9 +102,9 @@ function typeIssues(types: readonly string[]): Issue[] {
   return types.every(isKnown) ? [] : [queryIssue('type', 'not_in_enum', message)]
 }
 
-/** The step that was asked for, or a longer one where samples are not kept as finely or the points would be too many. */
-function stepOf(seconds: number, asked: number | undefined, resolution: number): number {
-  const least = Math.max(resolution, seconds / (asked === undefined ? FEW_POINTS : MAX_POINTS))
+/** The step that was asked for, or a longer one where samples are further apart or the points would be too many. */
+function stepOf(seconds: number, asked: number | undefined, apart: number): number {
+  const least = Math.max(apart, seconds / (asked === undefined ? FEW_POINTS : MAX_POINTS))
   if (asked !== undefined && asked >= least) return asked
   return NICE_STEPS.find((step) => step >= least) ?? LONGEST_SPAN
 }

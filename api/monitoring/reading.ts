@@ -25,8 +25,11 @@ export interface Usage {
   networkTx: number | null
 }
 
-/** In a shorter time the host's count of CPU time, in steps of 10 ms, says too little. */
-export const SHORTEST_MS = 1_000
+/**
+ * In a shorter time the host's count of CPU time, in steps of 10 ms, is off by more than 2 percent. Well below the
+ * shortest interval between samples, a second, which timers end some milliseconds early.
+ */
+export const SHORTEST_MS = 500
 
 /**
  * Carries totals on over the end of a process, which takes its counters with it.

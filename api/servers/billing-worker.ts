@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { reprice } from './repricing.ts'
 import { suspendAndResume } from './suspension.ts'
 
@@ -39,20 +40,32 @@ export class BillingWorker {
 
   /** One round. Prices come first, so that no hour is charged at one that had ended. */
   async look(): Promise<void> {
-    const { db, clock, catalog } = this.#options
-    await reprice(db, catalog, clock.now())
-    await chargeDue(db, clock.now())
-    await suspendAndResume(this.#options)
+    const { db, clock, catalog, log } = this.#options
+    const now = clock.now()
+    await this.#attempt('prices could not be changed', () => reprice(db, catalog, now))
+    await this.#attempt('servers could not be charged', () =>
+      chargeDue(db, now, (server_id, err) => log.error({ err, server_id }, 'a server could not be charged')),
+    )
+    await this.#attempt('servers could not be suspended or resumed', () => suspendAndResume(this.#options))
+  }
+
+  /** One part that fails must not keep the others from their work. */
+  async #attempt(failure: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#options.log.error({ err: error }, `${failure}; trying again`)
+    }
   }
 
   async #run(): Promise<void> {
     const { clock, log } = this.#options
+    const watch = new ClockWatch()
     while (!this.#stopping.signal.aborted) {
-      try {
-        await this.look()
-      } catch (error) {
-        log.error({ err: error }, 'servers could not be charged; trying again')
-      }
+      const trust = watch.look(clock.now(), performance.now())
+      if (trust === 'jumped')
+        log.error('the clock has jumped ahead; nothing is charged until it has stayed so for 10 minutes')
+      if (trust === 'trusted') await this.look()
       await clock.sleep(LOOK_EVERY_MS, this.#stopping.signal)
     }
   }

@@ -5,8 +5,8 @@ import type { Plan } from '../catalog/plans.ts'
 import type { Queries } from '../database/database.ts'
 import type { ServerStatus, ServerTable } from '../database/schema.ts'
 import { again, done, next, type Procedure, type Step } from '../operations/engine.ts'
-import type { Operation, OperationType, Outcome } from '../operations/operations.ts'
-import { bootSteps } from './boot.ts'
+import type { Data, Operation, OperationType, Outcome } from '../operations/operations.ts'
+import { BOOT_MS, bootSteps } from './boot.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { offSteps } from './off.ts'
 import { release } from './reservation.ts'
@@ -64,12 +64,15 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
         : (await driver.inspect(server.server_id)).power === 'running'
+    // A guest that ran without ever answering on ssh has run; only a create that fails is free.
+    const hasFailed = outcome.status === 'failed' && operation.type !== 'create'
+    const firstRunning = (hasFailed ? bootTime(operation.data) : null) ?? (isOn ? now : null)
     const hostKeys = operation.data.host_keys
     const change: Partial<ServerTable> = {
       status: isOn ? 'running' : restStatus(operation, outcome),
       status_reason: outcome.status === 'failed' ? outcome.code : null,
       started_at: isOn ? startTime(operation, server, now) : null,
-      billed_since: server.billed_since ?? (isOn ? now : null),
+      billed_since: server.billed_since ?? firstRunning,
       ...(hostKeys === undefined ? {} : { host_keys: JSON.stringify(hostKeys) }),
       updated_at: now,
     }
@@ -78,9 +81,15 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
       if (outcome.status === 'succeeded' && (suspend === 'running' || suspend === 'stopped'))
         return becomeSuspended(tx, server, suspend, now)
       await updateServer(tx, server.server_id, change)
-      if (isOn && server.billed_since === null) await changeRate(tx, server, server, now)
+      if (server.billed_since === null && firstRunning !== null)
+        await changeRate(tx, server, server, firstRunning)
     }
   }
+}
+
+/** When an operation turned the machine on; null where it has not come so far. */
+export function bootTime({ ready_by }: Data): number | null {
+  return typeof ready_by === 'number' ? ready_by - BOOT_MS : null
 }
 
 /** Why a suspended server is. */

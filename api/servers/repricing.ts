@@ -13,7 +13,7 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   const due = catalog.prices.flatMap((entry) =>
     entry.existingFrom === null || entry.existingFrom > now ? [] : [{ entry, at: entry.existingFrom }],
   )
-  for (const { entry, at } of due.sort((a, b) => a.at - b.at)) {
+  for (const { entry, at } of due.sort((a, b) => a.at - b.at || a.entry.from - b.entry.from)) {
     const move = (tx: Queries, id: string) => moveToPrice(tx, catalog, id, entry, at)
     for (;;) {
       const servers = await listPricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
@@ -22,6 +22,8 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
     }
   }
 }
+
+const sizes = ['cpu', 'ram_mb', 'disk_gb'] as const
 
 async function moveToPrice(
   tx: Queries,
@@ -35,10 +37,12 @@ async function moveToPrice(
   const { plan_type, preset_id, cpu, ram_mb, disk_gb } = server
   const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }
   const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
-  // A preset or size that is no longer on offer keeps its price.
-  const price = Array.isArray(plan) ? server : { price_hour: plan.priceHour, price_month: plan.priceMonth }
+  // What is no longer on offer in this size keeps its price.
+  const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
+  const price =
+    Array.isArray(plan) || !isSame ? server : { price_hour: plan.priceHour, price_month: plan.priceMonth }
   const { price_hour, price_month } = price
-  await updateServer(tx, serverId, { price_hour, price_month, priced_at: at })
+  await updateServer(tx, serverId, { price_hour, price_month, priced_at: from })
   const isBilled = server.billed_since !== null && !['suspended', 'deleting'].includes(server.status)
   if (isBilled && price !== server) await changeRate(tx, server, price, at)
 }

@@ -6,7 +6,7 @@ import { etagOf, requireMatch } from '../http/etag.ts'
 import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
-import { serverMetrics } from '../monitoring/metrics.ts'
+import { type MetricsOptions, serverMetrics } from '../monitoring/metrics.ts'
 import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
 import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
@@ -35,7 +35,7 @@ const tag = 'Servers'
 const params = { server_id: 'server_not_found' } as const
 const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operation_in_progress']
 
-export interface ServerRoutesOptions extends DetailsOptions {
+export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   servers: Servers
   engine: Engine
 }
@@ -101,7 +101,13 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       summary: 'Create a server',
       body: ServerCreate,
       reply: { 202: Server },
-      errors: ['account_suspended', 'quota_exceeded', 'insufficient_balance', 'capacity_unavailable'],
+      errors: [
+        'account_suspended',
+        'quota_exceeded',
+        'insufficient_balance',
+        'capacity_unavailable',
+        'server_not_found',
+      ],
       run: async ({ actor, body, setHeader, made }) => {
         const { server, operation } = await servers.create(actor, body, made)
         setHeader('location', `/v1/servers/${server.server_id}`)
@@ -127,6 +133,7 @@ function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
     summary: 'What a server would cost, and whether create would take it; creates nothing',
     body: QuoteRequest,
     reply: { 200: Quote },
+    makesNothing: true,
     run: async ({ actor, body }) => quoteView(body, await servers.quote(actor, body), clock.now()),
   })
 }
@@ -244,7 +251,7 @@ function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
   })
 }
 
-function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
   const summaries = { start: 'Start a server', stop: 'Stop a server', reboot: 'Reboot a server' }
   return (['start', 'stop', 'reboot'] as const).map((type) =>
     route({
@@ -262,8 +269,16 @@ function powerRoutes({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
         ...STATE_ERRORS,
         ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
       ],
-      run: async ({ actor, loaded, body, setHeader }) =>
-        accepted((await servers.power(actor, loaded.server_id, type, body)).operation, setHeader),
+      run: async ({ actor, loaded, body, made, setHeader }) => {
+        const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, made)
+        return accepted(operation, setHeader)
+      },
+      recover: async ({ actor, loaded, setHeader }, operationId) => {
+        const { accountId } = actor
+        const operation = await findOperation(db, accountId, loaded.server_id, operationId, clock.now())
+        if (!operation) throw notFound('server_not_found')
+        return accepted(operation, setHeader)
+      },
     }),
   )
 }

@@ -1,6 +1,6 @@
 import { lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
-import { balanceOf, insufficientBalance, requireBalance } from '../billing/ledger.ts'
+import { balanceOf, insufficientBalance, requireBalance, requireGrace } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
@@ -10,12 +10,13 @@ import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive, insertOperation, type OperationType } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
 import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
-import { firstStep, operationDeadlineMs } from './procedures.ts'
+import { bootTime, firstStep, operationDeadlineMs } from './procedures.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
 import { type Action, allowedIn, judge, statusDuring } from './states.ts'
@@ -32,6 +33,8 @@ export interface ServersOptions {
   secrets: Secrets
   engine: Engine
   sshPorts: PortRange
+  /** How long servers go on after the balance is used up. */
+  graceMs: number
 }
 
 export interface Started {
@@ -48,11 +51,7 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(
-    actor: Actor,
-    request: ServerCreate,
-    made: (tx: Queries, serverId: string) => Promise<void> = async () => {},
-  ): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, made: Made): Promise<Started> {
     const { db, capacity, engine } = this.#options
     const wanted = await examine(this.#options, actor, request)
     refuseSuspended(actor)
@@ -107,21 +106,27 @@ export class Servers {
   async power(
     actor: Actor,
     serverId: string,
-    type: 'start' | 'stop' | 'reboot',
-    request: StopRequest = {},
+    request: StopRequest & { type: 'start' | 'stop' | 'reboot' },
+    made: Made,
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
-    const { force = false, timeout_seconds = 60 } = request
+    const { type, force = false, timeout_seconds = 60 } = request
     let canceled: string | undefined
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       await guard(tx, server, type, force)
-      if (type === 'start') {
+      // Whatever turns a machine on that is off is a start, also a reboot of a server in `error`.
+      if (type === 'start' || (type === 'reboot' && server.status === 'error')) {
         refuseSuspended(actor)
         await requireBalance(tx, actor.accountId, server.price_hour)
       }
+      // Else one reboot after the other would keep a server from being suspended.
+      if (type === 'reboot')
+        await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
-      return this.#begin(tx, server, type, { force, timeout_seconds })
+      const begun = await this.#begin(tx, server, type, { force, timeout_seconds })
+      await made(tx, begun.operation.operation_id)
+      return begun
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
@@ -142,6 +147,7 @@ export class Servers {
     const { db, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
+    if (isResize) await capacity.refresh()
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, before.server_id))
@@ -151,6 +157,7 @@ export class Servers {
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
       if (!plan) return { server: changed, operation: null }
+      if (plan.priceHour > server.price_hour) await requireBalance(tx, actor.accountId, plan.priceHour)
       const growth = difference(plan.size, server)
       await reserveQuota(tx, server, growth, 0)
       await reserveCapacity(tx, capacity, server, growth)
@@ -178,13 +185,20 @@ export class Servers {
         )
       canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
       if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
-      if (server.billed_since !== null)
-        await changeRate(tx, server, null, clock.now(), { chargesAtOnce: true })
+      await this.#endBilling(tx, server, active)
       return this.#begin(tx, server, 'delete', {})
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
     return started
+  }
+
+  /** A server that is deleted while its first guest boots has run: only a create that fails is free. */
+  async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
+    const bootedAt = active?.type === 'create' ? bootTime(JSON.parse(active.data)) : null
+    if (server.billed_since === null && bootedAt === null) return
+    if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
+    await changeRate(tx, server, null, this.#options.clock.now())
   }
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {
@@ -271,7 +285,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
       await balanceOf(tx, server.account_id),
-      server.price_hour * 24,
+      server.price_hour,
       'The server is suspended because the balance was used up; a top-up resumes it by itself. ',
     )
   if (verdict === 'operation_in_progress') {

@@ -176,11 +176,12 @@ export function listRunning(db: Queries) {
   return alive(db).select('server_id').where('status', '=', 'running').execute()
 }
 
-/** Servers of an account that cost something now, whatever they do. */
-export function listBilled(db: Queries, accountId: string) {
+/** Servers that cost something though their account's balance has been used up since before a moment. */
+export function listOverdue(db: Queries, moment: number) {
   return alive(db)
+    .innerJoin('ledgers', 'ledgers.account_id', 'servers.account_id')
     .select('server_id')
-    .where('account_id', '=', accountId)
+    .where('ledgers.depleted_since', '<=', moment)
     .where('billed_since', 'is not', null)
     .where('status', 'in', ['running', 'stopped', 'error'])
     .execute()

@@ -1,13 +1,12 @@
 import { balanceOf } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
-import { depletedSince } from '../billing/standing.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 import type { Engine } from '../operations/engine.ts'
 import { insertOperation } from '../operations/operations.ts'
 import { becomeSuspended, firstStep, operationDeadlineMs, SUSPENDED } from './procedures.ts'
-import { listBilled, listResumable, lockServer, updateServer } from './store.ts'
+import { listOverdue, listResumable, lockServer, updateServer } from './store.ts'
 
 interface SuspensionOptions {
   db: Database
@@ -23,9 +22,8 @@ interface SuspensionOptions {
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
-  for (const accountId of await depletedSince(db, clock.now() - graceMs))
-    for (const { server_id } of await listBilled(db, accountId))
-      await db.transaction().execute((tx) => suspend(tx, server_id, options))
+  for (const { server_id } of await listOverdue(db, clock.now() - graceMs))
+    await db.transaction().execute((tx) => suspend(tx, server_id, options))
   for (const { server_id } of await listResumable(db))
     await db.transaction().execute((tx) => resume(tx, server_id, options))
   engine.wake()

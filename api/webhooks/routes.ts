@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import type { WebhookTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { notFound } from '../http/problem.ts'
@@ -57,13 +58,23 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       body: WebhookCreate,
       reply: { 201: NewWebhook },
       errors: ['quota_exceeded'],
-      run: async ({ actor, body, setHeader }) => {
-        const { webhook, secret } = await createWebhook(options, actor, body)
-        setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
-        return { ...webhookView(webhook), secret }
+      run: async ({ actor, body, made, setHeader }) => {
+        const { webhook, secret } = await createWebhook(options, actor, body, made)
+        return shown(webhook, secret, setHeader)
+      },
+      // The reply that would have shown the secret never left.
+      recover: async ({ actor, setHeader }, webhookId) => {
+        const webhook = await findWebhook(options.db, actor.accountId, webhookId)
+        if (!webhook) throw notFound('webhook_not_found')
+        return shown(webhook, options.secrets.open(webhook.secret), setHeader)
       },
     }),
   ]
+}
+
+function shown(webhook: WebhookTable, secret: string, setHeader: (name: string, value: string) => void) {
+  setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
+  return { ...webhookView(webhook), secret }
 }
 
 function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>): Route[] {
@@ -119,9 +130,13 @@ function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): R
     params,
     load,
     reply: { 202: WebhookTest },
-    run: async ({ loaded, setHeader }) => {
+    run: async ({ loaded, made, setHeader }) => {
       setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
-      return { event_id: await testWebhook(options, loaded) }
+      return { event_id: await testWebhook(options, loaded, made) }
+    },
+    recover: async ({ loaded, setHeader }, eventId) => {
+      setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
+      return { event_id: eventId }
     },
   })
 }

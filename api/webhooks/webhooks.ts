@@ -9,6 +9,7 @@ import type { WebhookTable } from '../database/schema.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
 import { type Actor, acceptedFor, holds } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
+import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import type { WebhookCreate, WebhookUpdate } from './schema.ts'
@@ -31,6 +32,7 @@ export async function createWebhook(
   { db, clock, secrets, addresses, relay }: WebhooksOptions,
   actor: Actor,
   { name, url, event_types, is_enabled = true }: WebhookCreate,
+  made: Made,
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   checkUrl(url, addresses)
   requireSight(actor, event_types)
@@ -56,6 +58,7 @@ export async function createWebhook(
     const count = await countWebhooks(tx, actor.accountId)
     if (count >= limit) throw quotaExceeded('webhooks', limit, count, 1)
     await insertWebhook(tx, webhook)
+    await made(tx, webhook.webhook_id)
   })
   return { webhook, secret }
 }
@@ -95,9 +98,16 @@ export async function removeWebhook(
 }
 
 /** @returns the id of the event that is sent */
-export async function testWebhook({ db, clock }: WebhooksOptions, webhook: WebhookTable): Promise<string> {
+export async function testWebhook(
+  { db, clock }: WebhooksOptions,
+  webhook: WebhookTable,
+  made: Made,
+): Promise<string> {
   const eventId = uuid()
-  await db.transaction().execute((tx) => askForTest(tx, webhook, eventId, clock.now()))
+  await db.transaction().execute(async (tx) => {
+    await askForTest(tx, webhook, eventId, clock.now())
+    await made(tx, eventId)
+  })
   return eventId
 }
 

@@ -122,8 +122,8 @@ test('every error is a problem document with a code, the path, and the id of the
 
 test('a path that is there says in Allow which methods it takes', async () => {
   const allow = async (path: string) => (await call('PUT', path)).headers.allow
-  expect(await allow('/servers')).toBe('GET, POST')
-  expect(await allow(`/servers/${NOBODY}`)).toBe('GET, PATCH, DELETE')
+  expect(await allow('/servers')).toBe('GET, HEAD, POST')
+  expect(await allow(`/servers/${NOBODY}`)).toBe('GET, HEAD, PATCH, DELETE')
   expect(await allow(`/servers/${NOBODY}/start`)).toBe('POST')
 })
 

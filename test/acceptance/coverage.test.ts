@@ -36,7 +36,7 @@ test('the suite knows a service by its address and a token only', () => {
 test('a reply that the document does not describe is noticed', () => {
   const schema = new Schema(JSON.parse(readFileSync(path.join(here, '../../openapi.json'), 'utf8')))
   const headers = Object.fromEntries(
-    ['x-request-id', 'ratelimit-policy', 'ratelimit', 'etag'].map((name) => [name, 'x']),
+    ['x-request-id', 'ratelimit-policy', 'ratelimit', 'cache-control', 'etag'].map((name) => [name, 'x']),
   )
   const zone = {
     zone_slug: 'a',
@@ -60,6 +60,7 @@ test('a reply that the document does not describe is noticed', () => {
     { method: 'PUT' },
     { headers },
     { headers: { ...good.headers, etag: undefined } },
+    { headers: { ...good.headers, location: '/v1/zones' } },
     { headers: { ...good.headers, 'content-type': 'text/html' } },
     { body: [{ ...zone, colour: 'blue' }] },
     { body: [{ ...zone, title: undefined }] },

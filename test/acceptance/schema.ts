@@ -6,7 +6,11 @@ export interface OpenApi {
   info: { title: string; version: string }
   servers: { url: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, object> }
+  components: { schemas: Record<string, object>; headers: Record<string, Header> }
+}
+
+interface Header {
+  required?: boolean
 }
 
 export interface Operation {
@@ -17,9 +21,20 @@ export interface Operation {
   requestBody?: { required: boolean; content: Record<string, { schema: object }> }
   responses: Record<
     string,
-    { headers?: Record<string, unknown>; content?: Record<string, { schema: object }> }
+    { headers?: Record<string, Header | { $ref: string }>; content?: Record<string, { schema: object }> }
   >
 }
+
+/** What HTTP itself and browsers read, whatever the interface is. */
+const OF_HTTP = [
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'x-content-type-options',
+]
 
 /** A request and the reply to it, as a client sees them. */
 export interface Exchange {
@@ -58,9 +73,21 @@ export class Schema {
     if (!operation) return this.#problemFaults(405, { status, headers, body })
     const reply = operation.responses[String(status)]
     if (!reply) return [`${operation.operationId} does not document the status ${status}`]
-    const missing = Object.keys(reply.headers ?? {}).filter((name) => !headers[name.toLowerCase()])
-    const faults = missing.map((name) => `the documented header ${name} is missing`)
+    const faults = this.#headerFaults(reply.headers ?? {}, headers)
     return method === 'HEAD' ? faults : [...faults, ...this.#bodyFaults(reply.content, headers, body)]
+  }
+
+  #headerFaults(documented: Record<string, Header | { $ref: string }>, sent: Exchange['headers']): string[] {
+    const isRequired = (header: Header | { $ref: string }) =>
+      '$ref' in header
+        ? this.document.components.headers[header.$ref.split('/').at(-1) ?? '']?.required
+        : header.required
+    const missing = Object.entries(documented)
+      .filter(([name, header]) => isRequired(header) && !sent[name.toLowerCase()])
+      .map(([name]) => `the documented header ${name} is missing`)
+    const known = [...OF_HTTP, ...Object.keys(documented).map((name) => name.toLowerCase())]
+    const strange = Object.keys(sent).filter((name) => sent[name] !== undefined && !known.includes(name))
+    return [...missing, ...strange.map((name) => `the header ${name} is not documented`)]
   }
 
   #bodyFaults(
@@ -79,6 +106,7 @@ export class Schema {
   #problemFaults(expected: number, { status, headers, body }: Pick<Exchange, 'status' | 'headers' | 'body'>) {
     if (status !== expected) return [`neither path nor method is documented, and the status is ${status}`]
     if (!headers['content-type']?.startsWith('application/problem+json')) return ['it is no problem document']
+    if (status === 405 && !headers.allow) return ['the header Allow is missing']
     return this.#schemaFaults({ $ref: '#/components/schemas/Problem' }, body)
   }
 

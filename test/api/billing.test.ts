@@ -81,22 +81,99 @@ test('a resize is billed from its second on, and the hour it falls in stays one 
   expect(Math.abs(parseMoney(second?.split(' ')[0] ?? '') + halves)).toBeLessThanOrEqual(100)
 })
 
-test('a server that is deleted is charged up to the second of the request, at once', async () => {
+test('a server that is deleted is charged up to the second of the request', async () => {
   const t = await testApp()
   const id = await make(t)
   await until(t, '2026-11-20T13:00:00Z')
   t.clock.advance(10 * 60_000)
   await t.call('DELETE', `/servers/${id}`)
-  t.clock.advance(50)
-  await t.app.billing.look()
-  expect((await charges(t)).at(-1)).toMatch(/^-0\.0\d 2026-11-20 13:00 UTC, 10 min$/)
-  await t.finish()
-  await until(t, '2026-11-22T00:00:00Z')
-  expect(await charges(t)).toHaveLength(2)
   expect((await t.call('GET', '/account/balance')).body).toMatchObject({
     cost_hour_rub: '0.0000',
     hours_left: null,
   })
+  await t.finish()
+  await until(t, '2026-11-20T14:00:00Z')
+  expect((await charges(t)).at(-1)).toMatch(/^-0\.0\d 2026-11-20 13:00 UTC, 10 min$/)
+  await until(t, '2026-11-22T00:00:00Z')
+  expect(await charges(t)).toHaveLength(2)
+})
+
+test('a server whose delete failed and that is started again has one charge for that hour', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await until(t, '2026-11-20T13:00:00Z')
+  for (let attempt = 0; attempt < 6; attempt++) t.driver.failNext('destroy', new Error('broken'))
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  expect(await server(t, id)).toMatchObject({ status: 'error' })
+  await t.call('POST', `/servers/${id}/start`)
+  await t.finish()
+  expect((await server(t, id)).status).toBe('running')
+  await until(t, '2026-11-20T15:00:00Z')
+  const lines = (await charges(t, id)).slice(1)
+  expect(lines).toEqual([expect.stringContaining('13:00 UTC, 1 h')])
+})
+
+test('a server that can’t be charged does not keep the others from it', async () => {
+  const t = await testApp()
+  const [bad, good] = [await make(t), await make(t)]
+  // No program does this: a charge for an hour that was charged already.
+  await until(t, '2026-11-20T13:00:00Z')
+  const back = Date.parse('2026-11-20T12:30:00Z')
+  await t.db.updateTable('billing_meters').set({ charged_until: back }).where('server_id', '=', bad).execute()
+  t.clock.advance(HOUR)
+  await t.db.updateTable('billing_meters').set({ due_at: t.clock.now() }).execute()
+  await t.app.billing.look()
+  expect(await charges(t, bad)).toHaveLength(1)
+  expect(await charges(t, good)).toHaveLength(2)
+})
+
+test('who runs a guest pays for it, also if it never answers, or is deleted while it boots', async () => {
+  const t = await testApp({ simulator: { bootMs: 1e9 } })
+  const idle = await make(t, { start_on_create: false })
+  const started = t.clock.now()
+  await t.call('POST', `/servers/${idle}/start`)
+  await t.work()
+  t.clock.advance(250_000)
+  t.driver.turnsOffByItself(idle, 'guest_shutdown')
+  await t.finish()
+  expect(await server(t, idle)).toMatchObject({ status: 'stopped', status_reason: 'boot_failed' })
+  const { billed_since } = (await t.call('GET', `/servers/${idle}/details`)).body.billing
+  expect(Math.abs(Date.parse(billed_since) - started)).toBeLessThan(1_000)
+
+  const { body: hasty } = await t.call('POST', '/servers', await order(t.call))
+  await t.work()
+  t.clock.advance(290_000)
+  await t.work()
+  await t.call('DELETE', `/servers/${hasty.server_id}`)
+  for (let attempt = 0; attempt < 6; attempt++) t.driver.failNext('define', new Error('broken'))
+  const { body: failed } = await t.call('POST', '/servers', await order(t.call))
+  await t.finish()
+  expect((await server(t, failed.server_id)).status).toBe('error')
+  await until(t, '2026-11-20T13:00:00Z')
+  expect(await charges(t, hasty.server_id)).toEqual([expect.stringMatching(/(4 min 5\d|5 min 0?\d) s$/)])
+  // Only a create that fails by itself is free.
+  expect(await charges(t, failed.server_id)).toEqual([])
+})
+
+test('no action gets around an empty balance: not reboot after reboot, not a reboot out of an error, not a resize', async () => {
+  const t = await testApp({ balance: '10' })
+  const id = await make(t, CUSTOM)
+  await t.call('POST', `/servers/${id}/stop`, { force: true })
+  await t.finish()
+  const large = await t.call('PATCH', `/servers/${id}`, { plan_type: 'custom', cpu: 16 })
+  expect(large).toMatchObject({ status: 402, body: { code: 'insufficient_balance', available: '10.00' } })
+  await t.call('POST', `/servers/${id}/start`)
+  await t.finish()
+  t.clock.advance(30 * HOUR)
+  await t.app.billing.look()
+  // Used up, but within the day of grace: what runs may be rebooted.
+  expect((await t.call('POST', `/servers/${id}/reboot`, { force: true })).status).toBe(202)
+  await t.finish()
+  t.clock.advance(24 * HOUR)
+  expect(await t.call('POST', `/servers/${id}/reboot`, { force: true })).toMatchObject({ status: 402 })
+  await t.db.updateTable('servers').set({ status: 'error' }).execute()
+  expect(await t.call('POST', `/servers/${id}/reboot`)).toMatchObject({ status: 402 })
 })
 
 test('a create that fails is never billed, nor a server that was never started', async () => {
@@ -171,6 +248,26 @@ test('a price change leaves ordered servers at their price, until the operator s
   const last = (await charges(t, first)).at(-1)
   const expected = (3_000_000 / 730 + (5 * 4_000_000) / 730) / 10_000
   expect(Math.abs(Number(last?.split(' ')[0]) + expected)).toBeLessThan(0.011)
+})
+
+test('of two prices for existing servers each holds from its day, and a preset that was enlarged is not charged for', async () => {
+  const catalog = new LiveCatalog(parseCatalog(catalogText, 'catalog.yaml'))
+  const t = await testApp({ catalog })
+  const [custom, preset] = [await make(t, CUSTOM), await make(t)]
+  const entry = (from: string, cpu: string, existing: string) =>
+    `  - { active_from: ${from}, zone_slug: local-1, cpu_type: amd, cpu_month_rub: "${cpu}", ram_gb_month_rub: "120.00", disk_gb_month_rub: "6.00", existing_from: ${existing} }\n`
+  const lines = entry('2026-11-22', '280.00', '2026-12-05') + entry('2026-12-01', '380.00', '2026-12-10')
+  const text = catalogText
+    .replace('prices:\n', `prices:\n${lines}`)
+    .replace('slug: nano, cpu: 1, ram_mb: 512', 'slug: nano, cpu: 8, ram_mb: 8192')
+  catalog.replace(parseCatalog(text, 'catalog.yaml'))
+  const price = async (id: string) => (await server(t, id)).price_month_rub
+  await until(t, '2026-12-04T12:00:00Z')
+  expect(await price(custom)).toBe('300.00')
+  await until(t, '2026-12-06T00:00:00Z')
+  expect(await price(custom)).toBe('400.00')
+  await until(t, '2026-12-11T00:00:00Z')
+  expect([await price(custom), await price(preset)]).toEqual(['500.00', '300.00'])
 })
 
 test('an empty balance is told early, gives a day of grace, stops the machines, and a top-up brings them back', async () => {

@@ -159,3 +159,32 @@ test('everything at once: creates, moves, resizes and deletes while operations e
   expect(replies.filter(({ status }) => status >= 500).map((reply) => reply.body)).toEqual([])
   expect(await rest(t)).toEqual([])
 })
+
+test('nobody waits for a host that is slow to say what it has, but who asks for room on it', async () => {
+  const t = await testApp()
+  const size = { plan_type: 'custom', preset_id: undefined, cpu: 1, ram_mb: 1024, disk_gb: 10 }
+  const id = await make(t, { ...size, start_on_create: false })
+  const body = await order(t.call)
+  const facts = await t.driver.host()
+  for (const [method, path, wanted, status] of [
+    ['POST', '/servers', body, 202],
+    ['POST', '/pricing/quote', body, 200],
+    ['PATCH', `/servers/${id}`, { cpu: 2 }, 202],
+  ] as const) {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    let asked = 0
+    t.driver.host = async () => {
+      asked += 1
+      await answered
+      // What it says is old by the time it comes.
+      t.clock.advance(3_000)
+      return facts
+    }
+    t.clock.advance(3_000)
+    const waiting = t.call(method, path, wanted)
+    await expect.poll(() => asked).toBe(1)
+    expect((await t.call('POST', '/account/projects', { name: `beside ${path}` })).status).toBe(201)
+    answer()
+    expect([path, (await waiting).status, asked]).toEqual([path, status, 1])
+  }
+})

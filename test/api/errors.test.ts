@@ -49,11 +49,11 @@ test('a path that exists says which methods it takes; one that does not is a 404
     const reply = await t.call(method, path)
     return reply.status === 405 ? reply.headers.allow : reply.body.code
   }
-  expect(await allowed('PUT', '/account/projects')).toBe('GET, POST')
-  expect(await allowed('POST', '/account/me')).toBe('GET')
-  expect(await allowed('PUT', `/servers/${NOBODY}`)).toBe('GET, PATCH, DELETE')
+  expect(await allowed('PUT', '/account/projects')).toBe('GET, HEAD, POST')
+  expect(await allowed('POST', '/account/me')).toBe('GET, HEAD')
+  expect(await allowed('PUT', `/servers/${NOBODY}`)).toBe('GET, HEAD, PATCH, DELETE')
   expect(await allowed('GET', `/servers/${NOBODY}/start`)).toBe('POST')
-  expect(await allowed('DELETE', `/servers/${NOBODY}/operations/${NOBODY}`)).toBe('GET')
+  expect(await allowed('DELETE', `/servers/${NOBODY}/operations/${NOBODY}`)).toBe('GET, HEAD')
   expect(await allowed('GET', `/account/projects/${NOBODY}`)).toBe('PATCH, DELETE')
   for (const path of [
     '/',
@@ -63,12 +63,42 @@ test('a path that exists says which methods it takes; one that does not is a 404
     '/Account/me',
     '/servers//start',
     `/servers/${NOBODY}/explode`,
+    '/docs/nothing',
+    '/docs/js/nothing.js',
   ])
     expect([path, await allowed('GET', path)]).toEqual([path, 'route_not_found'])
-  expect(await allowed('POST', '/docs')).toBe('GET')
-  expect(await allowed('DELETE', '/openapi.json')).toBe('GET')
+  expect(await allowed('POST', '/docs')).toBe('GET, HEAD')
+  expect(await allowed('DELETE', '/openapi.json')).toBe('GET, HEAD')
   const outside = await t.app.http.inject({ method: 'GET', url: '/v2/servers' })
   expect([outside.statusCode, outside.json().code]).toEqual([404, 'route_not_found'])
+})
+
+test('a body is in UTF-8: other bytes are refused, not replaced', async () => {
+  const t = await testApp()
+  const send = (payload: Buffer, type = 'application/json') =>
+    t.app.http.inject({
+      method: 'POST',
+      url: '/v1/account/projects',
+      headers: { authorization: `Bearer ${t.token}`, 'content-type': type },
+      payload,
+    })
+  const named = (...bytes: number[]) =>
+    Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from('"}')])
+  for (const bytes of [[0xff], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
+    const reply = await send(named(...bytes))
+    expect([bytes, reply.statusCode, reply.json().code]).toEqual([bytes, 400, 'invalid_json'])
+  }
+  expect((await send(named(0xef, 0xbf, 0xbd))).json().name).toBe('\ufffd')
+  expect((await send(named(0xc3, 0xa9))).json().name).toBe('é')
+  for (const charset of ['latin1', 'utf-16', '"iso-8859-1"', 'UTF-7'])
+    for (const type of [`application/json; charset=${charset}`, `application/json;x=y;CHARSET=${charset}`]) {
+      const reply = await send(named(0x61), type)
+      expect([type, reply.statusCode, reply.json().code]).toEqual([type, 415, 'unsupported_media_type'])
+    }
+  for (const charset of ['utf-8', 'UTF-8', 'utf8', '"utf-8"']) {
+    const reply = await send(named(0x61), `application/json; charset=${charset}`)
+    expect([charset, reply.statusCode]).toEqual([charset, 201])
+  }
 })
 
 test('a body has to be JSON, and not too long', async () => {

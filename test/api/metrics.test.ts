@@ -8,9 +8,9 @@ const HOUR = 3_600
 const DAY = 24 * HOUR
 
 /** Turns the clock by one interval and measures, so many times. */
-async function sample(t: TestApp, rounds: number): Promise<void> {
+async function sample(t: TestApp, rounds: number, seconds = 10): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    t.clock.advance(10_000)
+    t.clock.advance(seconds * 1000)
     await t.app.sampler.round()
   }
 }
@@ -87,7 +87,7 @@ test('stats have rates at any moment: of the last sample just after it, and from
   const latest = known((await metrics(t, id, { step: 10 })).cpu).at(-1)
   expect(atSample.cpu.usage_percent).toBe(latest)
   expect(atSample.disk.read_bytes_per_second).toBeGreaterThan(0)
-  t.clock.advance(500)
+  t.clock.advance(499)
   expect((await stats(t, id)).cpu.usage_percent).toBe(latest)
   // The sampler stood still for long: a rate over all that time would not be one of now.
   t.clock.advance(10 * 60_000)
@@ -253,6 +253,23 @@ describe('the step', () => {
       expect(cpu.length).toBeLessThanOrEqual(2_000)
     }
   })
+})
+
+test('a chart has no gaps where samples are taken less often than its step would be', async () => {
+  for (const seconds of [15, 60]) {
+    const t = await testApp({ sampleSeconds: seconds })
+    const id = await make(t)
+    await sample(t, 60, seconds)
+    for (const [query, step] of [
+      [{}, seconds === 15 ? 20 : 60],
+      [{ step: 10 }, seconds === 15 ? 20 : 60],
+      [{ step: seconds }, seconds],
+      [{ step: 90 }, 90],
+    ] as const) {
+      const { body, cpu } = await metrics(t, id, { start: iso(t, 14 * 60), ...query })
+      expect([query, body.step, known(cpu).length]).toEqual([query, step, cpu.length])
+    }
+  }
 })
 
 test('totals and rates go on over stop, start, reset and a restart of the service, without a spike', async () => {

@@ -4,27 +4,22 @@ import { type Database, migrations } from '../../api/database/database.ts'
 import { testDatabase } from '../database.ts'
 import { serverRow } from '../server-row.ts'
 
-const account = {
-  email: 'a@example.com',
-  name: 'A',
-  status: 'active',
-  default_project_id: 'p',
-  quotas: '{}',
-}
-
-/** Writes rows as tables were before the present schema. */
-function inserter(db: Database) {
-  return async (table: string, row: Record<string, unknown>) => {
-    const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)))
-    const values = sql.join(Object.values(row))
-    await sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${values})`.execute(db)
+/** Accounts, entries and servers as 0001 knew them. */
+async function fillOld(db: Database): Promise<void> {
+  const account = {
+    email: 'a@example.com',
+    name: 'A',
+    status: 'active',
+    default_project_id: 'p',
+    quotas: '{}',
   }
-}
-
-test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
-  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
   const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
-  const insert = inserter(db)
+  const insert = async (table: string, row: Record<string, unknown>) => {
+    const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)))
+    await sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(row))})`.execute(
+      db,
+    )
+  }
   for (const [id, balance] of Object.entries({ a: 70, b: 0 }))
     await insert('accounts', { ...account, ...used, account_id: id, email: `${id}@example.com`, balance })
   for (const [n, amount, balance_after] of [
@@ -46,7 +41,11 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   await insert('servers', row)
   await insert('servers', { ...row, server_id: 'never', billed_since: null })
   await insert('servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
+}
 
+test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
+  await fillOld(db)
   const before = Date.now()
   await migrations['0003-ledger']?.up(db)
   const entries = await db

@@ -35,6 +35,32 @@ test('what is no HTTP at all is answered with a problem and a request id too', a
   }
 })
 
+test('a request of HTTP/1.1 without a Host is refused with a problem, and counted; one of 1.0 needs none', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const ask = async (request: string) =>
+    (await answer(Number(port), `${request}\r\nconnection: close\r\n\r\n`)).split('\r\n\r\n')
+  for (const path of ['/v1/zones', '/v1/openapi.json', '/nothing']) {
+    const [head = '', body = ''] = await ask(`GET ${path} HTTP/1.1`)
+    expect(head).toMatch(/^HTTP\/1\.1 400 /)
+    expect(head).toContain('content-type: application/problem+json')
+    expect(head).toContain('ratelimit-policy: "anonymous"')
+    expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', status: 400, instance: path })
+    expect(body).toContain('Host')
+  }
+  expect((await ask('GET /v1/openapi.json HTTP/1.1\r\nhost:'))[0]).toMatch(/^HTTP\/1\.1 200 /)
+  expect((await ask('GET /v1/openapi.json HTTP/1.0'))[0]).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('a request that expects what nobody knows is answered like any other', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const request = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nexpect: more\r\nconnection: close\r\n\r\n'
+  const reply = await answer(Number(port), request)
+  expect(reply).toMatch(/^HTTP\/1\.1 401 /)
+  expect(reply).toContain('"code":"missing_token"')
+})
+
 test('ids in capitals name the same objects', async () => {
   const t = await testApp()
   const capitals = (id: string) => id.toUpperCase()

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -179,6 +179,11 @@ function wrongSettings(data: string, port: string): Mistake[] {
     [['serve'], { ...own, BERTH_SSH_PORTS: '22' }, /BERTH_SSH_PORTS .* it must be a range/],
     [['serve'], { ...own, BERTH_LOG: 'loud' }, /BERTH_LOG .* one of trace, debug/],
     [['serve'], { ...own, BERTH_DATA: '/proc/self' }, /BERTH_DATA \(--data\) is .*: it can't be written to/],
+    [
+      ['serve'],
+      { ...own, BERTH_DATA: path.join(data, 'foreign') },
+      /foreign\/berth\.db is not a database of Berth's, or is damaged: .*\. Put a backup in its place, or set BERTH_DATA/,
+    ],
     [['serve'], { ...own, BERTH_DATA: file }, /BERTH_DATA \(--data\) is ".*file": the folder can't be made/],
     [
       ['serve'],
@@ -241,6 +246,11 @@ test(
   async () => {
     const data = folder()
     writeFileSync(path.join(data, 'file'), 'not a folder')
+    mkdirSync(path.join(data, 'foreign'))
+    writeFileSync(
+      path.join(data, 'foreign', 'berth.db'),
+      'not a database, but longer than its header'.repeat(9),
+    )
     writeFileSync(path.join(data, 'broken.yaml'), 'zones: []\n')
     writeFileSync(path.join(data, 'no.yaml'), 'zones: [')
     const wrong: unknown[] = []

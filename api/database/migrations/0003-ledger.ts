@@ -3,8 +3,8 @@ import { type Kysely, sql } from 'kysely'
 /**
  * The ledger as a chain that the database itself keeps whole. Each entry names the one before it and takes up its
  * balance, and an account's ledger names the last entry and its balance, all by foreign keys: an entry that is
- * changed or removed, an amount that does not lead from one balance to the next, or a balance that is not the
- * sum, breaks a constraint. Beside it, what metering needs to know: servers from before are metered from now on.
+ * changed or taken out, an amount that does not lead from one balance to the next, or a balance that no entry
+ * has, breaks a constraint. Beside it, what metering needs to know: servers from before are metered from now on.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
@@ -21,12 +21,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const statements = [
   `ALTER TABLE transactions RENAME TO transactions_before`,
   `CREATE TABLE transactions (
-    transaction_id text PRIMARY KEY, account_id text NOT NULL REFERENCES accounts,
+    transaction_id text NOT NULL, account_id text NOT NULL REFERENCES accounts,
     sequence bigint NOT NULL, previous bigint, type text NOT NULL,
     balance_before bigint NOT NULL, amount bigint NOT NULL, balance_after bigint NOT NULL,
     server_id text, project_id text, hour bigint, seconds integer,
     description text NOT NULL, reference text, created_at bigint NOT NULL,
-    UNIQUE (account_id, sequence), UNIQUE (account_id, sequence, balance_after),
+    PRIMARY KEY (account_id, sequence), UNIQUE (account_id, sequence, balance_after),
     CHECK (type IN ('charge', 'payment', 'refund', 'correction')),
     CHECK (balance_after = balance_before + amount),
     CHECK ((sequence = 1 AND previous IS NULL AND balance_before = 0) OR (previous IS NOT NULL AND previous = sequence - 1)),
@@ -70,6 +70,7 @@ const statements = [
   `ALTER TABLE servers ADD COLUMN priced_at bigint NOT NULL DEFAULT 0`,
   `ALTER TABLE servers ADD COLUMN suspended_from text`,
   `UPDATE servers SET priced_at = created_at`,
+  `CREATE INDEX servers_priced ON servers (zone_slug, cpu_type, priced_at) WHERE deleted_at IS NULL`,
 
   `CREATE TABLE events (
     event_id text PRIMARY KEY, account_id text NOT NULL REFERENCES accounts, type text NOT NULL, data text NOT NULL,

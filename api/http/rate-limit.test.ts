@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { RateLimiter } from './rate-limit.ts'
+
+/** As many callers as are kept in mind at once. */
+const KEPT = 100_000
+
+/** One request a minute for each address, and no time passes. */
+function limiter(): (address: string) => boolean {
+  const limits = new RateLimiter(
+    { reads: 1, writes: 1, anonymous: 1 },
+    { now: () => 0, sleep: async () => {} },
+  )
+  return (address) => limits.take('anonymous', address).isAllowed
+}
+
+test('who goes on asking is not forgotten, however many others come, and each of them is answered at once', () => {
+  const take = limiter()
+  expect(take('a')).toBe(true)
+  const startedAt = performance.now()
+  for (let other = 0; other < 3 * KEPT; other++) {
+    take(`other ${other}`)
+    if (other % (KEPT / 2) === 0) expect(take('a')).toBe(false)
+  }
+  expect(take('a')).toBe(false)
+  // To look through all that are kept for each of those would take minutes.
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
+})
+
+test('of more callers than are kept in mind, who has not asked for longest is forgiven', () => {
+  const take = limiter()
+  for (const address of ['a', 'b']) take(address)
+  for (let other = 0; other < KEPT - 1; other++) take(`other ${other}`)
+  expect(take('b')).toBe(false)
+  expect(take('a')).toBe(true)
+})
+
+test('addresses that one IPv6 customer has, a /64, share what one address has', () => {
+  const take = limiter()
+  expect(take('2001:db8:1:2::1')).toBe(true)
+  expect(take('2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(false)
+  expect(take('2001:db8:1:2:a::')).toBe(false)
+  expect(take('2001:db8:1:3::1')).toBe(true)
+  expect(take('2001:db8::1')).toBe(true)
+  expect(take('2001:db8:0:0:5::1')).toBe(false)
+  expect(take('::1')).toBe(true)
+  expect(take('fe80::1%eth0')).toBe(true)
+  expect(take('fe80::2%eth0')).toBe(false)
+})
+
+test('each IPv4 address counts for itself, also where the system writes it as one of IPv6', () => {
+  const take = limiter()
+  expect(take('::ffff:192.0.2.1')).toBe(true)
+  expect(take('192.0.2.1')).toBe(false)
+  expect(take('::ffff:192.0.2.2')).toBe(true)
+  expect(take('192.0.2.3')).toBe(true)
+})

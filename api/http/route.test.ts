@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { route } from './route.ts'
+
+test('a POST says how it is repeated, or that it makes nothing; otherwise it does not compile', () => {
+  const rest = {
+    id: 'askTwice',
+    path: '/twice',
+    scope: 'servers:write',
+    tag: 'Servers',
+    summary: 'A route',
+    reply: { 200: null },
+    run: async () => undefined,
+  } as const
+  // @ts-expect-error: a repeat whose first try died would make the thing again
+  expect(route({ ...rest, method: 'POST' }).recover).toBeUndefined()
+  expect(route({ ...rest, method: 'POST', makesNothing: true }).recover).toBeUndefined()
+  expect(route({ ...rest, method: 'POST', recover: async () => undefined }).recover).toBeDefined()
+  expect(route({ ...rest, method: 'PATCH' }).recover).toBeUndefined()
+})

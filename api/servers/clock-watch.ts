@@ -1,0 +1,28 @@
+/** A step ahead of more than this is no drift, and is not believed at once. */
+const JUMP_MS = 10 * 60_000
+const BELIEVED_AFTER_MS = 10 * 60_000
+
+/**
+ * Watches the clock on the wall by one that only counts. Hours that are charged stay charged: a clock that is a year
+ * ahead for a minute must not charge that year. What has stayed so for ten minutes is believed.
+ */
+export class ClockWatch {
+  #last: { wall: number; count: number } | null = null
+  /** What the count was at the jump. */
+  #jumpedAt: number | null = null
+
+  /** @param count milliseconds that only go on, from anywhere */
+  look(wall: number, count: number): 'trusted' | 'jumped' | 'waiting' {
+    const last = this.#last
+    this.#last = { wall, count }
+    const step = last ? wall - last.wall - (count - last.count) : 0
+    if (step > JUMP_MS) {
+      this.#jumpedAt = count
+      return 'jumped'
+    }
+    // Set back again: what was a mistake is mended.
+    if (step < -JUMP_MS || (this.#jumpedAt !== null && count - this.#jumpedAt >= BELIEVED_AFTER_MS))
+      this.#jumpedAt = null
+    return this.#jumpedAt === null ? 'trusted' : 'waiting'
+  }
+}
