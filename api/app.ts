@@ -6,9 +6,10 @@ import { Capacity, openPool } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
-import type { Database } from './database/database.ts'
+import { type Database, ping } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
 import { mountDocs } from './http/docs.ts'
+import { mountHealth } from './http/health.ts'
 import { Idempotency } from './http/idempotency.ts'
 import { openApi } from './http/openapi.ts'
 import { RateLimiter, type RateLimits } from './http/rate-limit.ts'
@@ -23,6 +24,7 @@ import { procedures } from './servers/procedures.ts'
 import { Reconciler } from './servers/reconcile.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
+import type { Telemetry } from './telemetry.ts'
 
 export interface AppOptions {
   db: Database
@@ -39,6 +41,8 @@ export interface AppOptions {
   sshHost: string
   /** How often machines are measured; every 10 s unless told. */
   sampleSeconds?: number
+  /** Where the operator watches the service. */
+  telemetry?: Telemetry | undefined
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
@@ -51,13 +55,15 @@ export interface App {
   reconciler: Reconciler
   billing: BillingWorker
   sampler: Sampler
+  capacity: Capacity
+  servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
 
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost } = options
+  const { db, clock, driver, catalog, secrets, log, sshPorts, sshHost, telemetry } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
   const engine = new Engine({
@@ -65,6 +71,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     clock,
     log,
     procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
+    ...(telemetry ? { ended: (end) => telemetry.operation(end) } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
     ...(options.saveEveryMs === undefined ? {} : { saveEveryMs: options.saveEveryMs }),
   })
@@ -86,14 +93,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
     idempotency: new Idempotency(db, clock, secrets),
     log,
     validateReplies: options.validateReplies ?? false,
+    ...(telemetry ? { observe: (request) => telemetry.request(request) } : {}),
   })
   mountDocs(http, openApi(routes))
+  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
   return {
     http,
     engine,
     reconciler,
     billing,
     sampler,
+    capacity,
+    servers,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
       await Promise.all([engine.stop(), reconciler.stop(), billing.stop(), sampler.stop()])

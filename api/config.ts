@@ -14,6 +14,8 @@ export interface Config {
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** Between two measurements of the machines. */
   readonly sampleSeconds: number
+  /** Where Prometheus asks; null where nobody does. */
+  readonly metrics: { readonly host: string; readonly port: number } | null
   readonly logLevel: string
 }
 
@@ -84,6 +86,12 @@ export const settings = {
     fallback: '10',
     help: 'seconds between two measurements of the servers; they divide a minute',
   },
+  metrics: {
+    env: 'BERTH_METRICS',
+    flag: '--metrics',
+    fallback: 'off',
+    help: 'host:port on which GET /metrics answers Prometheus; keep it from customers',
+  },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
@@ -122,6 +130,7 @@ export function readConfig(
     graceMs: readHours('graceMs', raw('graceMs')),
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
+    metrics: readMetrics(raw('metrics')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
@@ -150,6 +159,14 @@ function readPortRange(value: string): { first: number; last: number } {
   if (!match || first < 1024 || last > 65535 || first > last)
     refuse('sshPorts', value, 'it must be a range such as 22000-22999, within 1024-65535.')
   return { first, last }
+}
+
+function readMetrics(value: string): Config['metrics'] {
+  if (value === 'off') return null
+  const match = /^(.+):(\d{1,5})$/.exec(value)
+  if (!match)
+    return refuse('metrics', value, 'it must be "off", or a host and a port such as 127.0.0.1:9464.')
+  return { host: readHost(match[1] ?? ''), port: readPort('metrics', match[2] ?? '') }
 }
 
 function readHours(name: keyof Config, value: string): number {

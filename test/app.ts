@@ -62,6 +62,7 @@ export async function testApp(
     sshPorts?: AppOptions['sshPorts']
     rateLimits?: AppOptions['rateLimits']
     catalog?: AppOptions['catalog']
+    telemetry?: AppOptions['telemetry']
     /** Of the test's account, in rubles. */
     balance?: string
   } = {},
@@ -80,6 +81,7 @@ export async function testApp(
     sshHost: '127.0.0.1',
     rateLimits: options.rateLimits ?? { reads: 1e9, writes: 1e9, anonymous: 1e9 },
     validateReplies: true,
+    telemetry: options.telemetry,
     ...(options.observe ? { observe: options.observe } : {}),
   })
   onTestFinished(async () => {

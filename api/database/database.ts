@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
@@ -25,6 +25,11 @@ export async function migrate(db: Database): Promise<string[]> {
   const { error, results = [] } = await migrator.migrateToLatest()
   if (error) throw error
   return results.map((result) => result.migrationName)
+}
+
+/** Asks the database for nothing. Rejects where it can't be reached. */
+export async function ping(db: Queries): Promise<void> {
+  await sql`SELECT 1`.execute(db)
 }
 
 /** Runs something in a transaction and undoes all that it wrote. */

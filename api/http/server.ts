@@ -29,6 +29,8 @@ export interface HttpOptions {
   rateLimiter: RateLimiter
   idempotency: Idempotency
   log: FastifyBaseLogger
+  /** Told of each request that was answered. */
+  observe?: (request: { method: string; route: string; status: number; seconds: number }) => void
   /** Tests: a reply that its schema does not describe becomes a 500. */
   validateReplies?: boolean
 }
@@ -55,7 +57,14 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   http.decorateRequest('known', null)
   // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
   http.setValidatorCompiler(() => () => true)
+  const { observe } = options
+  if (observe)
+    http.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+      const route = routeOptions.url ?? 'none'
+      observe({ method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+    })
   http.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isFree) return
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
@@ -87,6 +96,10 @@ type Admitted = Known & { actor: Actor }
 declare module 'fastify' {
   interface FastifyRequest {
     known: Known | null
+  }
+  interface FastifyContextConfig {
+    /** Neither counted nor asked for a token. */
+    isFree?: true
   }
 }
 

@@ -54,6 +54,8 @@ export interface EngineOptions {
   saveEveryMs?: number
   /** How many operations are carried out side by side. */
   concurrency?: number
+  /** Told of each operation that has ended. */
+  ended?: (end: { type: OperationType; outcome: Outcome['status']; seconds: number }) => void
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
 }
@@ -300,8 +302,11 @@ export class Engine {
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
       const isOurs = await settle(db, operation, outcome, write, by)
-      if (isOurs) this.#announce(operation.operation_id)
-      return isOurs
+      if (!isOurs) return false
+      this.#announce(operation.operation_id)
+      const seconds = (now - operation.created_at) / 1000
+      this.#options.ended?.({ type: operation.type, outcome: outcome.status, seconds })
+      return true
     }
     if (result.kind === 'again') {
       operation.progress = result.progress ?? operation.progress

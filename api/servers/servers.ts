@@ -19,7 +19,7 @@ import { firstStep, operationDeadlineMs } from './procedures.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
 import { type Action, allowedIn, judge, statusDuring } from './states.ts'
-import { insertServer, lockServer, updateServer } from './store.ts'
+import { countByStatus, insertServer, lockServer, updateServer } from './store.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'
@@ -187,6 +187,11 @@ export class Servers {
     if (canceled) engine.canceled(canceled)
     engine.wake()
     return started
+  }
+
+  /** How many servers there are, by status and zone: for the operator. */
+  count() {
+    return countByStatus(this.#options.db)
   }
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {

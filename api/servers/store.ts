@@ -136,6 +136,14 @@ export function listRunning(db: Queries) {
   return alive(db).select('server_id').where('status', '=', 'running').execute()
 }
 
+/** How many servers there are, by status and zone. */
+export function countByStatus(db: Queries) {
+  return alive(db)
+    .select((eb) => ['status', 'zone_slug', eb.fn.countAll<number>().as('total')])
+    .groupBy(['status', 'zone_slug'])
+    .execute()
+}
+
 /** Servers of an account that cost something now, whatever they do. */
 export function listBilled(db: Queries, accountId: string) {
   return alive(db)
