@@ -2,8 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import { buildApp } from '../app.ts'
-import type { Capacity } from '../catalog/capacity.ts'
+import { type App, buildApp } from '../app.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
 import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { systemClock } from '../clock.ts'
@@ -47,8 +46,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
-  const scrapes =
-    telemetry && (await answerScrapes(telemetry, config, { db, capacity: app.capacity, compute, catalog }))
+  const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
   app.sampler.start()
@@ -80,12 +78,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
 async function answerScrapes(
   telemetry: Telemetry,
   { metrics }: Config,
-  {
-    db,
-    capacity,
-    compute,
-    catalog,
-  }: { db: Database; capacity: Capacity; compute: Compute; catalog: Catalog },
+  { db, app, compute, catalog }: { db: Database; app: App; compute: Compute; catalog: Catalog },
 ) {
   const images = async () =>
     Promise.all(
@@ -94,7 +87,7 @@ async function answerScrapes(
         return { template: slug, bytes: state?.state === 'ready' ? state.bytes : null }
       }),
     )
-  telemetry.watch({ db, clock: systemClock, capacity, images: compute.images ? images : async () => [] })
+  telemetry.watch({ db, clock: systemClock, ...app, images: compute.images ? images : async () => [] })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(

@@ -55,7 +55,7 @@ export interface EngineOptions {
   /** How many operations are carried out side by side. */
   concurrency?: number
   /** Told of each operation that has ended. */
-  ended?: (end: { type: OperationType; outcome: Outcome['status']; seconds: number }) => void
+  ended?: (end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
 }
@@ -113,10 +113,16 @@ export class Engine {
   }
 
   /** To be called after the commit that canceled an operation: its running step is told to give up. */
-  canceled(operationId: string): void {
-    this.#inFlight.get(operationId)?.abort.abort()
-    this.#announce(operationId)
+  canceled({
+    operation_id,
+    type,
+    created_at,
+  }: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
+    this.#inFlight.get(operation_id)?.abort.abort()
+    this.#announce(operation_id)
     this.wake()
+    const seconds = (this.#options.clock.now() - created_at) / 1000
+    this.#options.ended?.({ type, outcome: 'canceled', seconds })
   }
 
   /**

@@ -158,6 +158,6 @@ export function cancelActive(tx: Queries, serverId: string, now: number) {
     .set({ status: 'canceled', finished_at: now })
     .where('server_id', '=', serverId)
     .where(isActive())
-    .returning(['operation_id', 'type'])
+    .returning(['operation_id', 'type', 'created_at'])
     .executeTakeFirst()
 }

@@ -114,7 +114,7 @@ export class Servers {
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
     const { force = false, timeout_seconds = 60 } = request
-    let canceled: string | undefined
+    let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       await guard(tx, server, type, force)
@@ -122,7 +122,7 @@ export class Servers {
         refuseSuspended(actor)
         await requireBalance(tx, actor.accountId, server.price_hour)
       }
-      canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
+      canceled = await cancelActive(tx, serverId, clock.now())
       return this.#begin(tx, server, type, { force, timeout_seconds })
     })
     if (canceled) engine.canceled(canceled)
@@ -168,7 +168,7 @@ export class Servers {
    */
   async remove(serverId: string): Promise<Started> {
     const { db, clock, engine } = this.#options
-    let canceled: string | undefined
+    let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       const active = await findActive(tx, serverId)
@@ -178,7 +178,7 @@ export class Servers {
           'delete_protected',
           'The server is protected. Set delete_protection to false first.',
         )
-      canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
+      canceled = await cancelActive(tx, serverId, clock.now())
       if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
       if (server.billed_since !== null)
         await changeRate(tx, server, null, clock.now(), { chargesAtOnce: true })

@@ -10,10 +10,14 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
     { template: 'micro', bytes: 5_000 },
     { template: 'debian-12', bytes: null },
   ]
-  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, images })
+  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, servers: t.app.servers, images })
   const id = await make(t)
   await t.call('POST', `/servers/${id}/stop`, { force: true })
   await t.finish()
+  await t.call('POST', `/servers/${id}/start`)
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  const other = await make(t, { start_on_create: false })
   await t.call('GET', `/servers/${NOBODY}`)
   await t.callAs(null)('GET', '/nowhere')
   const { address, close } = await telemetry.listen('127.0.0.1', 0)
@@ -30,13 +34,14 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
         .at(-1),
     )
   const count = 'berth_http_request_duration_seconds_count'
-  expect(value(`${count}{method="POST",route="/v1/servers",status="202"}`)).toBe(1)
+  expect(value(`${count}{method="POST",route="/v1/servers",status="202"}`)).toBe(2)
   expect(value(`${count}{method="GET",route="/v1/servers/:server_id",status="404"}`)).toBe(1)
   expect(value(`${count}{method="GET",route="none",status="404"}`)).toBe(1)
   // No id, no token and no address of a customer is a label.
-  expect(text).not.toContain(id)
-  expect(value('berth_operation_duration_seconds_count{type="create",outcome="succeeded"}')).toBe(1)
+  for (const name of [id, other, t.accountId]) expect(text).not.toContain(name)
+  expect(value('berth_operation_duration_seconds_count{type="create",outcome="succeeded"}')).toBe(2)
   expect(value('berth_operation_duration_seconds_count{type="stop",outcome="succeeded"}')).toBe(1)
+  expect(value('berth_operation_duration_seconds_count{type="start",outcome="canceled"}')).toBe(1)
   expect(value('berth_servers{status="stopped",zone="local-1"}')).toBe(1)
   expect(value('berth_operations_queued')).toBe(0)
   expect(value('berth_ledger_lag_seconds')).toBe(0)
@@ -55,7 +60,7 @@ test('a gauge that can’t be read does not take the others with it', async () =
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })
   const images = () => Promise.reject(new Error('the disk is gone'))
-  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, images })
+  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, servers: t.app.servers, images })
   await telemetry.text()
   const text = await telemetry.text()
   expect(text).toContain('berth_operations_queued 0')
@@ -72,7 +77,7 @@ test('health says whether the process answers, and readiness which part does not
   for (let n = 0; n < 5; n++) expect(await ask('/healthz')).toEqual([200, { status: 'ok' }])
   const good = { status: 'ok', checks: { database: 'ok', compute: 'ok' } }
   expect(await ask('/readyz')).toEqual([200, good])
-  t.driver.failNext('host', new Error('/secret/place is gone'))
+  t.driver.host = () => Promise.reject(new Error('/secret/place is gone'))
   const bad = { status: 'unavailable', checks: { database: 'ok', compute: 'failed' } }
   expect(await ask('/readyz')).toEqual([503, bad])
   expect(await ask('/healthz')).toEqual([200, { status: 'ok' }])
