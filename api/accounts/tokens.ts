@@ -23,8 +23,8 @@ export function generateToken(): string {
 
 /** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
 function checksum(secret: string): string {
-  const digest = hash('sha256', `berth_${secret}`, 'buffer')
-  return toBase62(BigInt(digest.readUIntBE(0, 4)), 6)
+  const digest = hash('sha256', `berth_${secret}`)
+  return toBase62(BigInt(`0x${digest.slice(0, 8)}`), 6)
 }
 
 function toBase62(value: bigint, length: number): string {

@@ -38,11 +38,14 @@ export function prepared<Values extends Record<string, string | number | null>, 
     const parameters = query.parameters.map((value) => (value instanceof Slot ? values[value.name] : value))
     return { ...query, parameters }
   }
-  const all = async (db: Queries, values: Values) => {
+  const run = (db: Queries, values: Values) => {
     const query = bind(db, values)
     const { adapter } = db.getExecutor()
     const isDirect = adapter instanceof SqliteShortcut && !db.isTransaction
-    return (await (isDirect ? adapter.run(query) : db.executeQuery(query))).rows
+    return isDirect ? adapter.run(query) : db.executeQuery(query)
   }
-  return { all, first: async (db, values) => (await all(db, values))[0] }
+  return {
+    all: async (db, values) => (await run(db, values)).rows,
+    first: async (db, values) => (await run(db, values)).rows[0],
+  }
 }

@@ -86,3 +86,13 @@ test('when SQLite takes back all that shares a commit, every writer is told, and
   await add(db, 'later')
   expect(committed()).toEqual(['later'])
 })
+
+test('a row has the columns that its table has now, under their names', async () => {
+  const { db } = await open()
+  await add(db, 'a')
+  const all = () => db.selectFrom('pool_usage').selectAll().execute()
+  const row = { pool: 'a', cpu: 0, ram_mb: 0, disk_gb: 0 }
+  expect(await all()).toStrictEqual([row])
+  await sql`ALTER TABLE pool_usage ADD COLUMN note TEXT`.execute(db)
+  expect(await all()).toStrictEqual([{ ...row, note: null }])
+})

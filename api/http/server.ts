@@ -10,14 +10,15 @@ import Fastify, {
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
 import { type Actor, acceptedFor, holds } from './auth.ts'
+import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
-import type { Claim, Idempotency, StoredReply } from './idempotency.ts'
+import type { Idempotency, StoredReply } from './idempotency.ts'
 import { refusalOf } from './json.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { PREFIX, type Route } from './route.ts'
-import { closed, compileCheck, lowerIds, serializable } from './validation.ts'
+import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -55,8 +56,6 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     forceCloseConnections: true,
   })
   http.decorateRequest('known', null)
-  // Checks run in our own hook, so that path, query and body are reported together and in the contract's order.
-  http.setValidatorCompiler(() => () => true)
   const { observe } = options
   if (observe)
     http.addHook('onResponse', async ({ method, routeOptions }, reply) => {
@@ -70,6 +69,8 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     request.known = await admit(request, reply, options)
   })
   acceptJson(http)
+  // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
+  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(toApiError(error), request, reply),
   )
@@ -79,19 +80,6 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   for (const route of options.routes) mount(http, route, options)
   return http
 }
-
-/** What is known of a request by the time it reaches its route. */
-interface Known {
-  actor: Actor | null
-  /** Why there is no actor. */
-  refusal: unknown
-  params: Record<string, string>
-  loaded: unknown
-  claim: Claim | null
-}
-
-/** A request that has an actor. */
-type Admitted = Known & { actor: Actor }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -137,46 +125,39 @@ function hasActor(known: Known): known is Admitted {
 function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
   const checkQuery = route.query && compileCheck('query', route.query)
   const checkBody = route.body && compileCheck('body', closed(route.body))
-  const replies = Object.entries(route.reply)
+  const [success = 200] = Object.keys(route.reply).map(Number)
 
+  // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and
+  // in the contract's order; and JSON.stringify is faster than what it would make of those of replies.
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    schema: {
-      response: Object.fromEntries(
-        replies.flatMap(([status, schema]) => (schema ? [[status, serializable(schema)]] : [])),
-      ),
-    },
     onRequest: async (request) => {
       const known = admitted(request)
       requireScope(known.actor, route)
       known.params = readParams(request, route)
       if (route.load) known.loaded = await route.load(known)
     },
-    preHandler: async (request, reply) => {
-      if (request.body === undefined || request.body === null) request.body = {}
-      const key = request.headers['idempotency-key']
-      if (route.method === 'POST' && key !== undefined) {
-        const known = admitted(request)
-        const { accountId } = known.actor
-        const begun = await options.idempotency.begin(accountId, pathOf(request), String(key), request.body)
-        if ('replay' in begun) return replay(reply, begun.replay)
-        known.claim = begun.claim
-      }
-      const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
-      if (issues.length > 0) throw invalid(issues)
-      lowerIds(request.query)
-      lowerIds(request.body)
-    },
+    preHandler: [
+      ...(route.method === 'POST' ? [claimer(options.idempotency)] : []),
+      (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+        request.body ??= {}
+        const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
+        if (issues.length > 0) throw invalid(issues)
+        lowerIds(request.query)
+        lowerIds(request.body)
+        done()
+      },
+    ],
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(route.hasEtag ? { onSend: notModified } : {}),
     ...(route.method === 'POST'
       ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
       : {}),
     handler: async (request, reply) => {
-      reply.code(Number(replies[0]?.[0])).header('cache-control', 'no-store')
+      reply.code(success).header('cache-control', 'no-store')
       const known = admitted(request)
-      const call = callOf(request, reply, route, known, options)
+      const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
       const madeId = known.claim?.madeId ?? null
       const body = await (madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call))
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
@@ -186,58 +167,34 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
 }
 
 /** A reader who has seen just this needs no body (RFC 9110, 13.1.2). */
-async function notModified(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<unknown> {
-  const etag = reply.getHeader('etag')
-  const seen = request.headers['if-none-match']
-  if (typeof etag !== 'string' || seen === undefined || !namesEtag(seen, etag)) return body
-  reply.code(304).removeHeader('content-type').removeHeader('content-length')
-  return null
-}
-
-function callOf(
+function notModified(
   request: FastifyRequest,
   reply: FastifyReply,
-  route: Route,
-  { actor, params, loaded, claim }: Admitted,
-  { idempotency }: HttpOptions,
-): Parameters<Route['run']>[0] {
-  return {
-    actor,
-    loaded,
-    params,
-    query: request.query,
-    body: request.body,
-    made: async (tx, id) => void (claim && (await idempotency.made(tx, claim, id))),
-    // Made for the few routes that ask for them.
-    get signal() {
-      return hangupOf(reply)
-    },
-    get url() {
-      return declaredUrl(request, route)
-    },
-    ifMatch: request.headers['if-match'],
-    setHeader: (name, value) => void reply.header(name, value),
-    setStatus: (status) => void reply.code(status),
-  }
-}
-
-function hangupOf({ raw }: FastifyReply): AbortSignal {
-  const hangup = new AbortController()
-  // A reply that was sent closes too.
-  raw.once('close', () => raw.writableFinished || hangup.abort())
-  if (raw.destroyed) hangup.abort()
-  return hangup.signal
-}
-
-/** The path, with what of the query means something here: the rest need not be repeated to the client. */
-function declaredUrl(request: FastifyRequest, route: Route): string {
-  const [path = '', query = ''] = request.url.split('?')
-  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
-  return `${path}?${new URLSearchParams(declared)}`
+  body: unknown,
+  done: (error: null, body: unknown) => void,
+): void {
+  const etag = reply.getHeader('etag')
+  const seen = request.headers['if-none-match']
+  const isSeen = typeof etag === 'string' && seen !== undefined && namesEtag(seen, etag)
+  if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
+  done(null, isSeen ? null : body)
 }
 
 function pathOf(request: FastifyRequest): string {
   return `${request.method} ${request.url.split('?')[0] ?? ''}`
+}
+
+/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
+function claimer(idempotency: Idempotency) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const key = request.headers['idempotency-key']
+    if (key === undefined) return
+    const known = admitted(request)
+    const { accountId } = known.actor
+    const begun = await idempotency.begin(accountId, pathOf(request), String(key), request.body ?? {})
+    if ('replay' in begun) return replay(reply, begun.replay)
+    known.claim = begun.claim
+  }
 }
 
 const KEPT_HEADERS = ['content-type', 'location', 'link']

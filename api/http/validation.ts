@@ -72,23 +72,6 @@ function closeObjects(part: unknown): unknown {
   return copy
 }
 
-/**
- * The same schema as the serializer likes it: of `anyOf` it must try out the branches for each value, so that a list
- * of objects with fields that may be null would take twice as long.
- */
-export function serializable(schema: TSchema): TSchema {
-  return foldNulls(schema) as TSchema // it stays a schema
-}
-
-function foldNulls(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(foldNulls)
-  if (typeof part !== 'object' || part === null) return part
-  const copy = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, foldNulls(value)]))
-  if (!Array.isArray(copy.anyOf) || copy.anyOf.length !== 2 || copy.anyOf[1].type !== 'null') return copy
-  const { anyOf, ...rest } = copy
-  return { ...anyOf[0], ...rest, nullable: true }
-}
-
 /** Fields that are missing or not known are named by the error of the object that they are not in. */
 function pointerOf({ instancePath, params }: ErrorObject): string {
   const name: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { migrations } from '../../api/database/database.ts'
+import { type Database, migrations } from '../../api/database/database.ts'
 import { testDatabase } from '../database.ts'
 import { serverRow } from '../server-row.ts'
 
-test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
-  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
+/** Accounts, entries and servers as 0001 knew them. */
+async function fillOld(db: Database): Promise<void> {
   const account = {
     email: 'a@example.com',
     name: 'A',
@@ -41,7 +41,11 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   await insert('servers', row)
   await insert('servers', { ...row, server_id: 'never', billed_since: null })
   await insert('servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
+}
 
+test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
+  await fillOld(db)
   const before = Date.now()
   await migrations['0003-ledger']?.up(db)
   const entries = await db

@@ -35,6 +35,15 @@ test('what is no HTTP at all is answered with a problem and a request id too', a
   }
 })
 
+test('a request that expects what nobody knows is answered like any other', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const request = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nexpect: more\r\nconnection: close\r\n\r\n'
+  const reply = await answer(Number(port), request)
+  expect(reply).toMatch(/^HTTP\/1\.1 401 /)
+  expect(reply).toContain('"code":"missing_token"')
+})
+
 test('ids in capitals name the same objects', async () => {
   const t = await testApp()
   const capitals = (id: string) => id.toUpperCase()

@@ -1,0 +1,99 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Queries } from '../database/database.ts'
+import type { Actor } from './auth.ts'
+import type { Claim, Idempotency } from './idempotency.ts'
+import type { Call, Route } from './route.ts'
+
+/** What is known of a request by the time it reaches its route. */
+export interface Known {
+  actor: Actor | null
+  /** Why there is no actor. */
+  refusal: unknown
+  params: Record<string, string>
+  loaded: unknown
+  claim: Claim | null
+}
+
+/** A request that has an actor. */
+export type Admitted = Known & { actor: Actor }
+
+interface Exchange {
+  request: FastifyRequest
+  reply: FastifyReply
+  route: Route
+  known: Admitted
+  idempotency: Idempotency
+}
+
+/** What a route's `run` is given. What only few routes ask for is made when they do. */
+export class HttpCall implements Call<string, unknown, unknown, unknown> {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  get actor(): Actor {
+    return this.#exchange.known.actor
+  }
+
+  get params(): Record<string, string> {
+    return this.#exchange.known.params
+  }
+
+  get query(): unknown {
+    return this.#exchange.request.query
+  }
+
+  get body(): unknown {
+    return this.#exchange.request.body
+  }
+
+  get loaded(): unknown {
+    return this.#exchange.known.loaded
+  }
+
+  get signal(): AbortSignal {
+    return hangupOf(this.#exchange.reply)
+  }
+
+  get url(): string {
+    return declaredUrl(this.#exchange.request, this.#exchange.route)
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#exchange.request.headers['if-match']
+  }
+
+  // Routes take these apart from their call: they must not look for `this`.
+  get made() {
+    const { known, idempotency } = this.#exchange
+    return async (tx: Queries, id: string) =>
+      void (known.claim && (await idempotency.made(tx, known.claim, id)))
+  }
+
+  get setHeader() {
+    const { reply } = this.#exchange
+    return (name: string, value: string) => void reply.header(name, value)
+  }
+
+  get setStatus() {
+    const { reply } = this.#exchange
+    return (status: number) => void reply.code(status)
+  }
+}
+
+function hangupOf({ raw }: FastifyReply): AbortSignal {
+  const hangup = new AbortController()
+  // A reply that was sent closes too.
+  raw.once('close', () => raw.writableFinished || hangup.abort())
+  if (raw.destroyed) hangup.abort()
+  return hangup.signal
+}
+
+/** The path, with what of the query means something here: the rest need not be repeated to the client. */
+function declaredUrl(request: FastifyRequest, route: Route): string {
+  const [path = '', query = ''] = request.url.split('?')
+  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
+  return `${path}?${new URLSearchParams(declared)}`
+}
