@@ -7,12 +7,13 @@ import { Capacity, openPool } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
-import type { Database } from './database/database.ts'
+import { type Database, ping } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
 import { mountDocs } from './http/docs.ts'
+import { mountHealth } from './http/health.ts'
 import { Idempotency } from './http/idempotency.ts'
 import { openApi } from './http/openapi.ts'
 import { RateLimiter, type RateLimits } from './http/rate-limit.ts'
@@ -28,6 +29,7 @@ import { procedures } from './servers/procedures.ts'
 import { Reconciler } from './servers/reconcile.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
+import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -53,6 +55,8 @@ export interface AppOptions {
   webhookAllow?: readonly Range[]
   /** Finds the addresses of webhooks' hosts; the system's own unless told. */
   lookup?: Lookup
+  /** Where the operator watches the service. */
+  telemetry?: Telemetry | undefined
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
@@ -67,6 +71,8 @@ export interface App {
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
+  capacity: Capacity
+  servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
@@ -75,11 +81,22 @@ const DAY_MS = 24 * 3600_000
 
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, secrets, log, sampleSeconds = 10, graceMs = DAY_MS } = options
+  const {
+    db,
+    clock,
+    driver,
+    catalog,
+    secrets,
+    log,
+    telemetry,
+    sampleSeconds = 10,
+    graceMs = DAY_MS,
+  } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
   const parts = { ...options, sampleSeconds, graceMs, capacity }
-  const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts) })
+  const watched = telemetry ? { told: telemetry.operation } : {}
+  const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts), ...watched })
   const servers = new Servers({ ...parts, engine })
   const billing = new BillingWorker({ ...parts, engine })
   const reconciler = new Reconciler({ ...parts, engine })
@@ -99,8 +116,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     idempotency: new Idempotency(db, clock, secrets),
     log,
     validateReplies: options.validateReplies ?? false,
+    ...(telemetry ? { observe: telemetry.request } : {}),
   })
   mountDocs(http, openApi(routes))
+  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
   return {
     http,
     engine,
@@ -109,6 +128,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     sampler,
     events,
     webhooks,
+    capacity,
+    servers,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
       const workers = [engine, reconciler, billing, sampler, events, webhooks]

@@ -17,6 +17,8 @@ export interface Config {
   readonly sampleSeconds: number
   /** Ranges besides the public internet to which webhooks may go. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
+  /** Where Prometheus asks; null where nobody does. */
+  readonly metrics: { readonly host: string; readonly port: number } | null
   readonly logLevel: string
 }
 
@@ -93,6 +95,12 @@ export const settings = {
     fallback: 'none',
     help: 'ranges such as 10.1.0.0/16,fd00::/8 to which webhooks may go besides the public internet',
   },
+  metrics: {
+    env: 'BERTH_METRICS',
+    flag: '--metrics',
+    fallback: 'off',
+    help: 'host:port on which GET /metrics answers Prometheus; keep it from customers',
+  },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
@@ -132,6 +140,7 @@ export function readConfig(
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
     webhookAllow: readRanges(raw('webhookAllow')),
+    metrics: readMetrics(raw('metrics')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
@@ -160,6 +169,14 @@ function readPortRange(value: string): { first: number; last: number } {
   if (!match || first < 1024 || last > 65535 || first > last)
     refuse('sshPorts', value, 'it must be a range such as 22000-22999, within 1024-65535.')
   return { first, last }
+}
+
+function readMetrics(value: string): Config['metrics'] {
+  if (value === 'off') return null
+  const match = /^(.+):(\d{1,5})$/.exec(value)
+  if (!match)
+    return refuse('metrics', value, 'it must be "off", or a host and a port such as 127.0.0.1:9464.')
+  return { host: readHost(match[1] ?? ''), port: readPort('metrics', match[2] ?? '') }
 }
 
 function readHours(name: keyof Config, value: string): number {

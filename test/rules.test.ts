@@ -95,7 +95,7 @@ const floors = [
   ['catalog', 'events'],
   ['billing', 'accounts', 'monitoring', 'webhooks'],
   ['servers'],
-  ['main', 'app', 'commands'],
+  ['main', 'app', 'commands', 'telemetry'],
 ]
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 

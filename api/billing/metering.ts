@@ -50,6 +50,15 @@ async function chargeOneByOne(
   return due.length
 }
 
+/** How long the eldest charge has been due; 0 where none is. */
+export async function chargeLagSeconds(db: Queries, now: number): Promise<number> {
+  const { due } = await db
+    .selectFrom('billing_meters')
+    .select((eb) => eb.fn.min<number | null>('due_at').as('due'))
+    .executeTakeFirstOrThrow()
+  return Math.max(0, now - (due ?? now)) / 1000 // not money: time
+}
+
 /** One transaction's worth of it. */
 export async function chargeBatch(tx: Queries, now: number, only?: string): Promise<number> {
   const meters = await lockDue(tx, now, only)

@@ -2,14 +2,16 @@ import { flushCompileCache } from 'node:module'
 import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import { buildApp } from '../app.ts'
+import { type App, buildApp } from '../app.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
 import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
+import type { Database } from '../database/database.ts'
 import type { HostFacts, ImageState } from '../drivers/driver.ts'
 import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
+import type { Telemetry } from '../telemetry.ts'
 import { builtTemplates, type Compute, openCompute } from './compute.ts'
 import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
 
@@ -26,6 +28,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   if (config.compute !== 'simulator')
     say('Looking at what can run servers here; the first time this takes some seconds.')
   const compute = await openCompute(config, log)
+  // Loaded where it is wanted: it is a tenth of the idle service.
+  const telemetry = config.metrics ? new (await import('../telemetry.ts')).Telemetry() : undefined
   const app = await buildApp({
     db,
     clock: systemClock,
@@ -36,12 +40,14 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     sshPorts: config.sshPorts,
     rateLimits: config.rateLimits,
     graceMs: config.graceMs,
+    telemetry,
     sshHost: reachableHost(config.host),
     sampleSeconds: config.sampleSeconds,
     webhookAllow: config.webhookAllow,
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
+  const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
   await app.engine.start({ isAlone: true })
   app.reconciler.start()
   app.sampler.start()
@@ -52,7 +58,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
-  for (const line of banner({ config, address, facts, compute, demo, images, strangers, fault })) say(line)
+  for (const line of banner({ config, address, scrapes, facts, compute, demo, images, strangers, fault }))
+    say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
   const unwatch = watchCatalog(opened, systemClock, (wrong) => {
@@ -65,8 +72,31 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await stopped
   say('Stopping. Servers keep running; the next start finds them again.')
   await unwatch()
+  await scrapes?.close()
   await app.close()
   unlock()
+}
+
+/** @throws ConfigError */
+async function answerScrapes(
+  telemetry: Telemetry,
+  { metrics }: Config,
+  { db, app, compute, catalog }: { db: Database; app: App; compute: Compute; catalog: Catalog },
+) {
+  const images = async () =>
+    Promise.all(
+      catalog.templates.map(async ({ slug, image }) => {
+        const state = await compute.images?.state(image)
+        return { template: slug, bytes: state?.state === 'ready' ? state.bytes : null }
+      }),
+    )
+  telemetry.watch({ db, clock: systemClock, ...app, images: compute.images ? images : async () => [] })
+  const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
+  return telemetry.listen(host, port).catch((error: unknown) => {
+    throw new ConfigError(
+      `BERTH_METRICS (--metrics) is "${host}:${port}", which can't be listened on: ${messageOf(error)}.`,
+    )
+  })
 }
 
 async function listen(
@@ -149,6 +179,7 @@ function describeImage(state: ImageState, isBuilt: boolean): string {
 interface BannerFacts {
   config: Config
   address: string
+  scrapes: { address: string } | undefined
   facts: HostFacts
   compute: Compute
   demo: Demo
@@ -158,7 +189,8 @@ interface BannerFacts {
   fault: string | null
 }
 
-function banner({ config, address, facts, compute, demo, images, strangers, fault }: BannerFacts): string[] {
+function banner(told: BannerFacts): string[] {
+  const { config, address, scrapes, facts, compute, demo, images, strangers, fault } = told
   const lines = [
     '',
     'Berth is up.',
@@ -170,6 +202,7 @@ function banner({ config, address, facts, compute, demo, images, strangers, faul
   if (!facts.isReal) lines.push(`           *** SIMULATED: no server is real, and ssh leads nowhere. ***`)
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
+  if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
   lines.push(`  Data     ${config.dataDir}`)
   lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
   lines.push(

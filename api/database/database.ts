@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
@@ -32,6 +32,11 @@ export async function migrate(db: Database): Promise<string[]> {
 /** Runs something in the transaction that is given, or in one of its own. */
 export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return db.isTransaction ? run(db) : db.transaction().execute(run)
+}
+
+/** Asks the database for nothing. Rejects where it can't be reached. */
+export async function ping(db: Queries): Promise<void> {
+  await sql`SELECT 1`.execute(db)
 }
 
 /** Runs something in a transaction and undoes all that it wrote. */

@@ -32,6 +32,8 @@ export interface HttpOptions {
   rateLimiter: RateLimiter
   idempotency: Idempotency
   log: FastifyBaseLogger
+  /** Told of each request that was answered. */
+  observe?: (request: { method: string; route: string; status: number; seconds: number }) => void
   /** Tests: a reply that its schema does not describe becomes a 500. */
   validateReplies?: boolean
 }
@@ -60,7 +62,14 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
   http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.decorateRequest('known', null)
+  const { observe } = options
+  if (observe)
+    http.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+      const route = routeOptions.url ?? 'none'
+      observe({ method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+    })
   http.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isFree) return
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
@@ -82,6 +91,10 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
 declare module 'fastify' {
   interface FastifyRequest {
     known: Known | null
+  }
+  interface FastifyContextConfig {
+    /** Neither counted nor asked for a token. */
+    isFree?: true
   }
 }
 

@@ -56,6 +56,8 @@ export interface EngineOptions {
   saveEveryMs?: number
   /** How many operations are carried out side by side. */
   concurrency?: number
+  /** Told of each operation that has ended. */
+  told?: (end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
 }
@@ -113,10 +115,16 @@ export class Engine {
   }
 
   /** To be called after the commit that canceled an operation: its running step is told to give up. */
-  canceled(operationId: string): void {
-    this.#inFlight.get(operationId)?.abort.abort()
-    this.#announce(operationId)
+  canceled({
+    operation_id,
+    type,
+    created_at,
+  }: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
+    this.#inFlight.get(operation_id)?.abort.abort()
+    this.#announce(operation_id)
     this.wake()
+    const seconds = (this.#options.clock.now() - created_at) / 1000
+    this.#options.told?.({ type, outcome: 'canceled', seconds })
   }
 
   /**
@@ -301,10 +309,13 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
-      const { ended } = this.#options
+      const { ended, told } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
-      if (isOurs) this.#announce(operation.operation_id)
-      return isOurs
+      if (!isOurs) return false
+      this.#announce(operation.operation_id)
+      const seconds = (now - operation.created_at) / 1000
+      told?.({ type: operation.type, outcome: outcome.status, seconds })
+      return true
     }
     if (result.kind === 'again') {
       operation.progress = result.progress ?? operation.progress

@@ -91,6 +91,18 @@ export async function findActiveOf(
   return new Map(rows.map((row) => [row.server_id, row]))
 }
 
+/** How many operations are due and wait for their turn. */
+export async function queueDepth(db: Queries, now: number): Promise<number> {
+  const { total } = await db
+    .selectFrom('operations')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where(isActive())
+    .where('next_run_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 /** Operations stay readable for a week after their server is gone. */
 const KEPT_MS = 7 * 24 * 3600_000
 
@@ -146,6 +158,6 @@ export function cancelActive(tx: Queries, serverId: string, now: number) {
     .set({ status: 'canceled', finished_at: now })
     .where('server_id', '=', serverId)
     .where(isActive())
-    .returning(['operation_id', 'type'])
+    .returning(['operation_id', 'type', 'created_at'])
     .executeTakeFirst()
 }

@@ -20,7 +20,7 @@ import { bootTime, firstStep, operationDeadlineMs } from './procedures.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
 import { type Action, allowedIn, judge, statusDuring } from './states.ts'
-import { insertServer, lockServer, updateServer } from './store.ts'
+import { countByStatus, insertServer, lockServer, updateServer } from './store.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'
@@ -111,7 +111,7 @@ export class Servers {
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
     const { type, force = false, timeout_seconds = 60 } = request
-    let canceled: string | undefined
+    let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       await guard(tx, server, type, force)
@@ -123,7 +123,7 @@ export class Servers {
       // Else one reboot after the other would keep a server from being suspended.
       if (type === 'reboot')
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
-      canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
+      canceled = await cancelActive(tx, serverId, clock.now())
       const begun = await this.#begin(tx, server, type, { force, timeout_seconds })
       await made(tx, begun.operation.operation_id)
       return begun
@@ -173,7 +173,7 @@ export class Servers {
    */
   async remove(serverId: string): Promise<Started> {
     const { db, clock, engine } = this.#options
-    let canceled: string | undefined
+    let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       const active = await findActive(tx, serverId)
@@ -183,7 +183,7 @@ export class Servers {
           'delete_protected',
           'The server is protected. Set delete_protection to false first.',
         )
-      canceled = (await cancelActive(tx, serverId, clock.now()))?.operation_id
+      canceled = await cancelActive(tx, serverId, clock.now())
       if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
       await this.#endBilling(tx, server, active)
       return this.#begin(tx, server, 'delete', {})
@@ -199,6 +199,11 @@ export class Servers {
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
     await changeRate(tx, server, null, this.#options.clock.now())
+  }
+
+  /** How many servers there are, by status and zone: for the operator. */
+  count() {
+    return countByStatus(this.#options.db)
   }
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {

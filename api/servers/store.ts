@@ -176,6 +176,14 @@ export function listRunning(db: Queries) {
   return alive(db).select('server_id').where('status', '=', 'running').execute()
 }
 
+/** How many servers there are, by status and zone. */
+export function countByStatus(db: Queries) {
+  return alive(db)
+    .select((eb) => ['status', 'zone_slug', eb.fn.countAll<number>().as('total')])
+    .groupBy(['status', 'zone_slug'])
+    .execute()
+}
+
 /** Servers that cost something though their account's balance has been used up since before a moment. */
 export function listOverdue(db: Queries, moment: number) {
   return alive(db)

@@ -220,7 +220,7 @@ test.each(['the same process', 'another process'])(
       operation_id: first.operation_id,
     })
     const second = await b.operation(serverId)
-    busy.canceled(first.operation_id)
+    busy.canceled(first)
     expect([await busy.tick(), await taker.tick()]).toEqual([0, 0])
     slow.open()
     await busy.settled()
