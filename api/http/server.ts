@@ -76,8 +76,6 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     requireHost(request)
   })
   acceptJson(http)
-  // An Expect that nobody knows may be ignored (RFC 9110, 10.1.1); Node would answer it without a problem document.
-  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.setErrorHandler((error: FastifyError, request, reply) =>
     sendProblem(toApiError(error), request, reply),
   )
@@ -195,7 +193,8 @@ function notModified(
   const seen = request.headers['if-none-match']
   const isSeen = typeof etag === 'string' && seen !== undefined && namesEtag(seen, etag)
   if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
-  done(null, isSeen ? null : body)
+  // Fastify's own hook for HEAD, which comes after this one, takes any body but null.
+  done(null, isSeen ? (request.method === 'HEAD' ? '' : null) : body)
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -23,6 +23,13 @@ test('a catalogue reply that a client has seen already is not sent again', async
   }
 })
 
+test('HEAD of what a client has seen already is a 304 too', async () => {
+  const t = await testApp()
+  const { etag = '' } = (await t.call('GET', '/zones')).headers
+  const reply = await t.call('HEAD', '/zones', undefined, { 'if-none-match': etag })
+  expect([reply.status, reply.body]).toEqual([304, ''])
+})
+
 test('a change that was based on an older look at a server is refused', async () => {
   const t = await testApp()
   const id = await make(t)
