@@ -39,6 +39,10 @@ export default defineConfig({
           globalSetup: 'test/postgres.ts',
         },
       },
+      {
+        extends: true,
+        test: { name: 'sdk', include: ['test/sdk/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+      },
       ...(hasChromium
         ? [
             {
