@@ -4,16 +4,11 @@ import { migrations } from '../../api/database/database.ts'
 import { testDatabase } from '../database.ts'
 import { serverRow } from '../server-row.ts'
 
+const account = { email: 'a@example.com', name: 'A', status: 'active', default_project_id: 'p', quotas: '{}' }
+const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
+
 test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
   const { db, drop } = await testDatabase({ upTo: '0002-samples' })
-  const account = {
-    email: 'a@example.com',
-    name: 'A',
-    status: 'active',
-    default_project_id: 'p',
-    quotas: '{}',
-  }
-  const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
   const insert = async (table: string, row: Record<string, unknown>) => {
     const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)))
     await sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(row))})`.execute(
