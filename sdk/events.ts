@@ -2,18 +2,19 @@ import { BerthError } from './errors.ts'
 import { type Settings, send, unexpected } from './request.ts'
 import { pauseMs } from './retries.ts'
 
-/** Something that happened in the account. */
+/** Something that changed in the account. */
 export interface BerthEvent {
-  /** Where the stream goes on after it: `lastEventId`. */
-  id: string
+  event_id: string
   type: string
-  data: unknown
+  created_at: string
+  /** What the API showed of the object at that moment. */
+  data: Record<string, unknown>
 }
 
 export interface EventsOptions {
   signal?: AbortSignal | undefined
-  /** The id of the last event that was seen: what happened since comes first. Without it the stream begins now. */
-  lastEventId?: string | undefined
+  /** The id of the last event that was seen: what came since is told first. Without it the stream begins now. */
+  after?: string | undefined
 }
 
 /** The API sends a sign of life more often than this; a connection without one is dead, whatever the system says. */
@@ -25,7 +26,7 @@ export const ROUTE = 'GET /events/stream'
 export const events = (settings: Settings) =>
   async function* (options: EventsOptions = {}): AsyncGenerator<BerthEvent, void, undefined> {
     const { signal } = options
-    let lastEventId = options.lastEventId ?? ''
+    let lastEventId = options.after ?? ''
     let askedPauseMs = 0
     for (let attempt = 0, isFirst = true; ; isFirst = false) {
       try {
@@ -34,8 +35,8 @@ export const events = (settings: Settings) =>
           attempt = 0
           askedPauseMs = message.retryMs ?? askedPauseMs
           lastEventId = message.id ?? lastEventId
-          if (message.data !== '')
-            yield { id: lastEventId, type: message.event, data: JSON.parse(message.data) }
+          // What the stream sends is described so by the API.
+          if (message.data !== '') yield JSON.parse(message.data) as BerthEvent
         }
       } catch (error) {
         signal?.throwIfAborted()
@@ -61,10 +62,9 @@ function open(settings: Settings, lastEventId: string, signal: AbortSignal | und
   })
 }
 
-/** A block of the stream (HTML standard, 9.2.6), whether or not it has data. */
+/** A block of the stream (HTML standard, 9.2.6), whether or not it has data. Events say in it of what type they are. */
 interface Message {
   id?: string
-  event: string
   data: string
   retryMs?: number
 }
@@ -88,7 +88,6 @@ function messageOf(fields: [name: string, value: string][]): Message {
   const [id, retry] = [last('id'), last('retry')]
   const data = fields.filter(([name]) => name === 'data').map(([, value]) => value)
   return {
-    event: last('event') || 'message',
     data: data.join('\n'),
     ...(id === undefined || id.includes('\0') ? {} : { id }),
     ...(retry !== undefined && /^\d+$/.test(retry) ? { retryMs: Number(retry) } : {}),

@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { service } from './client.ts'
 import { installedPackage } from './packed.ts'
 
-const tsc = path.resolve(import.meta.dirname, '../../node_modules/.bin/tsc')
+const root = path.resolve(import.meta.dirname, '../..')
+const tsc = path.join(root, 'node_modules/.bin/tsc')
 
 /** A program of a customer's that uses what the package promises. */
 const PROGRAM = `
@@ -38,28 +39,24 @@ test('the packed package has nothing that its linter would mend, and is small', 
   expect(strange.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
 })
 
-test('its declarations are found and right, for Node and for bundlers, with and without the types of the browser', () => {
+test('its declarations are found and right: in Node, in a bundler, and where only the browser has types', () => {
   const { project } = installedPackage()
   writeFileSync(path.join(project, 'program.mts'), PROGRAM)
-  writeFileSync(
-    path.join(project, 'node.d.ts'),
-    'declare const process: { env: Record<string, string | undefined> }',
-  )
-  const strict = '--noEmit --strict --exactOptionalPropertyTypes --target es2022 --types'.split(' ')
-  const check = (...flags: string[]) =>
-    execFileSync(tsc, [...strict, '', ...flags, 'program.mts', 'node.d.ts'], {
-      cwd: project,
-      encoding: 'utf8',
-    })
-  expect(check('--module', 'nodenext', '--lib', 'es2022,dom')).toBe('')
-  expect(check('--module', 'preserve', '--moduleResolution', 'bundler', '--lib', 'es2022,dom')).toBe('')
+  writeFileSync(path.join(project, 'process.d.ts'), 'declare const process: { env: Record<string, string> }')
+  const check = (flags: string, ...files: string[]) => {
+    const all = `--noEmit --strict --exactOptionalPropertyTypes --target es2022 ${flags}`.split(' ')
+    return execFileSync(tsc, [...all, 'program.mts', ...files], { cwd: project, encoding: 'utf8' })
+  }
+  const inNode = `--lib es2022 --types node --typeRoots ${path.join(root, 'node_modules/@types')}`
+  expect(check(`--module nodenext ${inNode}`)).toBe('')
+  expect(check(`--module preserve --moduleResolution bundler ${inNode}`)).toBe('')
+  expect(check('--module nodenext --lib es2022,dom', 'process.d.ts')).toBe('')
 })
 
 test('installed in a fresh folder, it works in Node against the service', async () => {
   const { project } = installedPackage()
   const t = await service()
   await t.make('web-1')
-  // Node erases the types of our own files, but for older ones the program is compiled as a customer's would be.
   writeFileSync(path.join(project, 'program.mts'), PROGRAM)
   const env = { ...process.env, BERTH_URL: t.baseUrl, BERTH_TOKEN: t.token }
   const { stdout } = await promisify(execFile)(process.execPath, ['program.mts'], { cwd: project, env })
