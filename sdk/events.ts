@@ -28,9 +28,11 @@ export const events = (settings: Settings) =>
     const { signal } = options
     let lastEventId = options.after ?? ''
     let askedPauseMs = 0
-    for (let attempt = 0, isFirst = true; ; isFirst = false) {
+    let hasBegun = false
+    for (let attempt = 0; ; attempt += 1) {
       try {
         const body = await open(settings, lastEventId, signal)
+        hasBegun = true
         for await (const message of messagesOf(body)) {
           attempt = 0
           askedPauseMs = message.retryMs ?? askedPauseMs
@@ -42,11 +44,10 @@ export const events = (settings: Settings) =>
         signal?.throwIfAborted()
         // Who never got through should know. What was refused stays refused, what is no JSON comes again so.
         const isRefused = error instanceof BerthError && error.status < 500
-        if (isFirst || isRefused || error instanceof SyntaxError) throw error
+        if (!hasBegun || isRefused || error instanceof SyntaxError) throw error
       }
       signal?.throwIfAborted()
       await settings.sleep(Math.max(askedPauseMs, pauseMs(attempt, settings.random)), signal)
-      attempt += 1
     }
   }
 

@@ -1,6 +1,6 @@
 import { BerthError, ConnectionError, TimeoutError } from './errors.ts'
 import type { Problem, Routes } from './openapi.ts'
-import { askedMs, isWorthRetrying, pauseMs, type Retries, readRetryAfter } from './retries.ts'
+import { askedMs, isWorthRetrying, pauseMs, type Retries, retryAfterOf } from './retries.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -49,11 +49,12 @@ const READS_BY_POST = ['POST /pricing/quote']
 /** The one way to the API: by it every method is sent, tried again and read. */
 export function caller(settings: Settings): Call {
   return async (route, parts, options = {}) => {
-    const reply = await send(settings, route, parts, options, async (reply) => {
-      options.onReply?.(reply)
-      return read(reply)
-    })
-    return reply as Reply<typeof route> // the API's own tests hold its replies to openapi.json
+    const { reply, value } = await send(settings, route, parts, options, async (reply) => ({
+      reply,
+      value: await read(reply),
+    }))
+    options.onReply?.(reply)
+    return value as Reply<typeof route> // the API's own tests hold its replies to openapi.json
   }
 }
 
@@ -154,16 +155,15 @@ async function read(reply: Response): Promise<unknown> {
 }
 
 async function refusal(reply: Response): Promise<BerthError> {
-  const retryAfterMs = readRetryAfter(reply.headers.get('retry-after'))
   const isProblem = reply.headers.get('content-type')?.startsWith('application/problem+json')
   if (!isProblem) return unexpected(reply, 'without saying why')
   const problem = (await reply.json()) as Problem // what this content type means
-  return new BerthError(problem, retryAfterMs)
+  return new BerthError(problem, retryAfterOf(reply))
 }
 
 /** What answered was not Berth: a proxy, or another program at this address. */
 export function unexpected(reply: Response, how: string): BerthError {
-  return new BerthError({
+  const problem = {
     type: 'about:blank',
     title: 'An unexpected reply',
     status: reply.status,
@@ -171,5 +171,6 @@ export function unexpected(reply: Response, how: string): BerthError {
     instance: reply.url,
     code: 'unexpected_reply',
     request_id: reply.headers.get('x-request-id') ?? '',
-  })
+  }
+  return new BerthError(problem, retryAfterOf(reply))
 }

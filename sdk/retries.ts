@@ -39,7 +39,8 @@ export function askedMs(error: Error): number | null {
 }
 
 /** Retry-After in seconds, or as a date (RFC 9110, 10.2.3). */
-export function readRetryAfter(value: string | null): number | null {
+export function retryAfterOf({ headers }: Response): number | null {
+  const value = headers.get('retry-after')
   if (value === null) return null
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
   return Number.isNaN(ms) ? null : Math.max(0, ms)

@@ -54,7 +54,7 @@ test('events come as they happen, with their id, type and what the API showed', 
 
 test('a stream that breaks is taken up behind the last event that came whole', async () => {
   const { berth, asked } = await streaming(
-    (reply) => head(reply).end(`${block(7)}id: 8\ndata: {"hal`),
+    (reply) => head(reply).write(`${block(7)}id: 8\ndata: {"hal`, () => reply.destroy()),
     (reply) => reply.writeHead(503).end(),
     (reply) => reply.destroy(),
     (reply) => head(reply).write(block(8)),

@@ -212,6 +212,14 @@ test('who aborts gets their own reason back, also in a pause between tries', asy
   await expect(new Berth({ baseUrl }).zones.list({ signal: caller.signal })).rejects.toThrow('no time')
 })
 
+test('what goes wrong in the caller’s own function is not taken for a lost connection', async () => {
+  const { berth } = await service()
+  const onReply = () => {
+    throw new Error('mine')
+  }
+  await expect(berth.zones.list({ onReply })).rejects.toThrow(/^mine$/)
+})
+
 test('what is no address or no id is said before anything is sent', async () => {
   expect(() => new Berth({ baseUrl: 'cloud.example' })).toThrow('The baseUrl "cloud.example" is no address')
   const { berth } = await service()
