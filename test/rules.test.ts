@@ -163,6 +163,19 @@ test('the client stands by itself: it imports nothing of the service, of Node or
   )
 })
 
+test('the command line knows of the service what the client says, and nothing else', () => {
+  const wrong = product
+    .filter(({ file }) => file.startsWith('cli/'))
+    .flatMap(({ file, imports }) =>
+      imports.filter(({ from }) => from.startsWith('..')).map(({ from }) => `${file} imports ${from}`),
+    )
+  refuse(
+    wrong,
+    'it runs on customers’ machines against services of other versions.',
+    'import @berth/sdk, and add there what it lacks.',
+  )
+})
+
 test('no folder has a name that says nothing', () => {
   const empty = ['util', 'utils', 'common', 'shared', 'helpers', 'core', 'lib']
   const folders = new Set(sources.map(({ file }) => path.posix.dirname(file)))
