@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { Berth } from '@berth/sdk'
 import { Command } from 'commander'
-import { readContexts, writeContexts } from './contexts.ts'
+import { checkAddress, readContexts, writeContexts } from './contexts.ts'
 import { print, printList } from './output.ts'
 import { Refusal } from './refusal.ts'
 import { sessionOf } from './session.ts'
@@ -26,8 +26,7 @@ export function loginCommand(): Command {
     .argument('<url>', 'address of the API, such as http://127.0.0.1:8080')
     .option('--as <context>', 'name to keep it under', 'default')
     .action(async (url: string, { as: name }: { as: string }) => {
-      if (!/^https?:\/\//.test(url))
-        throw new Refusal(`"${url}" is no address: it begins with http:// or https://.`)
+      checkAddress(url)
       const token = await readToken()
       if (!token) throw new Refusal('No token was given.')
       const { email } = await new Berth({ baseUrl: url, token }).account.get()
@@ -61,7 +60,7 @@ export function contextCommand(): Command {
     .argument('<context>')
     .action((name: string) => {
       const { contexts } = readContexts(process.env)
-      if (!contexts[name])
+      if (!Object.hasOwn(contexts, name))
         throw new Refusal(`There is no context ${name}. berth context list shows those that are.`)
       writeContexts(process.env, { current: name, contexts })
     })

@@ -42,16 +42,23 @@ export function writeContexts(env: Env, contexts: Contexts): void {
   renameSync(next, file)
 }
 
+/** @throws Refusal where it is none */
+export function checkAddress(url: string): string {
+  if (/^https?:\/\/[^/]/.test(url)) return url
+  throw new Refusal(`"${url}" is no address: it begins with http:// or https://.`)
+}
+
 /** The environment wins over the file, and a named context over the current one. @throws Refusal */
 export function chooseContext(env: Env, named: string | undefined): Context {
-  if (!named && env.BERTH_URL && env.BERTH_TOKEN) return { url: env.BERTH_URL, token: env.BERTH_TOKEN }
+  if (!named && env.BERTH_URL && env.BERTH_TOKEN)
+    return { url: checkAddress(env.BERTH_URL), token: env.BERTH_TOKEN }
   const { current, contexts } = readContexts(env)
   const name = named ?? current
   if (name === null)
     throw new Refusal(
       'You are not logged in. Log in with: berth login <url>, or set BERTH_URL and BERTH_TOKEN.',
     )
-  const context = contexts[name]
+  const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined
   if (!context) throw new Refusal(`There is no context ${name}. berth context list shows those that are.`)
   return context
 }

@@ -32,6 +32,9 @@ test('a login that fails keeps nothing', async () => {
   const wrong = await berth(`login ${t.baseUrl}`, 'berth_wrong')
   expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('(invalid_token)') })
   expect(await berth(`login ${t.baseUrl}`)).toEqual(refused('No token was given.\n'))
+  expect(await berth('login cloud.example', t.token)).toEqual(
+    refused('"cloud.example" is no address: it begins with http:// or https://.\n'),
+  )
   expect((await berth('whoami')).err).toMatch(/^You are not logged in/)
 })
 
