@@ -39,6 +39,14 @@ export default defineConfig({
           globalSetup: 'test/postgres.ts',
         },
       },
+      {
+        extends: true,
+        test: { name: 'sdk', include: ['test/sdk/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'cli', include: ['test/cli/**/*.test.ts'], testTimeout: 60_000 },
+      },
       ...(hasChromium
         ? [
             {

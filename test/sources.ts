@@ -96,3 +96,23 @@ export function ownImports({ file, imports }: Source): (Import & { file: string 
     .filter(({ from }) => from.startsWith('.'))
     .map((entry) => ({ ...entry, file: path.posix.join(path.posix.dirname(file), entry.from) }))
 }
+
+/** The first circle in a graph of names, or null. */
+export function findCycle(arrows: Map<string, Set<string>>): string[] | null {
+  const done = new Set<string>()
+  const visit = (name: string, trail: string[]): string[] | null => {
+    if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name]
+    if (done.has(name)) return null
+    for (const next of arrows.get(name) ?? []) {
+      const cycle = visit(next, [...trail, name])
+      if (cycle) return cycle
+    }
+    done.add(name)
+    return null
+  }
+  for (const name of arrows.keys()) {
+    const cycle = visit(name, [])
+    if (cycle) return cycle
+  }
+  return null
+}

@@ -1,21 +1,11 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testApp } from '../app.ts'
-
-const CHROMIUM = (process.env.PATH ?? '')
-  .split(path.delimiter)
-  .map((folder) => path.join(folder, 'chromium'))
-  .find((file) => existsSync(file))
+import { launch } from './chromium.ts'
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: CHROMIUM ?? 'chromium',
-    // As root Chromium has no sandbox; and nothing of its own shall go out while we watch what the page asks for.
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
-  })
+  browser = await launch()
 })
 afterAll(() => browser?.close())
 

@@ -1,0 +1,19 @@
+import { Berth, BerthError, ConnectionError, isBerthError, OperationFailed } from '@berth/sdk'
+
+const berth = new Berth({ baseUrl: process.env.BERTH_URL ?? '', token: process.env.BERTH_TOKEN })
+
+try {
+  const { items } = await berth.servers.list({ name: 'web-1' })
+  for (const { server_id } of items) await berth.operations.wait(await berth.servers.start(server_id))
+} catch (error) {
+  if (isBerthError(error, 'server_state_conflict')) {
+    const { current_status, allowed_statuses } = error.problem
+    console.log(`It is ${current_status}, and can be started when it is ${allowed_statuses.join(' or ')}.`)
+  } else if (error instanceof BerthError) {
+    console.log(`${error.detail} Tell the operator ${error.requestId} if this is not your doing.`)
+  } else if (error instanceof OperationFailed) {
+    console.log(`It was tried and went wrong: ${error.message}`)
+  } else if (error instanceof ConnectionError) {
+    console.log(error.message)
+  } else throw error
+}

@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/** The words of JSON Schema that openapi.json uses to say what a type is; all others narrow its values. */
+interface Schema {
+  $ref?: string
+  type?: string | string[]
+  enum?: string[]
+  const?: string | number | boolean
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: boolean | Schema
+  items?: Schema
+  prefixItems?: Schema[]
+  description?: string
+}
+
+interface Body {
+  content?: Record<string, { schema: Schema }>
+  required?: boolean
+}
+
+interface Operation {
+  summary: string
+  parameters: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
+  requestBody?: Body
+  responses: Record<string, Body>
+}
+
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; examples: Record<string, unknown> }
+}
+
+/** TypeScript for the schemas, the routes and the error codes of an OpenAPI document. */
+export function typesOf({ paths, components }: OpenApi): string {
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, operation]) =>
+        `${comment(operation.summary)}'${method.toUpperCase()} ${path}': ${routeType(operation)}`,
+    ),
+  )
+  return [
+    '// Written by npm run generate from openapi.json: change the schemas of api/, not this file.',
+    ...Object.entries(components.schemas).map(
+      ([name, schema]) => `export interface ${name} ${typeOf(schema)}`,
+    ),
+    `/** Every route: what its path, query and body take, and what it replies. */\nexport interface Routes {\n${indent(routes.join('\n'))}\n}`,
+    `/** What a BerthError's code can be; a newer service may have more. */\nexport type ErrorCode =\n${indent(
+      Object.keys(components.examples)
+        .map((code) => `| '${code}'`)
+        .join('\n'),
+    )}\n`,
+  ].join('\n\n')
+}
+
+function routeType({ parameters, requestBody, responses }: Operation): string {
+  const placed = (place: string): Schema => {
+    const those = parameters.filter((parameter) => parameter.in === place)
+    const described = ({ schema, description }: (typeof those)[number]) =>
+      description ? { ...schema, description } : schema
+    return {
+      type: 'object',
+      properties: Object.fromEntries(those.map((parameter) => [parameter.name, described(parameter)])),
+      required: those.filter(({ required }) => required).map(({ name }) => name),
+    }
+  }
+  // Headers are the client's own affair.
+  const parts = (['path', 'query'] as const).flatMap((place) => {
+    const schema = placed(place)
+    if (Object.keys(schema.properties ?? {}).length === 0) return []
+    return [member(place, typeOf(schema), (schema.required ?? []).length > 0)]
+  })
+  const body = requestBody && contentType(requestBody)
+  const replies = Object.entries(responses)
+    .filter(([status]) => status.startsWith('2'))
+    .map(([, reply]) => contentType(reply) ?? 'undefined')
+  return block([
+    ...parts,
+    ...(body ? [member('body', body, requestBody.required ?? false)] : []),
+    member('reply', [...new Set(replies)].join(' | '), true),
+  ])
+}
+
+function contentType({ content = {} }: Body): string | undefined {
+  return Object.values(content).map(({ schema }) => typeOf(schema))[0]
+}
+
+/** @throws where a schema says what this does not know, rather than guess */
+function typeOf(schema: Schema): string {
+  if (schema.$ref) return schema.$ref.replace('#/components/schemas/', '')
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const).replaceAll('"', "'")
+  if (schema.enum) return schema.enum.map((value) => `'${value}'`).join(' | ')
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')
+  switch (schema.type) {
+    case 'object':
+      return objectType(schema)
+    case 'array':
+      if (schema.prefixItems) return `[${schema.prefixItems.map(typeOf).join(', ')}]`
+      return `Array<${typeOf(schema.items ?? {})}>`
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type
+    case undefined:
+      return 'unknown'
+    default:
+      throw new Error(`sdk/generate.ts does not know this kind of schema yet: ${JSON.stringify(schema)}`)
+  }
+}
+
+function objectType({ properties, required = [], additionalProperties }: Schema): string {
+  if (typeof additionalProperties === 'object') return `Record<string, ${typeOf(additionalProperties)}>`
+  const members = Object.entries(properties ?? {}).map(
+    ([name, schema]) => comment(schema.description) + member(name, typeOf(schema), required.includes(name)),
+  )
+  return block(additionalProperties === true ? [...members, '[member: string]: unknown'] : members)
+}
+
+// Undefined is as good as left out: neither goes over the wire.
+const member = (name: string, type: string, isRequired: boolean) =>
+  isRequired ? `${name}: ${type}` : `${name}?: ${type} | undefined`
+const comment = (text?: string) => (text ? `/** ${text} */\n` : '')
+const indent = (text: string) => text.replace(/^/gm, '  ')
+const block = (lines: string[]) => `{\n${indent(lines.join('\n'))}\n}`
+
+/** Where the document is, and where its types go. */
+export const places = {
+  document: new URL('../openapi.json', import.meta.url),
+  types: new URL('openapi.ts', import.meta.url),
+}
+
+if (import.meta.main) writeFileSync(places.types, typesOf(JSON.parse(readFileSync(places.document, 'utf8'))))

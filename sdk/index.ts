@@ -1,0 +1,17 @@
+// What the package offers: the one place that hands on what other files define.
+export { Berth, type BerthOptions } from './berth.ts'
+export {
+  BerthError,
+  ConnectionError,
+  isBerthError,
+  OperationFailed,
+  type ProblemMembers,
+  type ProblemOf,
+  TimeoutError,
+} from './errors.ts'
+export type { BerthEvent, EventsOptions } from './events.ts'
+export type * from './openapi.ts'
+export type { Waitable, WaitOptions } from './operations.ts'
+export type { Call, CallOptions, Fetch, Parts, Query, Reply, Route } from './request.ts'
+export type { Sleep } from './retries.ts'
+export type { ServerFilter } from './servers.ts'

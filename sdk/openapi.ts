@@ -1,0 +1,1085 @@
+// Written by npm run generate from openapi.json: change the schemas of api/, not this file.
+
+export interface Account {
+  account_id: string
+  email: string
+  name: string
+  status: 'active' | 'suspended' | 'closed'
+  created_at: string
+  default_project_id: string
+  token: {
+    token_id: string
+    name: string
+    scopes: Array<string>
+    expires_at: string | null
+  }
+  quotas: {
+    projects: {
+      limit: number
+      used: number
+    }
+    ssh_keys: {
+      limit: number
+      used: number
+    }
+    servers: {
+      limit: number
+      used: number
+    }
+    cpu: {
+      limit: number
+      used: number
+    }
+    ram_mb: {
+      limit: number
+      used: number
+    }
+    disk_gb: {
+      limit: number
+      used: number
+    }
+  }
+}
+
+export interface AuditEntry {
+  audit_id: string
+  /** The operationId of the route, or a command of the operator */
+  action: string
+  /** What was changed */
+  object_type: string
+  object_id: string | null
+  token_id: string | null
+  address: string | null
+  request_id: string
+  created_at: string
+}
+
+export interface AuditEntryList {
+  items: Array<AuditEntry>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Balance {
+  /** Rubles with two decimals */
+  balance: string
+  currency: 'RUB'
+  /** Rubles an hour with four decimals */
+  cost_hour_rub: string
+  /** Rubles with two decimals */
+  cost_month_rub: string
+  hours_left: number | null
+  generated_at: string
+}
+
+export interface Capacity {
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  is_available: boolean
+  level: 'high' | 'low' | 'none'
+  max_server: {
+    cpu: number
+    ram_mb: number
+    disk_gb: number
+  }
+  updated_at: string
+}
+
+export interface Delivery {
+  delivery_id: string
+  webhook_id: string
+  event_id: string
+  /** What happened */
+  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  /** pending: waits for its turn, or for the next attempt */
+  status: 'pending' | 'succeeded' | 'failed'
+  attempts: Array<DeliveryAttempt>
+  created_at: string
+}
+
+export interface DeliveryAttempt {
+  attempted_at: string
+  duration_ms: number
+  reply_status: number | null
+  /** The first 4 KiB of what came back */
+  reply: string
+  error: string | null
+}
+
+export interface DeliveryList {
+  items: Array<Delivery>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Event {
+  event_id: string
+  /** What happened */
+  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  created_at: string
+  /** What the API showed of the object at that moment; for server.status_changed also old_status and new_status */
+  data: {
+    [member: string]: unknown
+  }
+}
+
+export interface EventList {
+  items: Array<Event>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Issue {
+  in: 'body' | 'query' | 'path' | 'header'
+  /** Name of the field, in dots where it is nested */
+  field: string
+  /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
+  pointer: string
+  code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key'
+  message: string
+}
+
+export interface Limits {
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  cpu: {
+    min: number
+    max: number
+    step: number
+  }
+  ram_mb: {
+    min: number
+    max: number
+    step: number
+  }
+  disk_gb: {
+    min: number
+    max: number
+    step: number
+  }
+  unit_prices: {
+    /** Rubles with two decimals */
+    cpu_month_rub: string
+    /** Rubles with two decimals */
+    ram_gb_month_rub: string
+    /** Rubles with two decimals */
+    disk_gb_month_rub: string
+  }
+}
+
+export interface NewToken {
+  token_id: string
+  name: string
+  scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  expires_at: string | null
+  last_used_at: string | null
+  created_at: string
+  /** The value: shown this once */
+  token: string
+}
+
+export interface NewWebhook {
+  webhook_id: string
+  name: string
+  /** Where events are posted to */
+  url: string
+  /** What is sent; "*" is all */
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  /** Whether events are sent */
+  is_enabled: boolean
+  disabled_reason: 'failing' | 'gone' | null
+  created_at: string
+  /** What signatures are made with, for libraries of Standard Webhooks: shown this once */
+  secret: string
+}
+
+export interface Operation {
+  operation_id: string
+  server_id: string
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+  progress: number
+  step: string
+  error: {
+    code: string
+    message: string
+  } | null
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+}
+
+export interface OperationList {
+  items: Array<Operation>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Preset {
+  preset_id: string
+  slug: string
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  /** Rubles with two decimals */
+  price_month_rub: string
+  /** Rubles an hour with four decimals */
+  price_hour_rub: string
+  /** Whether it can be ordered now */
+  is_available: boolean
+}
+
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** What a client acts on */
+  code: string
+  request_id: string
+  errors?: Array<Issue> | undefined
+  [member: string]: unknown
+}
+
+export interface Project {
+  project_id: string
+  name: string
+  description: string | null
+  /** Takes the servers that name no project */
+  is_default: boolean
+  server_count: number
+  created_at: string
+  updated_at: string
+}
+
+export interface ProjectCreate {
+  name: string
+  description?: string | null | undefined
+}
+
+export interface ProjectList {
+  items: Array<Project>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface ProjectUpdate {
+  name?: string | undefined
+  description?: string | null | undefined
+}
+
+export interface Quote {
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  plan_type: 'preset' | 'custom'
+  preset_id: string | null
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  currency: 'RUB'
+  /** Rubles an hour with four decimals */
+  price_hour_rub: string
+  /** Rubles with two decimals */
+  price_month_rub: string
+  items: Array<{
+    code: 'cpu' | 'ram' | 'disk' | 'preset'
+    quantity: number
+    unit: 'core' | 'gb' | 'preset'
+    /** Rubles with two decimals */
+    price_unit_month_rub: string
+    /** Rubles with two decimals */
+    price_month_rub: string
+  }>
+  /** Whether there is room for it now */
+  is_available: boolean
+  /** Whether create would take this request now */
+  can_create: boolean
+  blockers: Array<{
+    code: string
+    detail: string
+  }>
+  quoted_at: string
+}
+
+export interface QuoteRequest {
+  zone_slug: string
+  plan_type: 'preset' | 'custom'
+  cpu_type: 'amd' | 'intel'
+  preset_id?: string | undefined
+  cpu?: number | undefined
+  ram_mb?: number | undefined
+  disk_gb?: number | undefined
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  start_on_create?: boolean | undefined
+  delete_protection?: boolean | undefined
+  template_id?: string | undefined
+}
+
+export interface Server {
+  server_id: string
+  name: string
+  description: string | null
+  project_id: string
+  zone_slug: string
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  status_reason: string | null
+  plan_type: 'preset' | 'custom'
+  cpu_type: 'amd' | 'intel'
+  preset_id: string | null
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  template_id: string
+  ssh_key_ids: Array<string>
+  ipv4: string | null
+  ipv6: string | null
+  labels: Record<string, string>
+  delete_protection: boolean
+  /** Rubles with two decimals */
+  price_month_rub: string
+  /** Rubles an hour with four decimals */
+  price_hour_rub: string
+  current_operation: {
+    operation_id: string
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+    progress: number
+  } | null
+  created_at: string
+  updated_at: string
+  started_at: string | null
+}
+
+export interface ServerCreate {
+  zone_slug: string
+  plan_type: 'preset' | 'custom'
+  cpu_type: 'amd' | 'intel'
+  preset_id?: string | undefined
+  cpu?: number | undefined
+  ram_mb?: number | undefined
+  disk_gb?: number | undefined
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  start_on_create?: boolean | undefined
+  delete_protection?: boolean | undefined
+  template_id: string
+}
+
+export interface ServerDetails {
+  server_id: string
+  name: string
+  description: string | null
+  project_id: string
+  zone_slug: string
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  status_reason: string | null
+  plan_type: 'preset' | 'custom'
+  cpu_type: 'amd' | 'intel'
+  preset_id: string | null
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  template_id: string
+  ssh_key_ids: Array<string>
+  ipv4: string | null
+  ipv6: string | null
+  labels: Record<string, string>
+  delete_protection: boolean
+  /** Rubles with two decimals */
+  price_month_rub: string
+  /** Rubles an hour with four decimals */
+  price_hour_rub: string
+  current_operation: {
+    operation_id: string
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+    progress: number
+  } | null
+  created_at: string
+  updated_at: string
+  started_at: string | null
+  project: Project
+  zone: Zone | null
+  template: Template | null
+  preset: Preset | null
+  network: {
+    hostname: string
+    mac: string
+    ipv4: {
+      address: string
+      prefix_length: number
+      gateway: string
+    } | null
+    ipv6: {
+      address: string
+      prefix_length: number
+      gateway: string
+    } | null
+  }
+  ssh: {
+    host: string
+    port: number | null
+    username: string
+    command: string | null
+    auth_methods: Array<'public_key' | 'password'>
+    keys: Array<{
+      ssh_key_id: string
+      name: string
+      fingerprint: string
+    }>
+    host_key_fingerprints: Array<{
+      type: string
+      fingerprint: string
+      public_key: string
+    }>
+    is_ready: boolean
+    password: string | null
+  }
+  billing: {
+    /** Rubles an hour with four decimals */
+    price_hour_rub: string
+    /** Rubles with two decimals */
+    price_month_rub: string
+    billed_since: string | null
+    /** Rubles with two decimals */
+    month_to_date_rub: string
+    is_billed_when_stopped: boolean
+  }
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'>
+}
+
+export interface ServerList {
+  items: Array<Server>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface ServerMetrics {
+  server_id: string
+  start: string
+  end: string
+  /** Seconds from point to point, as was used */
+  step: number
+  series: Array<{
+    name: 'cpu.usage' | 'memory.used' | 'disk.used' | 'disk.read.bandwidth' | 'disk.write.bandwidth' | 'network.rx.bandwidth' | 'network.tx.bandwidth'
+    type: 'cpu' | 'memory' | 'disk' | 'network'
+    unit: 'percent' | 'bytes' | 'bytes_per_second'
+    points: Array<[number, number | null]>
+  }>
+}
+
+export interface ServerStats {
+  server_id: string
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  uptime_seconds: number | null
+  collected_at: string
+  cpu: {
+    cores: number
+    usage_percent: number | null
+  }
+  memory: {
+    total_mb: number
+    used_mb: number | null
+  }
+  disk: {
+    total_gb: number
+    used_gb: number | null
+    read_bytes_total: number | null
+    write_bytes_total: number | null
+    read_bytes_per_second: number | null
+    write_bytes_per_second: number | null
+  }
+  network: {
+    rx_bytes_total: number | null
+    tx_bytes_total: number | null
+    rx_bytes_per_second: number | null
+    tx_bytes_per_second: number | null
+  }
+}
+
+export interface ServerUpdate {
+  name?: string | undefined
+  description?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  project_id?: string | undefined
+  delete_protection?: boolean | undefined
+  plan_type?: 'preset' | 'custom' | undefined
+  preset_id?: string | undefined
+  cpu?: number | undefined
+  ram_mb?: number | undefined
+  disk_gb?: number | undefined
+}
+
+export interface SshKey {
+  ssh_key_id: string
+  name: string
+  public_key: string
+  /** As OpenSSH prints it: SHA256:… */
+  fingerprint: string
+  key_type: string
+  created_at: string
+}
+
+export interface SshKeyCreate {
+  name: string
+  /** One line of a .pub file */
+  public_key: string
+}
+
+export interface SshKeyList {
+  items: Array<SshKey>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface StartRequest {
+  
+}
+
+export interface StopRequest {
+  /** Pull the plug at once instead of asking the guest */
+  force?: boolean | undefined
+  /** How long the guest may take to shut down before its plug is pulled */
+  timeout_seconds?: number | undefined
+}
+
+export interface Template {
+  template_id: string
+  slug: string
+  title: string
+  os_family: string
+  min_disk_gb: number
+  /** Who logs in with ssh */
+  default_username: string
+}
+
+export interface Token {
+  token_id: string
+  name: string
+  scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  expires_at: string | null
+  last_used_at: string | null
+  created_at: string
+}
+
+export interface TokenCreate {
+  name: string
+  scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  expires_at?: string | null | undefined
+}
+
+export interface TokenList {
+  items: Array<Token>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Transaction {
+  transaction_id: string
+  type: 'charge' | 'payment' | 'refund' | 'correction'
+  /** Rubles with two decimals */
+  amount: string
+  /** Rubles with two decimals */
+  balance_after: string
+  server_id: string | null
+  description: string
+  created_at: string
+}
+
+export interface TransactionList {
+  items: Array<Transaction>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface Usage {
+  /** A calendar month in UTC, such as 2026-11 */
+  month: string
+  currency: 'RUB'
+  /** What the hours of this month were charged with, all together */
+  amount: string
+  items: Array<UsageItem>
+  generated_at: string
+}
+
+export interface UsageItem {
+  server_id: string
+  server_name: string
+  project_id: string
+  /** Hours that were billed, to four decimals */
+  hours: number
+  /** Rubles with two decimals */
+  amount: string
+}
+
+export interface Webhook {
+  webhook_id: string
+  name: string
+  /** Where events are posted to */
+  url: string
+  /** What is sent; "*" is all */
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  /** Whether events are sent */
+  is_enabled: boolean
+  disabled_reason: 'failing' | 'gone' | null
+  created_at: string
+}
+
+export interface WebhookCreate {
+  name: string
+  /** Where events are posted to */
+  url: string
+  /** What is sent; "*" is all */
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  is_enabled?: boolean | undefined
+}
+
+export interface WebhookList {
+  items: Array<Webhook>
+  /** All that match, not only this page */
+  total: number
+}
+
+export interface WebhookTest {
+  /** The event that is sent */
+  event_id: string
+}
+
+export interface WebhookUpdate {
+  name?: string | undefined
+  /** Where events are posted to */
+  url?: string | undefined
+  /** What is sent; "*" is all */
+  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  /** Disabling gives up what was not delivered; enabling begins anew */
+  is_enabled?: boolean | undefined
+}
+
+export interface Zone {
+  zone_slug: string
+  title: string
+  city: string
+  /** ISO 3166-1 alpha-2 */
+  country_code: string
+  cpu_types: Array<'amd' | 'intel'>
+  /** Whether any server can be made here now */
+  is_available: boolean
+}
+
+/** Every route: what its path, query and body take, and what it replies. */
+export interface Routes {
+  /** The account, its quotas and the token that asks */
+  'GET /account/me': {
+    reply: Account
+  }
+  /** List projects */
+  'GET /account/projects': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: ProjectList
+  }
+  /** Create a project */
+  'POST /account/projects': {
+    body: ProjectCreate
+    reply: Project
+  }
+  /** Change the name or description of a project */
+  'PATCH /account/projects/{project_id}': {
+    path: {
+      project_id: string
+    }
+    body?: ProjectUpdate | undefined
+    reply: Project
+  }
+  /** Delete an empty project */
+  'DELETE /account/projects/{project_id}': {
+    path: {
+      project_id: string
+    }
+    reply: undefined
+  }
+  /** List SSH keys */
+  'GET /account/ssh_keys': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: SshKeyList
+  }
+  /** Add an SSH public key */
+  'POST /account/ssh_keys': {
+    body: SshKeyCreate
+    reply: SshKey
+  }
+  /** Get an SSH key */
+  'GET /account/ssh_keys/{ssh_key_id}': {
+    path: {
+      ssh_key_id: string
+    }
+    reply: SshKey
+  }
+  /** Delete an SSH key; servers that were made with it keep it */
+  'DELETE /account/ssh_keys/{ssh_key_id}': {
+    path: {
+      ssh_key_id: string
+    }
+    reply: undefined
+  }
+  /** List API tokens */
+  'GET /account/tokens': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: TokenList
+  }
+  /** Make an API token; its value is shown this once */
+  'POST /account/tokens': {
+    body: TokenCreate
+    reply: NewToken
+  }
+  /** Revoke an API token at once */
+  'DELETE /account/tokens/{token_id}': {
+    path: {
+      token_id: string
+    }
+    reply: undefined
+  }
+  /** The balance, and how long it lasts */
+  'GET /account/balance': {
+    reply: Balance
+  }
+  /** List the entries of the ledger */
+  'GET /account/transactions': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: TransactionList
+  }
+  /** What a month has cost, by server and project */
+  'GET /account/usage': {
+    query?: {
+      /** A calendar month in UTC, such as 2026-11 */
+      month?: string | undefined
+    } | undefined
+    reply: Usage
+  }
+  /** The same as CSV, for a spreadsheet */
+  'GET /account/usage.csv': {
+    query?: {
+      /** A calendar month in UTC, such as 2026-11 */
+      month?: string | undefined
+    } | undefined
+    reply: string
+  }
+  /** List zones */
+  'GET /zones': {
+    reply: Array<Zone>
+  }
+  /** List OS templates */
+  'GET /templates': {
+    reply: Array<Template>
+  }
+  /** List presets with their prices in a zone */
+  'GET /pricing/presets': {
+    query: {
+      /** Code of a zone */
+      zone_slug: string
+      cpu_type: 'amd' | 'intel'
+    }
+    reply: Array<Preset>
+  }
+  /** What a custom plan may be made of in a zone, and what its parts cost */
+  'GET /pricing/limits': {
+    query: {
+      /** Code of a zone */
+      zone_slug: string
+      cpu_type: 'amd' | 'intel'
+    }
+    reply: Limits
+  }
+  /** What can be ordered now, by zone and CPU type */
+  'GET /pricing/capacity': {
+    query?: {
+      zone_slug?: string | undefined
+      cpu_type?: 'amd' | 'intel' | undefined
+    } | undefined
+    reply: Array<Capacity>
+  }
+  /** List what has happened, eldest first */
+  'GET /events': {
+    query?: {
+      /** The last event that you have seen: what came after it is shown */
+      after?: string | undefined
+      /** Items on a page */
+      limit?: number | undefined
+    } | undefined
+    reply: EventList
+  }
+  /** Follow what happens as it does (server-sent events) */
+  'GET /events/stream': {
+    query?: {
+      /** The last event that you have seen: what came after it is shown */
+      after?: string | undefined
+    } | undefined
+    reply: string
+  }
+  /** List who changed what, and from where */
+  'GET /account/audit': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: AuditEntryList
+  }
+  /** List webhooks */
+  'GET /webhooks': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: WebhookList
+  }
+  /** Have events sent to an address of yours; the secret is shown this once */
+  'POST /webhooks': {
+    body: WebhookCreate
+    reply: NewWebhook
+  }
+  /** Get a webhook */
+  'GET /webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string
+    }
+    reply: Webhook
+  }
+  /** Change a webhook, or enable it again */
+  'PATCH /webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string
+    }
+    body?: WebhookUpdate | undefined
+    reply: Webhook
+  }
+  /** Delete a webhook, with the record of what was sent to it */
+  'DELETE /webhooks/{webhook_id}': {
+    path: {
+      webhook_id: string
+    }
+    reply: undefined
+  }
+  /** Send an event webhook.test, once, before all that waits */
+  'POST /webhooks/{webhook_id}/test': {
+    path: {
+      webhook_id: string
+    }
+    reply: WebhookTest
+  }
+  /** List what was sent to a webhook, with each attempt and the reply to it */
+  'GET /webhooks/{webhook_id}/deliveries': {
+    path: {
+      webhook_id: string
+    }
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: DeliveryList
+  }
+  /** What a server would cost, and whether create would take it; creates nothing */
+  'POST /pricing/quote': {
+    body: QuoteRequest
+    reply: Quote
+  }
+  /** List servers */
+  'GET /servers': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+      project_id?: string | undefined
+      zone_slug?: string | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+      plan_type?: 'preset' | 'custom' | undefined
+      cpu_type?: 'amd' | 'intel' | undefined
+      template_id?: string | undefined
+      /** The whole name */
+      name?: string | undefined
+      /** name or name=value */
+      label?: string | undefined
+      sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
+    } | undefined
+    reply: ServerList
+  }
+  /** Create a server */
+  'POST /servers': {
+    body: ServerCreate
+    reply: Server
+  }
+  /** Get a server */
+  'GET /servers/{server_id}': {
+    path: {
+      server_id: string
+    }
+    reply: Server
+  }
+  /** Change metadata at once, or the configuration of a stopped server */
+  'PATCH /servers/{server_id}': {
+    path: {
+      server_id: string
+    }
+    body?: ServerUpdate | undefined
+    reply: Server
+  }
+  /** Delete a server and its disk */
+  'DELETE /servers/{server_id}': {
+    path: {
+      server_id: string
+    }
+    reply: Operation
+  }
+  /** The extended card of a server, with how to log in */
+  'GET /servers/{server_id}/details': {
+    path: {
+      server_id: string
+    }
+    reply: ServerDetails
+  }
+  /** What a server uses now */
+  'GET /servers/{server_id}/stats': {
+    path: {
+      server_id: string
+    }
+    reply: ServerStats
+  }
+  /** What a server has used over time */
+  'GET /servers/{server_id}/metrics': {
+    path: {
+      server_id: string
+    }
+    query?: {
+      /** Without it an hour before the end */
+      start?: string | undefined
+      /** Without it now */
+      end?: string | undefined
+      /** Seconds from point to point; without it one that makes at most 200 points */
+      step?: number | undefined
+      /** Of cpu, memory, disk, network, those that are wanted, with commas; all without it */
+      type?: string | undefined
+    } | undefined
+    reply: ServerMetrics
+  }
+  /** Start a server */
+  'POST /servers/{server_id}/start': {
+    path: {
+      server_id: string
+    }
+    body?: StartRequest | undefined
+    reply: Operation
+  }
+  /** Stop a server */
+  'POST /servers/{server_id}/stop': {
+    path: {
+      server_id: string
+    }
+    body?: StopRequest | undefined
+    reply: Operation
+  }
+  /** Reboot a server */
+  'POST /servers/{server_id}/reboot': {
+    path: {
+      server_id: string
+    }
+    body?: StopRequest | undefined
+    reply: Operation
+  }
+  /** List the operations of a server, also of one that is gone */
+  'GET /servers/{server_id}/operations': {
+    path: {
+      server_id: string
+    }
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+    } | undefined
+    reply: OperationList
+  }
+  /** Get an operation, or wait for its end */
+  'GET /servers/{server_id}/operations/{operation_id}': {
+    path: {
+      server_id: string
+      operation_id: string
+    }
+    query?: {
+      /** Seconds to wait for the end of the operation */
+      wait?: number | undefined
+    } | undefined
+    reply: Operation
+  }
+}
+
+/** What a BerthError's code can be; a newer service may have more. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'invalid_json'
+  | 'missing_token'
+  | 'invalid_token'
+  | 'token_expired'
+  | 'token_revoked'
+  | 'insufficient_balance'
+  | 'insufficient_scope'
+  | 'quota_exceeded'
+  | 'account_suspended'
+  | 'project_not_found'
+  | 'ssh_key_not_found'
+  | 'server_not_found'
+  | 'operation_not_found'
+  | 'token_not_found'
+  | 'webhook_not_found'
+  | 'server_state_conflict'
+  | 'operation_in_progress'
+  | 'delete_protected'
+  | 'project_not_empty'
+  | 'project_is_default'
+  | 'ssh_key_exists'
+  | 'idempotency_key_in_use'
+  | 'capacity_unavailable'
+  | 'precondition_failed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'validation_failed'
+  | 'idempotency_key_reused'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'backend_unavailable'

@@ -1,0 +1,176 @@
+import { BerthError, ConnectionError, TimeoutError } from './errors.ts'
+import type { Problem, Routes } from './openapi.ts'
+import { askedMs, isWorthRetrying, pauseMs, type Retries, retryAfterOf } from './retries.ts'
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+export interface Settings extends Retries {
+  /** Where the API is, up to and with /v1; in a browser it may be a path. */
+  baseUrl: string
+  token: string | undefined
+  /** How long one try may take. */
+  timeoutMs: number
+  fetch: Fetch
+}
+
+/** What any call may be given beside its own arguments. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+  /** How long one try may take; 30 s without it. */
+  timeoutMs?: number | undefined
+  /** For a POST: the key under which it is carried out once. Without it each call makes its own. */
+  idempotencyKey?: string | undefined
+  /** For a PATCH: the ETag that it is based on; when the object has changed since, it is refused. */
+  ifMatch?: string | undefined
+  /** Sees the reply itself: its status, and headers such as ETag and RateLimit. */
+  onReply?: ((reply: Response) => void) | undefined
+}
+
+export type Route = keyof Routes
+export type Reply<R extends Route> = Routes[R]['reply']
+export type Query<R extends Route> = Routes[R] extends { query?: infer Q } ? NonNullable<Q> : never
+/** The path, query and body of a route: what it takes. */
+export type Parts<R extends Route> = Omit<Routes[R], 'reply'>
+
+/** Calls a route with what it takes, and gives what it replies. */
+export type Call = <R extends Route>(route: R, parts: Parts<R>, options?: CallOptions) => Promise<Reply<R>>
+
+interface Sent {
+  route: string
+  method: string
+  url: string
+  headers: Record<string, string>
+  body?: string
+}
+
+/** A POST that makes nothing needs no key to be repeated. */
+const READS_BY_POST = ['POST /pricing/quote']
+
+/** The one way to the API: by it every method is sent, tried again and read. */
+export function caller(settings: Settings): Call {
+  return async (route, parts, options = {}) => {
+    const { reply, value } = await send(settings, route, parts, options, async (reply) => ({
+      reply,
+      value: await read(reply),
+    }))
+    options.onReply?.(reply)
+    return value as Reply<typeof route> // the API's own tests hold its replies to openapi.json
+  }
+}
+
+/**
+ * Sends a request until it is answered with success, or with what no repeat would better.
+ * @param read makes something of the reply; the try and its time last until then
+ * @throws BerthError, ConnectionError, TimeoutError; the signal's reason where it was aborted
+ */
+export async function send<T>(
+  settings: Settings,
+  route: string,
+  parts: { path?: object | undefined; query?: object | undefined; body?: unknown },
+  options: CallOptions & { headers?: Record<string, string> },
+  read: (reply: Response) => Promise<T>,
+): Promise<T> {
+  const [method = '', path = ''] = route.split(' ')
+  const request: Sent = {
+    route,
+    method,
+    url: settings.baseUrl + fill(path, parts.path ?? {}) + queryOf(parts.query ?? {}),
+    headers: { ...headersOf(settings, route, options), ...options.headers },
+    ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+  }
+  for (let attempt = 0; ; attempt += 1) {
+    options.signal?.throwIfAborted()
+    const outcome = await tryOnce(settings, request, options, read)
+    if ('reply' in outcome) return outcome.reply
+    const { error } = outcome
+    const asked = isWorthRetrying(method, error) ? askedMs(error) : null
+    if (asked === null || attempt >= settings.retries) throw error
+    await settings.sleep(asked + pauseMs(attempt, settings.random), options.signal)
+  }
+}
+
+/** @throws only what the caller's own signal says */
+async function tryOnce<T>(
+  settings: Settings,
+  { route, url, ...init }: Sent,
+  { signal, timeoutMs = settings.timeoutMs }: CallOptions,
+  read: (reply: Response) => Promise<T>,
+): Promise<{ reply: T } | { error: Error }> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), timeoutMs)
+  try {
+    const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
+    const reply = await settings.fetch(url, { ...init, signal: either })
+    return reply.ok ? { reply: await read(reply) } : { error: await refusal(reply) }
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (timeout.signal.aborted) return { error: new TimeoutError(route, timeoutMs) }
+    return { error: error instanceof BerthError ? error : new ConnectionError(url, error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function headersOf({ token }: Settings, route: string, options: CallOptions): Record<string, string> {
+  const isPost = route.startsWith('POST ')
+  const makesSomething = isPost && !READS_BY_POST.includes(route)
+  return {
+    accept: 'application/json',
+    ...(token ? { authorization: `Bearer ${token}` } : {}),
+    ...(isPost || route.startsWith('PATCH ') ? { 'content-type': 'application/json' } : {}),
+    ...(makesSomething ? { 'idempotency-key': options.idempotencyKey ?? randomKey() } : {}),
+    ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),
+  }
+}
+
+/** crypto.randomUUID is there only in pages that came by https. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function fill(path: string, values: object): string {
+  const known = new Map<string, unknown>(Object.entries(values))
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = known.get(name)
+    // An empty one, or one with slashes and dots, would name another route.
+    if (typeof value !== 'string' || !/^[\w-]+$/.test(value))
+      throw new TypeError(`${name} must be an id, not "${value}".`)
+    return value
+  })
+}
+
+function queryOf(query: object): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
+  return String(given) && `?${given}`
+}
+
+async function read(reply: Response): Promise<unknown> {
+  if (reply.status === 204) return undefined
+  const type = reply.headers.get('content-type') ?? ''
+  if (type.startsWith('application/json')) return reply.json()
+  if (type.startsWith('text/csv')) return reply.text()
+  throw unexpected(reply, `with ${type || 'nothing'}, not JSON`)
+}
+
+async function refusal(reply: Response): Promise<BerthError> {
+  const isProblem = reply.headers.get('content-type')?.startsWith('application/problem+json')
+  if (!isProblem) return unexpected(reply, 'without saying why')
+  const problem = (await reply.json()) as Problem // what this content type means
+  return new BerthError(problem, retryAfterOf(reply))
+}
+
+/** What answered was not Berth: a proxy, or another program at this address. */
+export function unexpected(reply: Response, how: string): BerthError {
+  const problem = {
+    type: 'about:blank',
+    title: 'An unexpected reply',
+    status: reply.status,
+    detail: `${reply.url} answered ${reply.status} ${how}. Is the baseUrl right, and is nothing else in between?`,
+    instance: reply.url,
+    code: 'unexpected_reply',
+    request_id: reply.headers.get('x-request-id') ?? '',
+  }
+  return new BerthError(problem, retryAfterOf(reply))
+}

@@ -1,0 +1,62 @@
+import { BerthError } from './errors.ts'
+
+export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
+
+export interface Retries {
+  /** How often a request that failed is tried again. */
+  retries: number
+  sleep: Sleep
+  /** From 0 to 1: spreads the tries of many clients. */
+  random: () => number
+}
+
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 8_000
+/** Who is told to wait longer than this is better told so. */
+const LONGEST_RETRY_AFTER_MS = 60_000
+
+/**
+ * A GET changes nothing, and a POST has an Idempotency-Key: both may be sent again whatever became of the first try.
+ * Of other requests only those that were surely not carried out: their repeat could meet its own effect.
+ */
+export function isWorthRetrying(method: string, error: Error): boolean {
+  if (error instanceof BerthError && error.code === 'rate_limited') return true
+  if (method !== 'GET' && method !== 'POST') return false
+  if (!(error instanceof BerthError)) return true
+  return error.status >= 500 || error.code === 'idempotency_key_in_use'
+}
+
+/** How long to wait before the next try: twice as long each time, and not all clients at the same moment. */
+export function pauseMs(attempt: number, random: () => number): number {
+  const most = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt)
+  return most / 2 + (most / 2) * random()
+}
+
+/** What the API asks to wait before the next try; null where that is longer than a caller would. */
+export function askedMs(error: Error): number | null {
+  const asked = error instanceof BerthError ? (error.retryAfterMs ?? 0) : 0
+  return asked > LONGEST_RETRY_AFTER_MS ? null : asked
+}
+
+/** Retry-After in seconds, or as a date (RFC 9110, 10.2.3). */
+export function retryAfterOf({ headers }: Response): number | null {
+  const value = headers.get('retry-after')
+  if (value === null) return null
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}
+
+/** @throws the signal's reason when it is aborted meanwhile */
+export const sleep: Sleep = (ms, signal) =>
+  new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
+  })

@@ -1,0 +1,31 @@
+import type { WebhookCreate, WebhookUpdate } from './openapi.ts'
+import { everyItem } from './paging.ts'
+import type { Call, CallOptions, Query } from './request.ts'
+
+export function webhooks(call: Call) {
+  const list = (query: Query<'GET /webhooks'> = {}, options?: CallOptions) =>
+    call('GET /webhooks', { query }, options)
+  return {
+    /** One page. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'webhook_id', {}, options),
+    get: (webhook_id: string, options?: CallOptions) =>
+      call('GET /webhooks/{webhook_id}', { path: { webhook_id } }, options),
+    /** Its secret is in this reply and nowhere else. */
+    create: (body: WebhookCreate, options?: CallOptions) => call('POST /webhooks', { body }, options),
+    update: (webhook_id: string, body: WebhookUpdate, options?: CallOptions) =>
+      call('PATCH /webhooks/{webhook_id}', { path: { webhook_id }, body }, options),
+    delete: (webhook_id: string, options?: CallOptions) =>
+      call('DELETE /webhooks/{webhook_id}', { path: { webhook_id } }, options),
+    /** Sends an event `webhook.test`; what became of it is among the deliveries. */
+    test: (webhook_id: string, options?: CallOptions) =>
+      call('POST /webhooks/{webhook_id}/test', { path: { webhook_id } }, options),
+    /** What was sent, with each attempt and the reply to it. */
+    deliveries: (
+      webhook_id: string,
+      query: Query<'GET /webhooks/{webhook_id}/deliveries'> = {},
+      options?: CallOptions,
+    ) => call('GET /webhooks/{webhook_id}/deliveries', { path: { webhook_id }, query }, options),
+  }
+}

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest'
+import { isBerthError } from '../../sdk/index.ts'
+import { ed25519 } from '../api/keys.ts'
+import { meanwhile, type Service, service } from './client.ts'
+
+test('what belongs to the account is made, read, changed and deleted', async () => {
+  const { berth } = await service()
+  const me = await berth.account.get()
+  expect(await berth.account.balance()).toMatchObject({ balance: '10000.00', hours_left: null })
+  expect((await berth.transactions.list()).total).toBe(1)
+
+  const project = await berth.projects.create({ name: 'Shop' })
+  expect(await berth.projects.update(project.project_id, { name: 'Café' })).toMatchObject({ name: 'Café' })
+  expect((await berth.projects.list({ limit: 1 })).total).toBe(2)
+  expect(await berth.projects.delete(project.project_id)).toBeUndefined()
+  expect((await berth.projects.list()).items.map(({ project_id }) => project_id)).toEqual([
+    me.default_project_id,
+  ])
+
+  const key = await berth.sshKeys.create({ name: 'laptop', public_key: ed25519() })
+  expect(await berth.sshKeys.get(key.ssh_key_id)).toEqual(key)
+  await berth.sshKeys.delete(key.ssh_key_id)
+  expect((await berth.sshKeys.list()).items).toEqual([])
+
+  const made = await berth.tokens.create({ name: 'ci', scopes: ['servers:read'] })
+  expect(made.token).toMatch(/^berth_/)
+  await berth.tokens.delete(made.token_id)
+  expect((await berth.tokens.list()).items.map(({ token_id }) => token_id)).not.toContain(made.token_id)
+
+  expect(await berth.usage.get({ month: '2026-11' })).toMatchObject({ month: '2026-11' })
+  expect(await berth.usage.csv()).toContain('server_id')
+})
+
+test('the catalogue can be read, and a server quoted before it is ordered', async () => {
+  const { berth, order } = await service()
+  const where = { zone_slug: 'local-1', cpu_type: 'amd' } as const
+  expect((await berth.zones.list()).map(({ zone_slug }) => zone_slug)).toEqual(['local-1'])
+  expect((await berth.presets.list(where)).length).toBeGreaterThan(3)
+  expect(await berth.limits.get(where)).toMatchObject({ cpu: { min: 1 } })
+  expect((await berth.capacity.list({ zone_slug: 'local-1' })).length).toBe(2)
+  expect(await berth.quote(await order())).toMatchObject({ can_create: true, blockers: [] })
+})
+
+test('a server is ordered, changed, stopped, started, rebooted and deleted; each operation is waited for', async () => {
+  const t = await service()
+  const { berth } = t
+  const server = await berth.servers.create({ ...(await t.order()), name: 'web-1' })
+  const created = await meanwhile(t, berth.operations.wait(server))
+  expect(created).toMatchObject({ type: 'create', status: 'succeeded', progress: 100 })
+  const id = server.server_id
+  expect(await berth.servers.update(id, { labels: { env: 'prod' } })).toMatchObject({
+    labels: { env: 'prod' },
+  })
+  expect(await berth.servers.details(id)).toMatchObject({ ssh: { is_ready: true } })
+  expect(await berth.servers.stats(id)).toMatchObject({ server_id: id })
+  expect(await berth.servers.metrics(id, { type: 'cpu' })).toMatchObject({ server_id: id })
+
+  await meanwhile(t, berth.operations.wait(await berth.servers.reboot(id)))
+  await meanwhile(t, berth.operations.wait(await berth.servers.stop(id, { force: true })))
+  const resized = await berth.servers.update(id, { cpu: 2 })
+  expect(resized.status).toBe('resizing')
+  await meanwhile(t, berth.operations.wait(resized))
+  await meanwhile(t, berth.operations.wait(await berth.servers.start(id)))
+  expect(await berth.servers.get(id)).toMatchObject({ status: 'running', cpu: 2 })
+
+  expect((await berth.operations.list(id, { limit: 1 })).total).toBe(5)
+  expect(await berth.operations.get(id, created.operation_id)).toEqual(created)
+  await meanwhile(t, berth.operations.wait(await berth.servers.delete(id)))
+  const gone = await berth.servers.get(id).catch((error: unknown) => error)
+  expect(isBerthError(gone, 'server_not_found')).toBe(true)
+})
+
+test('a change can be bound to the state that it is based on', async () => {
+  const { berth, make } = await service()
+  const { server_id } = await make()
+  let ifMatch: string | undefined
+  await berth.servers.get(server_id, {
+    onReply: ({ headers }) => {
+      ifMatch = headers.get('etag') ?? undefined
+    },
+  })
+  await berth.servers.update(server_id, { description: 'first' }, { ifMatch })
+  const second = berth.servers.update(server_id, { description: 'second' }, { ifMatch })
+  await expect(second).rejects.toMatchObject({ code: 'precondition_failed', status: 412 })
+})
+
+test('any route can be called by its name', async () => {
+  const { berth } = await service()
+  const zones = await berth.request('GET /zones', {})
+  expect(zones[0]?.zone_slug).toBe('local-1')
+})
+
+/** More projects than a page has, put where the API would put them: its quota is 50. */
+async function addProjects({ db, accountId, clock }: Service, first: number, count: number): Promise<void> {
+  const at = clock.now()
+  const row = (number: number) => ({
+    project_id: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`,
+    account_id: accountId,
+    name: `Project ${number}`,
+    description: null,
+    server_count: 0,
+    created_at: at + number,
+    updated_at: at + number,
+  })
+  const rows = Array.from({ length: count }, (_, at) => row(first + at))
+  await db.insertInto('projects').values(rows).execute()
+}
+
+test('lists can be walked to their end, and left before it', async () => {
+  const t = await service()
+  await addProjects(t, 1, 450)
+  const names: string[] = []
+  for await (const { name } of t.berth.projects.listAll()) names.push(name)
+  expect([names.length, new Set(names).size]).toEqual([451, 451])
+
+  let asked = 0
+  const onReply = () => {
+    asked += 1
+  }
+  for await (const { name } of t.berth.projects.listAll({ onReply })) if (name === names[1]) break
+  expect(asked).toBe(1)
+})
+
+test('what is made while a list is walked does not make anything come twice', async () => {
+  const t = await service()
+  await addProjects(t, 1, 450)
+  const seen: string[] = []
+  for await (const { project_id } of t.berth.projects.listAll()) {
+    if (seen.length === 0) await addProjects(t, 451, 1)
+    seen.push(project_id)
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([451, 451])
+})
+
+test('servers can be walked by what they are', async () => {
+  const { berth, make } = await service()
+  await make('web-1')
+  await make('web-2')
+  const walk = async (filter: Parameters<typeof berth.servers.listAll>[0]) => {
+    const names: string[] = []
+    for await (const { name } of berth.servers.listAll(filter)) names.push(name)
+    return names
+  }
+  expect(await walk({ status: 'running', sort: 'name' })).toEqual(['web-1', 'web-2'])
+  expect(await walk({ name: 'web-2' })).toEqual(['web-2'])
+  expect(await walk({ status: 'stopped' })).toEqual([])
+})
