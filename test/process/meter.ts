@@ -14,8 +14,10 @@ if (process.argv[3] === 'open') {
   await migrate(db)
   await open()
 } else {
-  process.stdout.write('charging\n')
-  for (;;) await hour()
+  for (;;) {
+    await hour()
+    process.stdout.write('an hour\n')
+  }
 }
 
 async function open(): Promise<void> {

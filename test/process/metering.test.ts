@@ -20,15 +20,14 @@ test('a process that is killed in the middle of charging loses no charge and dou
   let hours = 0
   for (let kill = 1; kill <= KILLS; kill++) {
     const child = start('test/process/meter.ts', [file])
-    await child.line((line) => line === 'charging')
-    // A spread of moments, the same in every run.
+    // It charges, however busy the machine is; then a spread of moments, the same in every run.
+    await child.line((line) => line === 'an hour')
     await sleep((kill * 7.3) % LATEST_KILL_MS)
     child.process.kill('SIGKILL')
     expect(await child.ended, child.stderr).toMatchObject({ signal: 'SIGKILL' })
     if (kill % 20 === 0 || kill === KILLS) hours = await examine(file)
   }
-  // Enough was charged between the kills for one to hit.
-  expect(hours).toBeGreaterThan(KILLS / 10)
+  expect(hours).toBeGreaterThanOrEqual(KILLS - 1)
 }, 900_000)
 
 /** Adds up what is in the ledger by itself. @returns how many hours the slowest server is charged for */
@@ -51,7 +50,7 @@ async function examine(file: string): Promise<number> {
     const own = rates.filter((rate) => rate.server_id === server_id)
     const sum = charges.reduce((total, charge) => total - charge.amount, 0)
     expect(sum).toBe(cost(own, charged_until))
-    expect(ledgers.find((ledger) => ledger.account_id === account_id)?.balance).toBe(0 - sum)
+    expect(ledgers.find((ledger) => ledger.account_id === account_id)?.balance ?? 0).toBe(0 - sum)
   }
   return Math.min(...meters.map((meter) => (meter.charged_until - START) / 3600_000))
 }
