@@ -58,4 +58,10 @@ program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
 
+/** Commands that were made elsewhere answer mistakes as this program does. */
+function inherit(command: Command): void {
+  for (const part of command.commands) inherit(part.copyInheritedSettings(command))
+}
+
+inherit(program)
 await program.parseAsync().catch(refuse)

@@ -225,6 +225,7 @@ function wrongCommands(data: string): Mistake[] {
     [['account', 'credit', 'a@example.com', '5.555', '--reason', 'x'], own, /"5.555" is not an amount/],
     [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
     [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
+    [['token', 'create', 'a@example.com', '--bogus'], own, /unknown option '--bogus'/],
     [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
     [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /There is no scope root\./],
     [['token', 'create', 'a@example.com', '--days', '0'], own, /--days is a whole number/],
