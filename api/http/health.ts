@@ -25,7 +25,7 @@ export function mountHealth(http: FastifyInstance, checks: Checks): void {
   })
 }
 
-/** The reason is in the log: a stranger need not read paths and addresses. */
+/** Which part, and no more: a stranger need not read paths and addresses. */
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'failed' | 'no answer'> {
   const late = Promise.withResolvers<'no answer'>()
   const timer = setTimeout(() => late.resolve('no answer'), PATIENCE_MS)

@@ -39,6 +39,6 @@ const statements = [
     event_id text NOT NULL, event_type text NOT NULL, is_first integer NOT NULL, position bigint NOT NULL,
     status text NOT NULL, attempts text NOT NULL, created_at bigint NOT NULL,
     UNIQUE (webhook_id, position))`,
-  `CREATE INDEX deliveries_pending ON deliveries (webhook_id, is_first, position) WHERE status = 'pending'`,
+  `CREATE INDEX deliveries_pending ON deliveries (webhook_id, is_first DESC, position) WHERE status = 'pending'`,
   `CREATE INDEX deliveries_age ON deliveries (created_at)`,
 ]
