@@ -3,9 +3,15 @@ import { changeRate } from '../billing/rates.ts'
 import type { Size } from '../catalog/capacity.ts'
 import type { Plan } from '../catalog/plans.ts'
 import type { Queries } from '../database/database.ts'
-import type { ServerStatus, ServerTable } from '../database/schema.ts'
+import type { OperationTable, ServerStatus, ServerTable } from '../database/schema.ts'
 import { again, done, next, type Procedure, type Step } from '../operations/engine.ts'
-import type { Data, Operation, OperationType, Outcome } from '../operations/operations.ts'
+import {
+  type Data,
+  insertOperation,
+  type Operation,
+  type OperationType,
+  type Outcome,
+} from '../operations/operations.ts'
 import { BOOT_MS, bootSteps } from './boot.ts'
 import { machineSpec, type ProcedureOptions } from './machine.ts'
 import { offSteps } from './off.ts'
@@ -24,14 +30,30 @@ const plans: Record<OperationType, { first: string; deadlineMs: number }> = {
   delete: { first: 'destroy', deadlineMs: 60 * MINUTE },
 }
 
-/** The step that an operation of this type begins with. */
-export function firstStep(type: OperationType, data: { force?: unknown }): string {
-  if (!data.force) return plans[type].first
-  return type === 'reboot' ? 'reset' : 'power_off'
+/** Writes a new operation of a server, from its first step on. @param runAt not before this moment; at once without it */
+export function orderOperation(
+  tx: Queries,
+  server: Pick<ServerTable, 'account_id' | 'server_id'>,
+  type: OperationType,
+  data: Data,
+  now: number,
+  runAt = now,
+): Promise<OperationTable> {
+  return insertOperation(tx, {
+    accountId: server.account_id,
+    serverId: server.server_id,
+    type,
+    step: firstStep(type, data),
+    data,
+    now,
+    runAt,
+    deadlineAt: now + plans[type].deadlineMs,
+  })
 }
 
-export function operationDeadlineMs(type: OperationType): number {
-  return plans[type].deadlineMs
+function firstStep(type: OperationType, data: Data): string {
+  if (!data.force) return plans[type].first
+  return type === 'reboot' ? 'reset' : 'power_off'
 }
 
 /** How each type of operation is carried out on a server. */

@@ -4,8 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 import type { Driver, MachineState } from '../drivers/driver.ts'
 import type { Engine } from '../operations/engine.ts'
-import { insertOperation } from '../operations/operations.ts'
-import { firstStep, operationDeadlineMs } from './procedures.ts'
+import { orderOperation } from './procedures.ts'
 import { knownServers, listRunning, lockServer, updateServer } from './store.ts'
 
 const LOOK_EVERY_MS = 10_000
@@ -109,16 +108,8 @@ export class Reconciler {
       log.warn({ server_id: serverId, crashes }, 'the machine of a server died')
       const crash = { crash_count: crashes, crashed_at: now, started_at: null }
       if (crashes > MAX_CRASHES) return { ...crash, status: 'error', status_reason: 'crash_loop' }
-      await insertOperation(tx, {
-        accountId: server.account_id,
-        serverId,
-        type: 'start',
-        step: firstStep('start', {}),
-        data: {},
-        now,
-        runAt: now + FIRST_BACKOFF_MS * 2 ** (crashes - 1),
-        deadlineAt: now + operationDeadlineMs('start'),
-      })
+      const runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
+      await orderOperation(tx, server, 'start', {}, now, runAt)
       return { ...crash, status: 'starting', status_reason: 'crashed' }
     })
     engine.wake()

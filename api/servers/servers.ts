@@ -12,11 +12,11 @@ import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
-import { cancelActive, findActive, insertOperation, type OperationType } from '../operations/operations.ts'
+import { cancelActive, findActive, type OperationType } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
 import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
-import { bootTime, firstStep, operationDeadlineMs } from './procedures.ts'
+import { bootTime, orderOperation } from './procedures.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
 import { type Action, allowedIn, judge, statusDuring } from './states.ts'
@@ -65,7 +65,9 @@ export class Servers {
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       const data = { start_on_create: request.start_on_create ?? true }
-      const operation = await insertServer(tx, row, () => this.#insert(tx, row, 'create', data))
+      const operation = await insertServer(tx, row, () =>
+        orderOperation(tx, row, 'create', data, row.created_at),
+      )
       await made(tx, row.server_id)
       return { server: row, operation }
     })
@@ -220,27 +222,9 @@ export class Servers {
     data: Record<string, unknown>,
   ): Promise<Started> {
     const change = { status: statusDuring[type], status_reason: null, updated_at: this.#options.clock.now() }
-    const operation = await this.#insert(tx, server, type, data)
+    const operation = await orderOperation(tx, server, type, data, change.updated_at)
     await updateServer(tx, server.server_id, change)
     return { server: { ...server, ...change }, operation }
-  }
-
-  #insert(
-    tx: Queries,
-    server: ServerTable,
-    type: OperationType,
-    data: Record<string, unknown>,
-  ): Promise<OperationTable> {
-    const now = this.#options.clock.now()
-    return insertOperation(tx, {
-      accountId: server.account_id,
-      serverId: server.server_id,
-      type,
-      step: firstStep(type, data),
-      data,
-      now,
-      deadlineAt: now + operationDeadlineMs(type),
-    })
   }
 
   /** @throws ApiError validation_failed */

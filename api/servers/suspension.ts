@@ -2,10 +2,8 @@ import { balanceOf } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { ServerTable } from '../database/schema.ts'
 import type { Engine } from '../operations/engine.ts'
-import { insertOperation } from '../operations/operations.ts'
-import { becomeSuspended, firstStep, operationDeadlineMs, SUSPENDED } from './procedures.ts'
+import { becomeSuspended, orderOperation, SUSPENDED } from './procedures.ts'
 import { listOverdue, listResumable, lockServer, updateServer } from './store.ts'
 
 interface SuspensionOptions {
@@ -38,7 +36,7 @@ async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptio
   if (server.status !== 'running' && server.status !== 'error') return
   // What was broken is not started again.
   const suspend = server.status === 'running' ? 'running' : 'stopped'
-  await begin(tx, server, 'stop', { suspend }, clock.now())
+  await orderOperation(tx, server, 'stop', { suspend }, clock.now())
   await updateServer(tx, serverId, { status: 'stopping', status_reason: SUSPENDED, updated_at: clock.now() })
 }
 
@@ -47,7 +45,7 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   const server = await lockServer(tx, serverId)
   if (server?.status !== 'suspended' || (await balanceOf(tx, server.account_id)) <= 0) return
   const isStarted = server.suspended_from === 'running'
-  if (isStarted) await begin(tx, server, 'start', {}, now)
+  if (isStarted) await orderOperation(tx, server, 'start', {}, now)
   await updateServer(tx, serverId, {
     status: isStarted ? 'starting' : 'stopped',
     status_reason: null,
@@ -55,22 +53,4 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
     updated_at: now,
   })
   await changeRate(tx, server, server, now)
-}
-
-async function begin(
-  tx: Queries,
-  server: ServerTable,
-  type: 'start' | 'stop',
-  data: Record<string, unknown>,
-  now: number,
-): Promise<void> {
-  await insertOperation(tx, {
-    accountId: server.account_id,
-    serverId: server.server_id,
-    type,
-    step: firstStep(type, data),
-    data,
-    now,
-    deadlineAt: now + operationDeadlineMs(type),
-  })
 }

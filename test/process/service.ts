@@ -6,7 +6,7 @@ import { createToken } from '../../api/accounts/tokens.ts'
 import { type AppOptions, buildApp } from '../../api/app.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { readCatalog } from '../../api/catalog/file.ts'
-import type { Clock } from '../../api/clock.ts'
+import { type Clock, systemClock } from '../../api/clock.ts'
 import { type Database, migrate } from '../../api/database/database.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { Simulator } from '../../api/drivers/simulator.ts'
@@ -22,17 +22,7 @@ import { type Stage, scenarios } from './scenarios.ts'
 const SPEED = 50
 const clock: Clock = {
   now: () => Date.now() * SPEED,
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve()
-      const finish = () => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', finish)
-        resolve()
-      }
-      const timer = setTimeout(finish, ms / SPEED)
-      signal?.addEventListener('abort', finish)
-    }),
+  sleep: (ms, signal) => systemClock.sleep(ms / SPEED, signal),
 }
 
 /** When this process is to be killed, and what it has walked through so far. */
