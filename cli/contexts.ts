@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { Refusal } from './refusal.ts'
+import { exitCodes, Refusal } from './errors.ts'
+import type { Terminal } from './terminal.ts'
 
 /** Where a Berth is, and the token that it is asked with. */
 export interface Context {
@@ -14,27 +15,43 @@ export interface Contexts {
   contexts: Record<string, Context>
 }
 
-export type Env = Record<string, string | undefined>
+type Env = Terminal['env']
 
-export function contextsFile(env: Env): string {
+function configFile(env: Env): string {
   return path.join(env.XDG_CONFIG_HOME || path.join(homedir(), '.config'), 'berth', 'contexts.json')
 }
 
-/** @throws Refusal where the file is not one of ours */
+/** A file of ours that is neither configuration nor secret, such as the host keys of servers. */
+export function stateFile(env: Env, name: string): string {
+  return path.join(path.dirname(configFile(env)), name)
+}
+
+/** @throws Refusal where the file is not one of ours, or others can read it */
 export function readContexts(env: Env): Contexts {
-  const file = contextsFile(env)
+  const file = configFile(env)
   try {
+    if ((statSync(file).mode & 0o077) !== 0)
+      throw new Refusal(
+        `${file} has tokens in it, and others can read it.`,
+        `Run: chmod 600 ${file} — and revoke its tokens if somebody may have seen them.`,
+        exitCodes.auth,
+      )
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
+    if (error instanceof Refusal) throw error
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       return { current: null, contexts: {} }
-    throw new Refusal(`${file} can't be read: mend it, or delete it and log in again.`)
+    throw new Refusal(
+      `${file} can't be read.`,
+      'Mend it, or delete it and log in again: berth login',
+      exitCodes.error,
+    )
   }
 }
 
 /** Tokens are in it: nobody else may read it, not even while it is written. */
 export function writeContexts(env: Env, contexts: Contexts): void {
-  const file = contextsFile(env)
+  const file = configFile(env)
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   const next = `${file}.${process.pid}`
   writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
@@ -45,20 +62,47 @@ export function writeContexts(env: Env, contexts: Contexts): void {
 /** @throws Refusal where it is none */
 export function checkAddress(url: string): string {
   if (/^https?:\/\/[^/]/.test(url)) return url
-  throw new Refusal(`"${url}" is no address: it begins with http:// or https://.`)
+  throw new Refusal(`"${url}" is no address.`, 'Addresses begin with http:// or https://.')
 }
 
-/** The environment wins over the file, and a named context over the current one. @throws Refusal */
-export function chooseContext(env: Env, named: string | undefined): Context {
-  if (!named && env.BERTH_URL && env.BERTH_TOKEN)
-    return { url: checkAddress(env.BERTH_URL), token: env.BERTH_TOKEN }
-  const { current, contexts } = readContexts(env)
-  const name = named ?? current
+/** @throws Refusal where nobody logged in under that name */
+export function contextNamed({ contexts }: Contexts, name: string): Context {
+  const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined
+  if (context) return context
+  throw new Refusal(
+    `There is no context ${name}.`,
+    'See those that are with: berth context list',
+    exitCodes.notFound,
+  )
+}
+
+export interface Asked {
+  url?: string | undefined
+  token?: string | undefined
+  context?: string | undefined
+}
+
+/** Flags win over the environment, that over what was logged in to; a named context over the environment. @throws Refusal */
+export function chooseContext(env: Env, { url, token, context }: Asked): Context {
+  const asked = {
+    url: url ?? (context ? undefined : env.BERTH_URL),
+    token: token ?? (context ? undefined : env.BERTH_TOKEN),
+  }
+  if (asked.url && asked.token) return { url: checkAddress(asked.url), token: asked.token }
+  // A token is for one place: it is never sent to another.
+  if (asked.url)
+    throw new Refusal(
+      'There is an address, but no token for it.',
+      'Set BERTH_TOKEN, or log in there: berth login',
+    )
+  const stored = readContexts(env)
+  const name = context ?? stored.current
   if (name === null)
     throw new Refusal(
-      'You are not logged in. Log in with: berth login <url>, or set BERTH_URL and BERTH_TOKEN.',
+      'You are not logged in.',
+      'Log in with: berth login <url>, or set BERTH_URL and BERTH_TOKEN.',
+      exitCodes.auth,
     )
-  const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined
-  if (!context) throw new Refusal(`There is no context ${name}. berth context list shows those that are.`)
-  return context
+  const chosen = contextNamed(stored, name)
+  return { url: chosen.url, token: asked.token ?? chosen.token }
 }

@@ -1,0 +1,95 @@
+import { BerthError, ConnectionError, OperationFailed, TimeoutError } from '@berth/sdk'
+
+/** What the program ends with; scripts decide by it, so that a number never changes its meaning. */
+export const exitCodes = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  notFound: 3,
+  conflict: 4,
+  auth: 5,
+  rateLimited: 6,
+  operationFailed: 7,
+  /** Ctrl-C, as shells have it: 128 and the number of the signal. */
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** What can't be done, told in two lines: what happened, and what to do. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly advice: string
+  readonly exitCode: ExitCode
+
+  constructor(message: string, advice: string, exitCode: ExitCode = exitCodes.usage) {
+    super(message)
+    this.advice = advice
+    this.exitCode = exitCode
+  }
+}
+
+export interface Told {
+  message: string
+  advice: string
+  exitCode: ExitCode
+}
+
+/** How an error is told; undefined where it is a mistake of ours, which wants its stack. */
+export function tellingOf(error: unknown): Told | undefined {
+  if (error instanceof Refusal) return error
+  if (error instanceof OperationFailed) return ofOperation(error)
+  if (error instanceof BerthError) return ofProblem(error)
+  if (error instanceof ConnectionError) {
+    const advice = 'See where it looks with: berth context list. Another place: --url, or BERTH_URL.'
+    return { message: error.message, advice, exitCode: exitCodes.error }
+  }
+  if (error instanceof TimeoutError)
+    return {
+      message: error.message,
+      advice: 'Look whether it happened all the same, then try again.',
+      exitCode: exitCodes.error,
+    }
+  return undefined
+}
+
+function ofOperation({ message, operation }: OperationFailed): Told {
+  const advice = `See what it did with: berth operation show ${operation.server_id} ${operation.operation_id}`
+  return { message, advice, exitCode: exitCodes.operationFailed }
+}
+
+function ofProblem(error: BerthError): Told {
+  const mistakes = error.errors.map(({ field, message }) => `${field}: ${message}`)
+  const message = `${mistakes.length > 0 ? mistakes.join('; ') : error.detail} (${error.code})`
+  const advice = `${adviceOn(error)} (request ${error.requestId})`
+  return { message, advice, exitCode: exitCodeOf(error.status) }
+}
+
+function exitCodeOf(status: number): ExitCode {
+  if (status === 404) return exitCodes.notFound
+  if (status === 409 || status === 412) return exitCodes.conflict
+  if (status === 401 || status === 403) return exitCodes.auth
+  if (status === 429) return exitCodes.rateLimited
+  return status === 400 || status === 422 ? exitCodes.usage : exitCodes.error
+}
+
+const adviceByCode: Partial<Record<string, string>> = {
+  missing_token: 'Log in with: berth login',
+  invalid_token: 'Log in with a token that is valid: berth login',
+  token_expired: 'Make a new token, then log in with it: berth login',
+  token_revoked: 'Make a new token, then log in with it: berth login',
+  insufficient_scope: 'See what the token may do with: berth whoami',
+  insufficient_balance: 'See what is left with: berth balance',
+  quota_exceeded: 'See what the account may have with: berth whoami',
+  server_state_conflict: 'See how the server stands with: berth server show',
+  operation_in_progress: 'Wait for its end with: berth server wait',
+  delete_protected: 'Take the protection off with: berth server update --no-delete-protection',
+  capacity_unavailable: 'See what there is room for with: berth capacity',
+  validation_failed: 'The command with --help says what it takes.',
+}
+
+function adviceOn({ code, status, retryAfterMs }: BerthError): string {
+  if (retryAfterMs !== null) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
+  if (status >= 500) return 'Try again; if it stays so, tell the operator of this request.'
+  return adviceByCode[code] ?? 'Look at how things stand, and try again.'
+}

@@ -1,0 +1,74 @@
+import type { Operation } from '@berth/sdk'
+import { Command } from 'commander'
+import { idOf } from './names.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand, type Session } from './session.ts'
+import { waitFor } from './wait.ts'
+
+const columns: Columns<Operation> = {
+  id: ({ operation_id }) => operation_id,
+  type: ({ type }) => type,
+  status: ({ status }) => status,
+  progress: ({ progress }) => `${progress} %`,
+  step: ({ step }) => step,
+  error: ({ error }) => error?.message,
+  created: ({ created_at }) => created_at,
+  finished: ({ finished_at }) => finished_at,
+}
+
+/** How an operation is shown wherever one is: on its own, or after it was ordered. */
+export function showOperation({ show }: Session, operation: Operation): Promise<void> {
+  return show(operation, {
+    Operation: ({ operation_id }) => operation_id,
+    Server: ({ server_id }) => server_id,
+    Type: ({ type }) => type,
+    Status: ({ status }) => status,
+    Progress: ({ progress }) => `${progress} %`,
+    Step: ({ step }) => step,
+    Error: ({ error }) => error && `${error.message} (${error.code})`,
+  })
+}
+
+export function operationCommand(): Command {
+  return new Command('operation')
+    .description('what was done with servers, and what is being done')
+    .addCommand(listOperations())
+    .addCommand(showCommand())
+    .addCommand(waitCommand())
+}
+
+function listOperations(): Command {
+  return listCommand({
+    description: 'operations of a server, the newest first',
+    columns,
+    shown: ['id', 'type', 'status', 'progress', 'error', 'created', 'finished'],
+    items: async ({ berth }, _options, server = '') =>
+      berth.operations.listAll(await idOf(berth, 'server', server)),
+  }).argument('<server>', 'name or id; the id also of one that is gone')
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('an operation as it stands')
+    .argument('<server>', 'name or id of the server')
+    .argument('<operation>', 'id of the operation')
+    .action(
+      action(async (session, server: string, operation: string) => {
+        const server_id = await idOf(session.berth, 'server', server)
+        await showOperation(session, await session.berth.operations.get(server_id, operation))
+      }),
+    )
+}
+
+function waitCommand(): Command {
+  return new Command('wait')
+    .description('wait for the end of an operation; ends with 7 if it fails')
+    .argument('<server>', 'name or id of the server')
+    .argument('<operation>', 'id of the operation')
+    .action(
+      action(async (session, server: string, operation_id: string) => {
+        const server_id = await idOf(session.berth, 'server', server)
+        await showOperation(session, await waitFor(session, { server_id, operation_id }))
+      }),
+    )
+}

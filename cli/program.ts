@@ -1,0 +1,58 @@
+import { type Command, CommanderError } from 'commander'
+import { balanceCommand, whoamiCommand } from './account.ts'
+import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
+import { contextCommand, loginCommand, logoutCommand } from './login.ts'
+import { operationCommand } from './operation.ts'
+import { serverCommand } from './server/server.ts'
+import { addGlobalOptions, Program } from './session.ts'
+import type { Terminal } from './terminal.ts'
+import { version } from './version.ts'
+
+/** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
+export async function run(args: string[], terminal: Terminal): Promise<ExitCode> {
+  try {
+    await programOf(terminal).parseAsync(args, { from: 'user' })
+    return exitCodes.ok
+  } catch (error) {
+    // Commander has told it already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    const told = tellingOf(error)
+    if (!told) throw error
+    terminal.stderr.write(`Error: ${told.message}\n${told.advice}\n`)
+    return told.exitCode
+  }
+}
+
+/** The whole tree of commands: what is parsed, helped with, completed and documented. */
+export function programOf(terminal: Terminal): Program {
+  const program = addGlobalOptions(new Program('berth', terminal))
+    .description('Rent servers from a Berth: log in, then order, start, stop and delete them.')
+    .version(version, '-V, --version')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(add --help for how it is used)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      getOutHelpWidth: () => terminal.stdout.columns ?? 100,
+      getErrHelpWidth: () => terminal.stderr.columns ?? 100,
+      outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
+    })
+  for (const command of [
+    loginCommand(),
+    logoutCommand(),
+    contextCommand(),
+    whoamiCommand(),
+    balanceCommand(),
+    serverCommand(),
+    operationCommand(),
+  ])
+    program.addCommand(command)
+  inherit(program)
+  return program
+}
+
+/** A command that was made apart from its parent takes over how mistakes are told. */
+function inherit(command: Command): void {
+  for (const part of command.commands) inherit(part.copyInheritedSettings(command))
+}

@@ -1,0 +1,41 @@
+import type { Server, ServerFilter } from '@berth/sdk'
+import type { Command } from 'commander'
+import { idOf } from '../names.ts'
+import type { Columns } from '../output.ts'
+import { listCommand } from '../session.ts'
+
+const columns: Columns<Server> = {
+  id: ({ server_id }) => server_id,
+  name: ({ name }) => name,
+  status: ({ status }) => status,
+  zone: ({ zone_slug }) => zone_slug,
+  cpu: ({ cpu }) => cpu,
+  ram_mb: ({ ram_mb }) => ram_mb,
+  disk_gb: ({ disk_gb }) => disk_gb,
+  month: ({ price_month_rub }) => price_month_rub,
+  ipv4: ({ ipv4 }) => ipv4,
+  ipv6: ({ ipv6 }) => ipv6,
+  labels: ({ labels }) =>
+    Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(','),
+  project: ({ project_id }) => project_id,
+  created: ({ created_at }) => created_at,
+}
+
+export function listServers(): Command {
+  type Filter = Pick<ServerFilter, 'status' | 'label'> & { project?: string; zone?: string }
+  return listCommand({
+    description: 'all servers, the newest first',
+    columns,
+    shown: ['id', 'name', 'status', 'zone', 'cpu', 'ram_mb', 'disk_gb', 'month'],
+    items: async ({ berth }, { status, label, project, zone: zone_slug }: Filter) => {
+      const project_id = project === undefined ? undefined : await idOf(berth, 'project', project)
+      return berth.servers.listAll({ status, label, project_id, zone_slug })
+    },
+  })
+    .option('--status <status>', 'only those of this status')
+    .option('--label <label>', 'only those with this label: name or name=value')
+    .option('--project <project>', 'only those of this project, by name or id')
+    .option('--zone <zone>', 'only those in this zone')
+}

@@ -1,0 +1,28 @@
+import { Command } from 'commander'
+import { idOf } from '../names.ts'
+import { action, type Session } from '../session.ts'
+
+export function showCommand(): Command {
+  return new Command('show')
+    .description('a server, and how to log in to it')
+    .argument('<server>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        await showServer(session, await idOf(session.berth, 'server', given))
+      }),
+    )
+}
+
+/** A server with how to log in to it. */
+export async function showServer({ berth, show }: Session, server_id: string): Promise<void> {
+  await show(await berth.servers.details(server_id), {
+    Id: (server) => server.server_id,
+    Name: ({ name }) => name,
+    Status: ({ status }) => status,
+    Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+    System: ({ template }) => template?.title ?? null,
+    'Price a month': ({ price_month_rub }) => price_month_rub,
+    'Log in': ({ ssh }) => ssh.command,
+    Password: ({ ssh }) => ssh.password,
+  })
+}

@@ -1,0 +1,71 @@
+import type { Operation, Waitable } from '@berth/sdk'
+import { type Command, Option } from 'commander'
+import { exitCodes, Refusal } from './errors.ts'
+import type { Session } from './session.ts'
+
+const BAR = 20
+
+export interface WaitOptions {
+  wait?: boolean | undefined
+}
+
+/** Adds the options of a command that orders something which takes time. */
+export function addWaitOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--wait', 'wait until it is done; so it is on a terminal'))
+    .addOption(new Option('--no-wait', 'show the operation, and leave it to itself'))
+}
+
+/** Whether to wait for the end: as asked, otherwise where somebody looks on. */
+export const wantsWait = ({ terminal }: Session, { wait }: WaitOptions): boolean =>
+  wait ?? terminal.stderr.isTTY === true
+
+/**
+ * Waits for the end of an operation, with a bar on a terminal. Ctrl-C ends the waiting, not the operation.
+ * @throws OperationFailed where it failed or was canceled
+ * @throws Refusal at Ctrl-C
+ */
+export async function waitFor(session: Session, what: Waitable): Promise<Operation> {
+  const { berth, terminal } = session
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  terminal.on('SIGINT', interrupt)
+  const bar = progressBar(terminal.stderr)
+  let seen: Operation | undefined
+  const onProgress = (operation: Operation) => {
+    seen = operation
+    bar.show(operation)
+  }
+  try {
+    return await berth.operations.wait(what, {
+      signal: interrupted.signal,
+      ...(terminal.stderr.isTTY ? { onProgress } : {}),
+    })
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error
+    const id = seen?.operation_id ?? ('operation_id' in what ? what.operation_id : '')
+    throw new Refusal(
+      'You no longer wait; the operation goes on.',
+      `Follow it with: berth operation wait ${what.server_id} ${id}`.trimEnd(),
+      exitCodes.interrupted,
+    )
+  } finally {
+    bar.clear()
+    terminal.off('SIGINT', interrupt)
+  }
+}
+
+/** One line that is written over, and gone in the end. Where there is no terminal, nothing. */
+function progressBar(stream: Session['terminal']['stderr']) {
+  const write = (text: string) => {
+    if (stream.isTTY) stream.write(`\r\x1b[K${text}`)
+  }
+  return {
+    show: ({ type, progress, step }: Operation) => {
+      const full = Math.round((progress / 100) * BAR)
+      const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
+      write(`${type} ${bar} ${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
+    },
+    clear: () => write(''),
+  }
+}

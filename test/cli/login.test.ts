@@ -1,0 +1,95 @@
+import { chmodSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { service } from '../sdk/client.ts'
+import { berthOf, expectSession, loggedIn, type Run } from './berth.ts'
+
+const said = (out: string): Run => ({ code: 0, out, err: '' })
+const refused = (code: number, err: string): Run => ({ code, out: '', err })
+
+test('who logs in is known from then on; the token is in a file that nobody else may read', async () => {
+  const t = await service()
+  const { home, run } = berthOf(t)
+  expect(await run('whoami')).toEqual(
+    refused(
+      5,
+      'Error: You are not logged in.\nLog in with: berth login <url>, or set BERTH_URL and BERTH_TOKEN.\n',
+    ),
+  )
+  expect(await run(`login ${t.baseUrl}`, `${t.token}\n`)).toEqual(
+    said('You are logged in as customer1@example.com.\n'),
+  )
+  const file = path.join(home, 'berth/contexts.json')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700)
+  expect(readFileSync(file, 'utf8')).toContain(t.token)
+  expect((await run('whoami')).out).toContain('customer1@example.com')
+})
+
+test('a file of tokens that others can read is not used', async () => {
+  const t = await service()
+  const { home, run } = berthOf(t)
+  await run(`login ${t.baseUrl}`, t.token)
+  const file = path.join(home, 'berth/contexts.json')
+  chmodSync(file, 0o640)
+  expect(await run('whoami')).toEqual(
+    refused(
+      5,
+      `Error: ${file} has tokens in it, and others can read it.\n` +
+        `Run: chmod 600 ${file} — and revoke its tokens if somebody may have seen them.\n`,
+    ),
+  )
+})
+
+test('a login that fails keeps nothing', async () => {
+  const t = await service()
+  const { run } = berthOf(t)
+  const wrong = await run(`login ${t.baseUrl}`, 'berth_wrong')
+  expect(wrong).toMatchObject({ code: 5, err: expect.stringContaining('(invalid_token)') })
+  expect(await run(`login ${t.baseUrl}`)).toEqual(
+    refused(2, 'Error: No token was given.\nPipe it in, or type it when it is asked for.\n'),
+  )
+  expect(await run('login cloud.example', t.token)).toEqual(
+    refused(2, 'Error: "cloud.example" is no address.\nAddresses begin with http:// or https://.\n'),
+  )
+  expect((await run('whoami')).err).toMatch(/^Error: You are not logged in/)
+})
+
+test('one can be logged in to several places, and choose', async () => {
+  const t = await service()
+  const cli = berthOf(t)
+  const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
+  await cli.run(`login ${t.baseUrl}`, t.token)
+  await cli.run(`login ${t.baseUrl} --as other`, other)
+  await expectSession(cli, 'context', [
+    'context list',
+    'whoami',
+    'whoami --context default',
+    'context use default',
+    'whoami -o name',
+    'whoami --context none',
+    'context list -o json',
+    'context use none',
+    'logout',
+    'whoami',
+    'logout',
+    'logout other',
+    'context list',
+  ])
+})
+
+test('an address and a token can come from flags and from the environment; a token goes to its own place only', async () => {
+  const t = await loggedIn()
+  const whoami = async (args = '') => (await t.run(`whoami -o name ${args}`)).out.trim()
+  expect(await whoami()).toBe('Customer 1')
+  const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
+  expect(await whoami(`--token ${other}`)).toBe('Customer 2')
+  t.env.BERTH_TOKEN = undefined
+  await t.run(`login ${t.baseUrl}`, t.token)
+  expect((await t.run('whoami --url http://other.example')).err).toBe(
+    'Error: There is an address, but no token for it.\nSet BERTH_TOKEN, or log in there: berth login\n',
+  )
+  t.env.BERTH_URL = undefined
+  expect(await whoami()).toBe('Customer 1')
+  expect(await whoami(`--url ${t.baseUrl} --token ${other}`)).toBe('Customer 2')
+})
