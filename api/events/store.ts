@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../http/paging.ts'
-import type { EventType, NumberedEvent } from './types.ts'
+import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
 const BATCH = 500
@@ -62,6 +62,7 @@ export async function positionOf(
   accountId: string,
   eventId: string,
 ): Promise<number | undefined> {
+  if (eventId === BEGINNING) return 0
   const row = await db
     .selectFrom('events')
     .select('position')
@@ -70,6 +71,19 @@ export async function positionOf(
     .where('position', 'is not', null)
     .executeTakeFirst()
   return row?.position ?? undefined
+}
+
+/** The event after which a reader at this position goes on: the account's last one up to there. */
+export async function lastEventId(db: Queries, accountId: string, position: number): Promise<string> {
+  const row = await db
+    .selectFrom('events')
+    .select('event_id')
+    .where('account_id', '=', accountId)
+    .where('position', '<=', position)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.event_id ?? BEGINNING
 }
 
 interface Reader {

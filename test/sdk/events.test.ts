@@ -64,6 +64,16 @@ test('a stream that breaks is taken up behind the last event that came whole', a
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual(['6', '7', '7', '7'])
 })
 
+test('a stream that breaks before its first event is taken up where the service said that it began', async () => {
+  const { berth, asked } = await streaming(
+    (reply) => head(reply).write('retry: 2000\nid: 6\n\n', () => reply.destroy()),
+    (reply) => head(reply).write(':\nid: 7\n\n', () => reply.destroy()),
+    (reply) => head(reply).write(block(8)),
+  )
+  await take(berth.events(), 1)
+  expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '6', '7'])
+})
+
 test('pauses grow while nothing comes, and the service may ask for longer ones', async () => {
   const { berth, pauses } = await streaming(
     (reply) => head(reply).end(`retry: 400\n\n${block(1)}`),
