@@ -131,19 +131,19 @@ export async function accountsAfter(db: Queries, position: number): Promise<stri
   return rows.map((row) => row.account_id)
 }
 
-/** Deletes some of the eldest events; @returns how many */
+/** Deletes some of the events from before a moment; @returns how many */
 export async function forgetEvents(db: Database, before: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('events')
-    .where('position', 'in', (eb) =>
+    .where('event_id', 'in', (eb) =>
       eb
-        .selectFrom('events as eldest')
-        .select('eldest.position')
-        .where('eldest.position', 'is not', null)
-        .orderBy('eldest.position')
+        .selectFrom('events as old')
+        .select('old.event_id')
+        .where('old.created_at', '<', before)
+        // What nobody could read yet is not old.
+        .where('old.position', 'is not', null)
         .limit(limit),
     )
-    .where('created_at', '<', before)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }
