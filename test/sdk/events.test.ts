@@ -32,7 +32,7 @@ const head = (reply: ServerResponse) =>
   reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
 const happened = (event_id: string) => ({
   event_id,
-  type: 'server.started',
+  type: 'server.updated',
   created_at: '2026-11-20T12:00:00.000Z',
   data: { name: 'web-1' },
 })
