@@ -53,6 +53,8 @@ export interface AppOptions {
   sampleSeconds?: number
   /** Where webhooks may go besides the public internet; nowhere unless told. */
   webhookAllow?: readonly Range[]
+  /** Ranges of reverse proxies that are believed who calls; nobody is unless told. */
+  trustProxy?: readonly string[]
   /** Finds the addresses of webhooks' hosts; the system's own unless told. */
   lookup?: Lookup
   /** Where the operator watches the service. */
@@ -81,17 +83,7 @@ const DAY_MS = 24 * 3600_000
 
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const {
-    db,
-    clock,
-    driver,
-    catalog,
-    secrets,
-    log,
-    telemetry,
-    sampleSeconds = 10,
-    graceMs = DAY_MS,
-  } = options
+  const { db, clock, driver, catalog, telemetry, sampleSeconds = 10, graceMs = DAY_MS } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
   const parts = { ...options, sampleSeconds, graceMs, capacity }
@@ -109,17 +101,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...pushRoutes,
     ...serverRoutes({ ...parts, servers, engine }),
   ]
-  const http = buildHttp({
-    routes,
-    authenticate: authenticator(db, clock),
-    rateLimiter: new RateLimiter(options.rateLimits, clock),
-    idempotency: new Idempotency(db, clock, secrets),
-    log,
-    validateReplies: options.validateReplies ?? false,
-    ...(telemetry ? { observe: telemetry.request } : {}),
-  })
-  mountDocs(http, openApi(routes))
-  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
+  const http = answering(options, routes)
   return {
     http,
     engine,
@@ -139,6 +121,24 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await db.destroy()
     },
   }
+}
+
+/** What answers requests. */
+function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
+  const { db, clock, driver, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
+  const http = buildHttp({
+    routes,
+    authenticate: authenticator(db, clock),
+    rateLimiter: new RateLimiter(rateLimits, clock),
+    idempotency: new Idempotency(db, clock, secrets),
+    log,
+    trustProxy,
+    validateReplies: options.validateReplies ?? false,
+    ...(telemetry ? { observe: telemetry.request } : {}),
+  })
+  mountDocs(http, openApi(routes))
+  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
+  return http
 }
 
 /** What brings events to customers: the relay, streams, webhooks. */

@@ -29,6 +29,15 @@ test('a flag wins over the environment, and an empty variable is none', () => {
   })
 })
 
+test('proxies are named by address or range, and nobody is one by himself', () => {
+  expect(readConfig({}).trustProxy).toEqual([])
+  expect(readConfig({ BERTH_TRUST_PROXY: '127.0.0.1, 10.1.0.0/16,fd00::1' }).trustProxy).toEqual([
+    '127.0.0.1/32',
+    '10.1.0.0/16',
+    'fd00::1/128',
+  ])
+})
+
 test.each([
   ['host', 'two words'],
   ['port', '-1'],
@@ -45,6 +54,10 @@ test.each([
   ['sampleSeconds', '7'],
   ['sampleSeconds', '120'],
   ['sampleSeconds', '10.5'],
+  ['webhookAllow', '10.0.0.0/33'],
+  ['trustProxy', 'true'],
+  ['trustProxy', '10.0.0.1:80'],
+  ['trustProxy', '::/0'],
   ['logLevel', 'verbose'],
 ] as const)('%s can not be "%s", and the sentence names it and says why', (name, value) => {
   const read = () => readConfig({ [settings[name].env]: value })

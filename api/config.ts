@@ -17,6 +17,8 @@ export interface Config {
   readonly sampleSeconds: number
   /** Ranges besides the public internet to which webhooks may go. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
+  /** Ranges of the reverse proxies that are believed from where a request comes. */
+  readonly trustProxy: readonly string[]
   /** Where Prometheus asks; null where nobody does. */
   readonly metrics: { readonly host: string; readonly port: number } | null
   readonly logLevel: string
@@ -95,6 +97,12 @@ export const settings = {
     fallback: 'none',
     help: 'ranges such as 10.1.0.0/16,fd00::/8 to which webhooks may go besides the public internet',
   },
+  trustProxy: {
+    env: 'BERTH_TRUST_PROXY',
+    flag: '--trust-proxy',
+    fallback: 'none',
+    help: 'addresses or ranges of reverse proxies whose X-Forwarded-For is believed',
+  },
   metrics: {
     env: 'BERTH_METRICS',
     flag: '--metrics',
@@ -139,7 +147,8 @@ export function readConfig(
     graceMs: readHours('graceMs', raw('graceMs')),
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
-    webhookAllow: readRanges(raw('webhookAllow')),
+    webhookAllow: readRanges('webhookAllow', raw('webhookAllow')),
+    trustProxy: readProxies(raw('trustProxy')),
     metrics: readMetrics(raw('metrics')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
@@ -191,15 +200,27 @@ function readRateLimits(value: string): Config['rateLimits'] {
   return { reads, writes, anonymous }
 }
 
-function readRanges(value: string): Config['webhookAllow'] {
+/** An address alone is the range that holds nothing else. */
+function readRanges(name: keyof Config, value: string): Config['webhookAllow'] {
   if (value === 'none') return []
   return value.split(',').map((part) => {
-    const [, address = '', bits = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(part.trim()) ?? []
+    const [, address = '', bits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(part.trim()) ?? []
     const version = isIP(address)
-    if (version === 0 || Number(bits) > (version === 4 ? 32 : 128))
-      refuse('webhookAllow', value, 'it must be none, or ranges such as 10.1.0.0/16,fd00::/8.')
-    return { address, prefix: Number(bits), family: version === 4 ? 'ipv4' : 'ipv6' }
+    const longest = version === 4 ? 32 : 128
+    const prefix = Number(bits ?? longest)
+    if (version === 0 || prefix > longest)
+      refuse(name, value, 'it must be none, or ranges such as 10.1.0.0/16,fd00::/8.')
+    return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
   })
+}
+
+/** Who believes everybody lets callers choose their address. */
+function readProxies(value: string): string[] {
+  return readRanges('trustProxy', value).map(({ address, prefix }) =>
+    prefix === 0
+      ? refuse('trustProxy', value, 'it must be the proxies alone, and /0 is everybody.')
+      : `${address}/${prefix}`,
+  )
 }
 
 /** Slots of a minute are made of whole samples. */

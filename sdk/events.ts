@@ -1,19 +1,14 @@
 import { BerthError } from './errors.ts'
+import type { Event } from './openapi.ts'
 import { type Call, type CallOptions, type Query, type Settings, send, unexpected } from './request.ts'
 import { pauseMs } from './retries.ts'
 
-/** Something that changed in the account. */
-export interface BerthEvent {
-  event_id: string
-  type: string
-  created_at: string
-  /** What the API showed of the object at that moment. */
-  data: Record<string, unknown>
-}
+/** Something that changed in the account, under a name that browsers do not have already. */
+export type BerthEvent = Event
 
 export interface EventsOptions {
   signal?: AbortSignal | undefined
-  /** The id of the last event that was seen: what came since is told first. Without it the stream begins now. */
+  /** The last event that was seen: what came since is told first. Without it the stream begins now. */
   after?: string | undefined
 }
 
@@ -32,7 +27,7 @@ export const events = (settings: Settings, call: Call) =>
 
 /** A stream that breaks is taken up where it broke, until the loop is left or the signal aborted. */
 const follower = (settings: Settings) =>
-  async function* (options: EventsOptions = {}): AsyncGenerator<BerthEvent, void, undefined> {
+  async function* (options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
     const { signal } = options
     let lastEventId = options.after ?? ''
     let askedPauseMs = 0
@@ -46,7 +41,7 @@ const follower = (settings: Settings) =>
           askedPauseMs = message.retryMs ?? askedPauseMs
           lastEventId = message.id ?? lastEventId
           // What the stream sends is described so by the API.
-          if (message.data !== '') yield JSON.parse(message.data) as BerthEvent
+          if (message.data !== '') yield JSON.parse(message.data) as Event
         }
       } catch (error) {
         signal?.throwIfAborted()

@@ -832,7 +832,7 @@ export interface Routes {
   /** List what has happened, eldest first */
   'GET /events': {
     query?: {
-      /** The last event that you have seen: what came after it is shown */
+      /** The last event that you have seen: what came after it is shown. 00000000-0000-0000-0000-000000000000 is before all. */
       after?: string | undefined
       /** Items on a page */
       limit?: number | undefined
@@ -842,7 +842,7 @@ export interface Routes {
   /** Follow what happens as it does (server-sent events) */
   'GET /events/stream': {
     query?: {
-      /** The last event that you have seen: what came after it is shown */
+      /** The last event that you have seen: what came after it is shown. 00000000-0000-0000-0000-000000000000 is before all. */
       after?: string | undefined
     } | undefined
     reply: string

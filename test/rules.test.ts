@@ -71,7 +71,7 @@ test('no folder of the service needs itself by way of another, not even for a ty
 
 /** From the ground up. A part may use those of its own floor and below. */
 const floors = [
-  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of'],
+  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of', 'loop'],
   ['operations', 'http'],
   ['catalog', 'events'],
   ['billing', 'accounts', 'monitoring', 'webhooks'],

@@ -44,6 +44,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     sshHost: reachableHost(config.host),
     sampleSeconds: config.sampleSeconds,
     webhookAllow: config.webhookAllow,
+    trustProxy: config.trustProxy,
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)

@@ -63,9 +63,9 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
     tag,
     summary: 'Follow what happens as it does (server-sent events)',
     description:
-      'Begins with what comes after `Last-Event-ID` (or `after`), without either with what is to come, and goes on until somebody hangs up. A line that begins with a colon is a heartbeat, every 15 seconds. A token holds at most 5 streams open, an account 20: more is a 429. A reader who takes nothing for 30 seconds is hung up on, and so is one whose token ends; come back with `Last-Event-ID` and nothing is missed.',
+      'Begins with what comes after `Last-Event-ID` (or `after`), without either with what is to come, and goes on until somebody hangs up. Its first message, and every heartbeat after 15 quiet seconds, has an `id` without data: it is where the reader is, and good as `Last-Event-ID`. A token holds at most 5 streams open, an account 20: more is a 429. A reader who takes nothing for 30 seconds is hung up on, and so is one whose token ends; come back with `Last-Event-ID` and nothing is missed.',
     query: StreamQuery,
-    headers: { 'last-event-id': 'The last event that you have seen; wins over `after`' },
+    headers: { 'last-event-id': 'The last id that the stream has told; wins over `after`' },
     reply: { 200: EventStream },
     contentType: 'text/event-stream',
     run: async ({ actor, query, lastEventId, signal, setHeader }) => {

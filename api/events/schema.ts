@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { nullable, Timestamp, Uuid } from '../http/fields.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../http/paging.ts'
-import { eventTypeNames } from './types.ts'
+import { BEGINNING, eventTypeNames } from './types.ts'
 
 export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'What happened' })
 
@@ -27,7 +27,7 @@ export type Event = Static<typeof Event>
 const after = Type.Optional(
   Type.String({
     format: 'uuid',
-    description: 'The last event that you have seen: what came after it is shown',
+    description: `The last event that you have seen: what came after it is shown. ${BEGINNING} is before all.`,
   }),
 )
 
@@ -41,9 +41,10 @@ export const EventQuery = Type.Object({
 export const StreamQuery = Type.Object({ after })
 
 export const EventStream = Type.String({
-  description: 'Server-sent events: each has the id of the event, and the event as JSON in data',
+  description:
+    'Server-sent events: each has the id of the event, and the event as JSON in data. An id without data says how far the reader is.',
   examples: [
-    'id: 01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e\ndata: {"event_id":"01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e","type":"project.deleted","created_at":"2026-11-20T12:00:00.000Z","data":{}}\n\n',
+    'retry: 2000\nid: 01a1fb44-5997-73df-a23c-ea72e7720849\n\nid: 01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e\ndata: {"event_id":"01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e","type":"project.deleted","created_at":"2026-11-20T12:00:00.000Z","data":{}}\n\n',
   ],
 })
 

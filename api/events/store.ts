@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../http/paging.ts'
-import type { EventType, NumberedEvent } from './types.ts'
+import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
 const BATCH = 500
@@ -62,6 +62,7 @@ export async function positionOf(
   accountId: string,
   eventId: string,
 ): Promise<number | undefined> {
+  if (eventId === BEGINNING) return 0
   const row = await db
     .selectFrom('events')
     .select('position')
@@ -70,6 +71,19 @@ export async function positionOf(
     .where('position', 'is not', null)
     .executeTakeFirst()
   return row?.position ?? undefined
+}
+
+/** The event after which a reader at this position goes on: the account's last one up to there. */
+export async function lastEventId(db: Queries, accountId: string, position: number): Promise<string> {
+  const row = await db
+    .selectFrom('events')
+    .select('event_id')
+    .where('account_id', '=', accountId)
+    .where('position', '<=', position)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.event_id ?? BEGINNING
 }
 
 interface Reader {
@@ -117,19 +131,19 @@ export async function accountsAfter(db: Queries, position: number): Promise<stri
   return rows.map((row) => row.account_id)
 }
 
-/** Deletes some of the eldest events; @returns how many */
+/** Deletes some of the events from before a moment; @returns how many */
 export async function forgetEvents(db: Database, before: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('events')
-    .where('position', 'in', (eb) =>
+    .where('event_id', 'in', (eb) =>
       eb
-        .selectFrom('events as eldest')
-        .select('eldest.position')
-        .where('eldest.position', 'is not', null)
-        .orderBy('eldest.position')
+        .selectFrom('events as old')
+        .select('old.event_id')
+        .where('old.created_at', '<', before)
+        // What nobody could read yet is not old.
+        .where('old.position', 'is not', null)
         .limit(limit),
     )
-    .where('created_at', '<', before)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

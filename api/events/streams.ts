@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError } from '../http/problem.ts'
-import { accountsAfter, eventsAfter, lastPosition } from './store.ts'
+import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
 import { type EventType, visibleTo } from './types.ts'
 import { eventView } from './view.ts'
 
@@ -77,7 +77,7 @@ export class Streams {
       givenAt: null,
       isOver: this.#isStopped,
     }
-    reader.stream = Readable.from(this.#chunks(reader))
+    reader.stream = Readable.from(this.#timed(reader))
     reader.stream.on('error', () => {})
     reader.stream.once('close', () => this.#readers.delete(reader))
     this.#readers.add(reader)
@@ -139,40 +139,67 @@ export class Streams {
     wakeUp(reader)
   }
 
-  async *#chunks(reader: Reader): AsyncGenerator<string> {
-    const { db, clock, log } = this.#options
-    const given = async function* (text: string) {
-      reader.givenAt = clock.now()
-      yield text
+  /** Notes since when a chunk waits to be taken. */
+  async *#timed(reader: Reader): AsyncGenerator<string> {
+    for await (const chunk of this.#chunks(reader)) {
+      reader.givenAt = this.#options.clock.now()
+      yield chunk
       reader.givenAt = null
-    }
-    // Whoever is cut off comes back after two seconds.
-    yield* given('retry: 2000\n\n')
-    while (!reader.isOver) {
-      reader.hasNews = false
-      const found = { accountId: reader.actor.accountId, types: reader.types, after: reader.after }
-      const events = await eventsAfter(db, found, { limit: BATCH, offset: 0 }).catch((error: unknown) => {
-        log.warn({ err: error }, 'a stream of events could not be read; its reader comes back')
-        return null
-      })
-      // Checked again: the token may have been revoked while this was read.
-      if (!events || reader.isOver) return
-      const last = events.at(-1)
-      if (last) {
-        yield* given(events.map((event) => messageOf(eventView(event))).join(''))
-        reader.after = last.position
-      }
-      if (events.length < BATCH && !(await this.#pause(reader))) yield* given(': \n\n')
     }
   }
 
-  /** @returns whether there is news; otherwise it is time for a heartbeat */
-  async #pause(reader: Reader): Promise<boolean> {
-    if (reader.hasNews || reader.isOver) return true
+  /** Begins with where the reader is and repeats it in each heartbeat, as what moves it on may be hidden from it. */
+  async *#chunks(reader: Reader): AsyncGenerator<string> {
+    // Whoever is cut off comes back after two seconds.
+    for (let line = 'retry: 2000'; !reader.isOver; line = ':') {
+      const id = await this.#ask(reader, lastEventId(this.#options.db, reader.actor.accountId, reader.after))
+      if (reader.isOver) return
+      yield `${line}\nid: ${id}\n\n`
+      yield* this.#news(reader)
+    }
+  }
+
+  /** What happens, until it is time for a heartbeat. */
+  async *#news(reader: Reader): AsyncGenerator<string> {
+    const { db, clock } = this.#options
+    let quietSince = clock.now()
+    // A clock that was set back must not take the heartbeats away.
+    const left = () => HEARTBEAT_MS - Math.abs(clock.now() - quietSince)
+    while (!reader.isOver && left() > 0) {
+      reader.hasNews = false
+      const seen = this.#seen
+      const found = { accountId: reader.actor.accountId, types: reader.types, after: reader.after }
+      const events = (await this.#ask(reader, eventsAfter(db, found, { limit: BATCH, offset: 0 }))) ?? []
+      // Checked again: the token may have been revoked while this was read.
+      if (reader.isOver) return
+      const last = events.at(-1)
+      if (last) {
+        yield events.map((event) => messageOf(eventView(event))).join('')
+        reader.after = last.position
+        quietSince = clock.now()
+      }
+      if (events.length === BATCH) continue
+      // What it may not see need not be looked through again.
+      reader.after = Math.max(reader.after, seen)
+      await this.#pause(reader, left())
+    }
+  }
+
+  /** What the database says; where it can't be asked, the stream is over and its reader comes back. */
+  async #ask<Result>(reader: Reader, query: Promise<Result>): Promise<Result | undefined> {
+    return query.catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, 'a stream of events could not be read; its reader comes back')
+      reader.isOver = true
+      return undefined
+    })
+  }
+
+  /** Waits for news, at most so long. */
+  async #pause(reader: Reader, ms: number): Promise<void> {
+    if (reader.hasNews || reader.isOver) return
     const cut = new AbortController()
     reader.wake = () => cut.abort('news')
-    await this.#options.clock.sleep(HEARTBEAT_MS, cut.signal)
-    return reader.hasNews || reader.isOver
+    await this.#options.clock.sleep(ms, cut.signal)
   }
 }
 

@@ -29,6 +29,9 @@ export const eventTypes = {
 export type EventType = keyof typeof eventTypes
 export const eventTypeNames = Object.keys(eventTypes) as EventType[] // the keys of a constant table
 
+/** Stands for the event before all others: where readers begin who have seen none. It is never forgotten. */
+export const BEGINNING = '00000000-0000-0000-0000-000000000000'
+
 /** An event that has its position. */
 export type NumberedEvent = EventTable & { position: number; type: EventType }
 

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { Loop } from '../loop.ts'
 import { forgetAudit } from './audit.ts'
 import { forgetEvents, numberEvents } from './store.ts'
 import type { Streams } from './streams.ts'
@@ -32,21 +33,25 @@ export interface EventWorkerOptions {
 /** Brings events to those who wait for them, for as long as the service runs, and forgets old ones. */
 export class EventWorker {
   readonly #options: EventWorkerOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
   #cleanedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: EventWorkerOptions) {
     this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.#turn(),
+      failure: 'events could not be passed on; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+    await this.#loop.stop()
     await this.#options.streams.stop()
   }
 
@@ -72,20 +77,13 @@ export class EventWorker {
     await inSteps((limit) => forgetAudit(db, clock.now() - AUDIT_KEPT_DAYS * DAY, limit))
   }
 
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      try {
-        await this.look()
-        if (clock.now() - this.#cleanedAt >= CLEAN_EVERY_MS) {
-          this.#cleanedAt = clock.now()
-          await this.clean()
-        }
-      } catch (error) {
-        log.error({ err: error }, 'events could not be passed on; trying again')
-      }
-      await clock.sleep(LOOK_EVERY_MS, this.#stopping.signal)
-    }
+  async #turn(): Promise<void> {
+    await this.look()
+    const now = this.#options.clock.now()
+    // A clock that was ahead must not put the next time off for as long.
+    if (Math.abs(now - this.#cleanedAt) < CLEAN_EVERY_MS) return
+    this.#cleanedAt = now
+    await this.clean()
   }
 }
 

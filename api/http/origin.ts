@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { isIP } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 
 /** Who asks for what, and from where. */
 export interface Origin {
@@ -11,6 +13,11 @@ export interface Origin {
 }
 
 const current = new AsyncLocalStorage<Origin>()
+
+/** Where a request comes from. What a proxy passes on may be no address: then it is the proxy's. */
+export function addressOf({ ip, socket }: FastifyRequest): string {
+  return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip
+}
 
 /** Carries something out on behalf of somebody: the changes that it makes are theirs. */
 export function onBehalfOf<Result>(origin: Origin, run: () => Result): Result {

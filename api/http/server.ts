@@ -16,7 +16,7 @@ import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
 import { textOf } from './json.ts'
-import { onBehalfOf } from './origin.ts'
+import { addressOf, onBehalfOf } from './origin.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { acceptedBy, PREFIX, type Route } from './route.ts'
@@ -32,6 +32,8 @@ export interface HttpOptions {
   rateLimiter: RateLimiter
   idempotency: Idempotency
   log: FastifyBaseLogger
+  /** Ranges of the proxies whose X-Forwarded-For is believed. */
+  trustProxy: readonly string[]
   /** Told of each request that was answered. */
   observe?: (request: { method: string; route: string; status: number; seconds: number }) => void
   /** Tests: a reply that its schema does not describe becomes a 500. */
@@ -44,6 +46,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
+    trustProxy: [...options.trustProxy],
     genReqId: () => randomUUID(),
     // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
@@ -51,7 +54,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     clientErrorHandler: (error, socket) =>
       refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '')),
     frameworkErrors: (error, request, reply) => {
-      const verdict = options.rateLimiter.take('anonymous', request.ip)
+      const verdict = options.rateLimiter.take('anonymous', addressOf(request))
       reply.headers(verdict.headers)
       sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
     },
@@ -107,7 +110,7 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const verdict = known.actor
     ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.tokenId)
-    : options.rateLimiter.take('anonymous', request.ip)
+    : options.rateLimiter.take('anonymous', addressOf(request))
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
   throw tooMany(verdict)
@@ -170,7 +173,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       const known = admitted(request)
       const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
       const madeId = known.claim?.madeId ?? null
-      const origin = { action: route.id, requestId: request.id, address: request.ip }
+      const origin = { action: route.id, requestId: request.id, address: addressOf(request) }
       const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
         madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call),
       )

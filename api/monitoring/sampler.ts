@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { MeterTable, SampleTable } from '../database/schema.ts'
 import type { Driver, Measurement } from '../drivers/driver.ts'
+import { Loop } from '../loop.ts'
 import { nextReading, type Reading, type Usage, usageSince } from './reading.ts'
 import * as store from './store.ts'
 import { tiers } from './tiers.ts'
@@ -37,8 +38,7 @@ type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
  */
 export class Sampler {
   readonly #options: SamplerOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
   /** Up to when, in ms, samples are rolled up; null: not known yet. */
   #rolledUpTo: number | null = null
   /** The last series that was looked through for old samples. */
@@ -46,15 +46,20 @@ export class Sampler {
 
   constructor(options: SamplerOptions) {
     this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.round(),
+      failure: 'the servers could not be measured; the next round tries again',
+      pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),
+    })
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.#loop.start({ isPauseFirst: true })
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+    await this.#loop.stop()
   }
 
   /** One measurement of all machines, and what has become due since the last one. */
@@ -75,20 +80,6 @@ export class Sampler {
     await this.#rollUp(this.#rolledUpTo, now)
     this.#rolledUpTo = now
     await this.#cleanUp(now)
-  }
-
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    const { signal } = this.#stopping
-    for (;;) {
-      await clock.sleep(this.#everyMs - (clock.now() % this.#everyMs), signal)
-      if (signal.aborted) return
-      try {
-        await this.round()
-      } catch (error) {
-        log.error({ err: error }, 'the servers could not be measured; the next round tries again')
-      }
-    }
   }
 
   get #everyMs(): number {

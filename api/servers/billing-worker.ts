@@ -3,6 +3,7 @@ import { chargeDue } from '../billing/metering.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { Loop } from '../loop.ts'
 import type { Engine } from '../operations/engine.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { reprice } from './repricing.ts'
@@ -22,20 +23,25 @@ interface BillingWorkerOptions {
 /** Charges what is due, and does what follows from prices and balances, for as long as the service runs. */
 export class BillingWorker {
   readonly #options: BillingWorkerOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
+  readonly #watch = new ClockWatch()
 
   constructor(options: BillingWorkerOptions) {
     this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.#turn(),
+      failure: 'bills could not be looked at; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+    await this.#loop.stop()
   }
 
   /** One round. Prices come first, so that no hour is charged at one that had ended. */
@@ -58,15 +64,11 @@ export class BillingWorker {
     }
   }
 
-  async #run(): Promise<void> {
+  async #turn(): Promise<void> {
     const { clock, log } = this.#options
-    const watch = new ClockWatch()
-    while (!this.#stopping.signal.aborted) {
-      const trust = watch.look(clock.now(), performance.now())
-      if (trust === 'jumped')
-        log.error('the clock has jumped ahead; nothing is charged until it has stayed so for 10 minutes')
-      if (trust === 'trusted') await this.look()
-      await clock.sleep(LOOK_EVERY_MS, this.#stopping.signal)
-    }
+    const trust = this.#watch.look(clock.now(), performance.now())
+    if (trust === 'jumped')
+      log.error('the clock has jumped ahead; nothing is charged until it has stayed so for 10 minutes')
+    if (trust === 'trusted') await this.look()
   }
 }

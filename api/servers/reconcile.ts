@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 import type { Driver, MachineState } from '../drivers/driver.ts'
+import { Loop } from '../loop.ts'
 import type { Engine } from '../operations/engine.ts'
 import { orderOperation } from './procedures.ts'
 import { knownServers, listRunning, lockServer, updateServer } from './store.ts'
@@ -27,23 +28,25 @@ interface ReconcilerOptions {
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
-  readonly #stopping = new AbortController()
-  #cut = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.look(),
+      failure: 'the machines could not be looked at; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
   }
 
   start(): void {
-    this.#options.driver.watch(() => this.#cut.abort())
-    this.#loop = this.#run()
+    this.#options.driver.watch(() => this.#loop.wake())
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    this.#cut.abort()
-    await this.#loop
+    await this.#loop.stop()
   }
 
   /** One look at all machines. */
@@ -67,19 +70,6 @@ export class Reconciler {
     const ids = [...(await driver.list()).keys()]
     const known = await knownServers(db, ids)
     return ids.filter((id) => !known.has(id))
-  }
-
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      this.#cut = new AbortController()
-      try {
-        await this.look()
-      } catch (error) {
-        log.error({ err: error }, 'the machines could not be looked at; trying again')
-      }
-      if (!this.#stopping.signal.aborted) await clock.sleep(LOOK_EVERY_MS, this.#cut.signal)
-    }
   }
 
   async #whatBecameOf(serverId: string, machine: MachineState): Promise<void> {

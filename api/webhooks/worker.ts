@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import { eventView } from '../events/view.ts'
+import { Loop } from '../loop.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { nextDelivery, saveAttempts } from './deliveries.ts'
@@ -54,31 +55,34 @@ export class WebhookWorker {
   readonly #owner = randomUUID()
   readonly #stopping = new AbortController()
   readonly #inFlight = new Set<Promise<void>>()
-  #wake = () => {}
-  #hasNews = false
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
 
   constructor(options: WebhookWorkerOptions) {
     this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.#turn(),
+      failure: 'webhooks could not be looked for; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
   }
 
   /** @param isAlone no other process works on this database: what a dead one held is taken over at once */
   async start({ isAlone }: { isAlone: boolean }): Promise<void> {
     if (isAlone) await takeOverWebhooks(this.#options.db)
-    this.#loop = this.#run()
+    this.#loop.start()
   }
 
   /** Hangs up on endpoints; what was not answered is sent again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#loop
+    await this.#loop.stop()
     await this.settled()
   }
 
   /** There may be something to send. */
   wake(): void {
-    this.#hasNews = true
-    this.#wake()
+    this.#loop.wake()
   }
 
   /** Takes what is due and begins to send it; @returns to how many webhooks */
@@ -103,22 +107,8 @@ export class WebhookWorker {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight)
   }
 
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      this.#hasNews = false
-      try {
-        if ((await this.tick()) > 0) continue
-      } catch (error) {
-        log.error({ err: error }, 'webhooks could not be looked for; trying again')
-      }
-      if (this.#hasNews) continue
-      const cut = new AbortController()
-      this.#wake = () => cut.abort('news')
-      this.#stopping.signal.addEventListener('abort', this.#wake, { once: true })
-      await clock.sleep(LOOK_EVERY_MS, cut.signal)
-      this.#stopping.signal.removeEventListener('abort', this.#wake)
-    }
+  async #turn(): Promise<void> {
+    if ((await this.tick()) > 0) this.wake()
   }
 
   /** Sends the next event of a webhook, and writes down what came of it. */

@@ -50,6 +50,19 @@ test('what is refused, replayed or changes nothing leaves no entry, and neither 
   expect((await other('GET', '/account/audit')).body).toEqual({ items: [], total: 0 })
 })
 
+test('the address is that of the caller: behind a proxy that the operator names, the last one that it passes on', async () => {
+  const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
+  const seenBy = async (trustProxy?: string[]) => {
+    const t = await testApp(trustProxy ? { trustProxy } : {})
+    await t.call('POST', '/account/projects', { name: 'Shop' }, forwarded)
+    return (await t.call('GET', '/account/audit')).body.items[0].address
+  }
+  expect(await seenBy(['127.0.0.1/32', '::1/128'])).toBe('198.51.100.7')
+  expect(await seenBy(['127.0.0.0/8', '198.51.100.0/24'])).toBe('203.0.113.9')
+  expect(await seenBy(['192.0.2.0/24'])).toBe('127.0.0.1')
+  expect(await seenBy()).toBe('127.0.0.1')
+})
+
 test('a change that is undone leaves neither entry nor event', async () => {
   const t = await testApp()
   for (let count = 0; count < 51; count++) await t.call('POST', '/account/projects', { name: `p${count}` })

@@ -218,6 +218,26 @@ test('a reader misses nothing of transactions that end in another order than the
   expect([...seen].sort()).toEqual(rows.map((row) => row.event_id).sort())
 })
 
+test('events from while the clock was ahead do not keep others from being forgotten', async () => {
+  const t = await testApp()
+  const day = 24 * 3600_000
+  const write = (count: number, at: number) =>
+    record(
+      t.db,
+      Array.from({ length: count }, () => ({ accountId: t.accountId, type: 'balance.low', data: {}, at })),
+    )
+  await t.app.events.relay()
+  t.clock.advance(31 * day)
+  await t.app.events.clean()
+  await write(600, t.clock.now() + 365 * day)
+  await t.app.events.relay()
+  await write(700, t.clock.now())
+  await t.app.events.relay()
+  t.clock.advance(31 * day)
+  await t.app.events.clean()
+  expect((await t.call('GET', '/events')).body.total).toBe(600)
+})
+
 test('events are kept for 30 days, then deleted in small steps', async () => {
   const t = await testApp()
   const day = 24 * 3600_000

@@ -35,6 +35,28 @@ test('who has no valid token shares what its address has, on every path', async 
   expect((await t.call('GET', '/servers')).status).toBe(200)
 })
 
+test('callers who come by a trusted proxy have their limits to themselves, and can not forge new ones', async () => {
+  const stranger = async (trustProxy: string[]) => {
+    const call = (await testApp({ rateLimits, trustProxy })).callAs(null)
+    return async (from: string) =>
+      (await call('GET', '/servers', undefined, { 'x-forwarded-for': from })).status
+  }
+  const trusted = await stranger(['127.0.0.1/32'])
+  expect([await trusted('192.0.2.1'), await trusted('192.0.2.1'), await trusted('192.0.2.1')]).toEqual([
+    401, 401, 429,
+  ])
+  expect(await trusted('192.0.2.2')).toBe(401)
+  expect(await trusted('192.0.2.3, 192.0.2.1')).toBe(429)
+  // What is no address is the proxy's own request.
+  expect([await trusted('a'), await trusted('192.0.2.4:5'), await trusted('192.0.2.4:6')]).toEqual([
+    401, 401, 429,
+  ])
+  const other = await stranger([])
+  expect([await other('192.0.2.1'), await other('192.0.2.2'), await other('192.0.2.3')]).toEqual([
+    401, 401, 429,
+  ])
+})
+
 test('tokens do not spend each other’s requests', async () => {
   const t = await testApp({ rateLimits })
   const other = t.callAs(await t.makeToken(['read']))

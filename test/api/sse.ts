@@ -15,6 +15,8 @@ export class Listener {
   readonly #decoder = new TextDecoder()
   #rest = ''
   heartbeats = 0
+  /** What the reader would come back with. */
+  lastId = ''
 
   constructor(reply: Response) {
     this.#reply = reply
@@ -35,6 +37,7 @@ export class Listener {
       this.#rest = this.#rest.slice(end + 2)
       if (block.startsWith(':')) this.heartbeats += 1
       const id = /^id: (.*)$/m.exec(block)?.[1]
+      this.lastId = id ?? this.lastId
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (id !== undefined && data !== undefined) return { id, event: JSON.parse(data) }
     }

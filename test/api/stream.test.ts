@@ -71,6 +71,59 @@ test('a stream on which nothing happens has a heartbeat, and shows a token only 
   expect((await next)?.event.type).toBe('server.updated')
 })
 
+test('who is cut off before its first event comes back to all that happened since', async () => {
+  const t = await testApp()
+  const open = await streamer(t)
+  const token = await t.makeToken(['read'])
+  const cutOff = async () => {
+    const { listener, hangUp } = await open(token)
+    const ended = listener.next().catch(() => null)
+    await expect.poll(() => listener.lastId).not.toBe('')
+    hangUp()
+    expect(await ended).toBeNull()
+    return listener.lastId
+  }
+  const since = async (id: string) => (await (await open(token, { 'last-event-id': id })).listener.take(1))[0]
+  const { items } = (await t.call('GET', '/events')).body
+  const seen = await cutOff()
+  expect(seen).toBe(items.at(-1).event_id)
+  await project(t, 'first')
+  expect((await since(seen))?.event.data.name).toBe('first')
+  // An account whose events are all forgotten has none to name.
+  t.clock.advance(31 * 24 * 3600_000)
+  await t.app.events.clean()
+  const none = await cutOff()
+  expect(none).toBe('00000000-0000-0000-0000-000000000000')
+  await project(t, 'second')
+  expect((await since(none))?.event.data.name).toBe('second')
+  expect((await t.call('GET', `/events?after=${none}`)).body.items).toMatchObject([
+    { data: { name: 'second' } },
+  ])
+})
+
+test('a stream moves on, and has its heartbeat, while all that happens is hidden from its token', async () => {
+  const t = await testApp()
+  const open = await streamer(t)
+  const token = await t.makeToken(['servers:read'])
+  const { listener, hangUp } = await open(token)
+  const ended = listener.next().catch(() => null)
+  await expect
+    .poll(async () => {
+      await project(t, 'hidden')
+      await t.app.events.look()
+      t.clock.advance(5_000)
+      return listener.heartbeats
+    })
+    .toBeGreaterThan(1)
+  hangUp()
+  expect(await ended).toBeNull()
+  const { items } = (await t.call('GET', '/events?limit=200')).body
+  const at = items.findIndex(({ event_id }: { event_id: string }) => event_id === listener.lastId)
+  expect(items[at]).toMatchObject({ type: 'project.created', data: { name: 'hidden' } })
+  const back = await open(token, { 'last-event-id': listener.lastId })
+  expect(back.reply.status).toBe(200)
+})
+
 test('a stream ends when its token is revoked or expires, before anything that happens later', async () => {
   const t = await testApp()
   const open = await streamer(t)

@@ -32,7 +32,7 @@ const head = (reply: ServerResponse) =>
   reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
 const happened = (event_id: string) => ({
   event_id,
-  type: 'server.started',
+  type: 'server.updated',
   created_at: '2026-11-20T12:00:00.000Z',
   data: { name: 'web-1' },
 })
@@ -62,6 +62,16 @@ test('a stream that breaks is taken up behind the last event that came whole', a
   const events = await take(berth.events({ after: '6' }), 2)
   expect(events.map(({ event_id }) => event_id)).toEqual(['7', '8'])
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual(['6', '7', '7', '7'])
+})
+
+test('a stream that breaks before its first event is taken up where the service said that it began', async () => {
+  const { berth, asked } = await streaming(
+    (reply) => head(reply).write('retry: 2000\nid: 6\n\n', () => reply.destroy()),
+    (reply) => head(reply).write(':\nid: 7\n\n', () => reply.destroy()),
+    (reply) => head(reply).write(block(8)),
+  )
+  await take(berth.events(), 1)
+  expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '6', '7'])
 })
 
 test('pauses grow while nothing comes, and the service may ask for longer ones', async () => {

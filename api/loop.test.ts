@@ -1,0 +1,81 @@
+import pino from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../test/clock.ts'
+import { Loop } from './loop.ts'
+
+/** Lets what is due run. */
+const settle = () => new Promise(setImmediate)
+
+function looping(turn: (loop: Loop) => unknown = () => {}) {
+  const clock = new ManualClock()
+  const turns: number[] = []
+  const begunAt = clock.now()
+  const loop: Loop = new Loop({
+    clock,
+    log: pino({ level: 'silent' }),
+    turn: async () => {
+      turns.push(clock.now() - begunAt)
+      await turn(loop)
+    },
+    failure: 'it failed',
+    pauseMs: () => 100,
+  })
+  onTestFinished(() => loop.stop())
+  const pass = async (ms: number) => {
+    clock.advance(ms)
+    await settle()
+  }
+  return { loop, turns, pass }
+}
+
+test('turns follow each other with a pause, also when one fails', async () => {
+  const { loop, turns, pass } = looping(() => {
+    throw new Error('this time')
+  })
+  loop.start()
+  await settle()
+  await pass(99)
+  expect(turns).toEqual([0])
+  await pass(1)
+  await pass(100)
+  await loop.stop()
+  await pass(100)
+  expect(turns).toEqual([0, 100, 200])
+})
+
+test('the first turn may wait for its time', async () => {
+  const { loop, turns, pass } = looping()
+  loop.start({ isPauseFirst: true })
+  await pass(99)
+  expect(turns).toEqual([])
+  await pass(1)
+  expect(turns).toEqual([100])
+})
+
+test('news end a pause, and news during a turn leave the next one out', async () => {
+  let left = 2
+  const { loop, turns, pass } = looping((own) => {
+    if (left-- > 0) own.wake()
+  })
+  loop.start()
+  await settle()
+  expect(turns).toEqual([0, 0, 0])
+  await pass(40)
+  loop.wake()
+  await settle()
+  expect(turns).toEqual([0, 0, 0, 40])
+})
+
+test('who stops it waits for the turn that is being taken, and for no pause', async () => {
+  const taken = Promise.withResolvers<void>()
+  const { loop } = looping(() => taken.promise)
+  loop.start()
+  let isStopped = false
+  const stopping = loop.stop().then(() => {
+    isStopped = true
+  })
+  await settle()
+  expect(isStopped).toBe(false)
+  taken.resolve()
+  await stopping
+})
