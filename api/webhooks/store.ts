@@ -1,5 +1,6 @@
+import type { QueryCreator } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
-import type { WebhookTable } from '../database/schema.ts'
+import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
@@ -108,12 +109,16 @@ export async function countWebhooks(db: Queries, accountId: string): Promise<num
 
 /** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
 export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promise<WebhookTable[]> {
-  return tx
-    .updateTable('webhooks')
-    .set((eb) => ({ lease_until: eb.ref('lease_until') }))
-    .where('account_id', 'in', accountIds)
-    .returningAll()
-    .execute()
+  return (
+    tx
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('account_id', 'in', accountIds)
+      // In one order for all, so that no two transactions wait for each other.
+      .orderBy('webhook_id')
+      .forUpdate()
+      .execute()
+  )
 }
 
 /** There is something to send to these, now unless they wait for a moment already. */
@@ -126,30 +131,29 @@ export async function callWebhooks(tx: Queries, webhookIds: readonly string[], n
     .execute()
 }
 
-/** Takes webhooks that are due: one conditional update, so that two processes never hold the same one. */
+/** Takes webhooks that are due; what another process is just taking is left to it. */
 export function claimWebhooks(
   db: Database,
   by: { owner: string; now: number; leaseMs: number; limit: number },
 ): Promise<WebhookTable[]> {
   const { owner, now, leaseMs, limit } = by
-  return (
-    db
-      .updateTable('webhooks')
-      .set({ lease_owner: owner, lease_until: now + leaseMs })
-      .where('webhook_id', 'in', (eb) =>
-        eb
-          .selectFrom('webhooks as due')
-          .select('due.webhook_id')
-          .where('due.next_run_at', '<=', now)
-          .where('due.lease_until', '<=', now)
-          .orderBy('due.next_run_at')
-          .limit(limit),
-      )
-      // Said again outside of the subquery, as for operations.
+  const due = (select: QueryCreator<Schema>) =>
+    select
+      .selectFrom('webhooks')
+      .select('webhook_id')
+      .where('next_run_at', '<=', now)
       .where('lease_until', '<=', now)
-      .returningAll()
-      .execute()
-  )
+      .orderBy('next_run_at')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+  return db
+    .with('due', due)
+    .updateTable('webhooks')
+    .set({ lease_owner: owner, lease_until: now + leaseMs })
+    .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
+    .returningAll()
+    .execute()
 }
 
 /** The process that held these leases is known to be dead. */
