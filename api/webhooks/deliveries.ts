@@ -3,7 +3,7 @@ import type { Database, Queries } from '../database/database.ts'
 import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
 import type { NumberedEvent } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
-import { callWebhooks, lockWebhooks } from './store.ts'
+import { callWebhooks, hastenWebhooks, lockWebhooks } from './store.ts'
 
 /** Bounds the parameters of one statement. */
 const ROWS_AT_ONCE = 500
@@ -22,7 +22,13 @@ export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now
       .insertInto('deliveries')
       .values(rows.slice(at, at + ROWS_AT_ONCE))
       .execute()
-  await callWebhooks(tx, [...new Set(rows.map((row) => row.webhook_id))], now)
+  await callWebhooks(tx, webhooksOf(rows), now)
+  // What waits for its next attempt is tried again then as well.
+  await hastenWebhooks(tx, webhooksOf(rows.filter((row) => row.is_first === 1)), now)
+}
+
+function webhooksOf(rows: readonly DeliveryTable[]): string[] {
+  return [...new Set(rows.map((row) => row.webhook_id))]
 }
 
 /** A test goes to the webhook that it is of, also to one that is disabled. */

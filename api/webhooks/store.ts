@@ -15,21 +15,35 @@ type Change = Partial<
   Pick<WebhookTable, 'name' | 'url' | 'event_types' | 'is_enabled' | 'disabled_reason' | 'next_run_at'>
 >
 
-/** @returns undefined where there is no such webhook any more */
+/** A webhook that nobody else changes or deletes until the transaction ends. */
+export function lockWebhook(
+  tx: Queries,
+  accountId: string,
+  webhookId: string,
+): Promise<WebhookTable | undefined> {
+  return tx
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+/** Of a webhook that is locked. */
 export async function changeWebhook(
   tx: Queries,
   webhookId: string,
   change: Change,
   type: 'webhook.updated' | 'webhook.disabled',
   now: number,
-): Promise<WebhookTable | undefined> {
+): Promise<WebhookTable> {
   const row = await tx
     .updateTable('webhooks')
     .set(change)
     .where('webhook_id', '=', webhookId)
     .returningAll()
-    .executeTakeFirst()
-  if (!row) return undefined
+    .executeTakeFirstOrThrow()
   if (change.is_enabled === 0)
     await tx
       .updateTable('deliveries')
@@ -51,19 +65,9 @@ export async function deleteWebhook(tx: Queries, webhookId: string, now: number)
   if (row) await tell(tx, 'webhook.deleted', row, now)
 }
 
-/** Asks for an event of its own; it goes before all that waits, which is tried again at once as well. */
-export async function askForTest(
-  tx: Queries,
-  webhook: WebhookTable,
-  eventId: string,
-  now: number,
-): Promise<void> {
-  await tell(tx, 'webhook.test', webhook, now, eventId)
-  await tx
-    .updateTable('webhooks')
-    .set({ next_run_at: now })
-    .where('webhook_id', '=', webhook.webhook_id)
-    .execute()
+/** Asks for an event of its own, which goes before all that waits. */
+export function askForTest(tx: Queries, webhook: WebhookTable, eventId: string, now: number): Promise<void> {
+  return tell(tx, 'webhook.test', webhook, now, eventId)
 }
 
 function tell(tx: Queries, type: EventType, row: WebhookTable, at: number, eventId?: string): Promise<void> {
@@ -107,6 +111,9 @@ export async function countWebhooks(db: Queries, accountId: string): Promise<num
 
 // ---- the job of a webhook ----
 
+/** When a webhook is due that somebody holds: whoever wants it sooner meanwhile leaves another time, which counts. */
+const HELD = 0
+
 /** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
 export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promise<WebhookTable[]> {
   return (
@@ -131,6 +138,12 @@ export async function callWebhooks(tx: Queries, webhookIds: readonly string[], n
     .execute()
 }
 
+/** Makes these due, whatever they wait for. */
+export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
+  if (webhookIds.length === 0) return
+  await tx.updateTable('webhooks').set({ next_run_at: now }).where('webhook_id', 'in', webhookIds).execute()
+}
+
 /** Takes webhooks that are due; what another process is just taking is left to it. */
 export function claimWebhooks(
   db: Database,
@@ -150,7 +163,7 @@ export function claimWebhooks(
   return db
     .with('due', due)
     .updateTable('webhooks')
-    .set({ lease_owner: owner, lease_until: now + leaseMs })
+    .set({ lease_owner: owner, lease_until: now + leaseMs, next_run_at: HELD })
     .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
     .returningAll()
     .execute()
@@ -165,22 +178,26 @@ export async function takeOverWebhooks(db: Database): Promise<void> {
     .execute()
 }
 
-/** Gives a webhook back; @returns false where it was no longer held */
-export async function releaseWebhook(
+/**
+ * Gives a webhook back, which is locked then.
+ * @param nextRunAt unless it was made due meanwhile
+ * @returns what it is by now; undefined where it was no longer held
+ */
+export function releaseWebhook(
   tx: Queries,
   { webhook_id }: Pick<WebhookTable, 'webhook_id'>,
   owner: string,
-  nextRunAt?: number | null,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+  nextRunAt: number | null,
+): Promise<WebhookTable | undefined> {
+  return tx
     .updateTable('webhooks')
-    .set({
+    .set((eb) => ({
       lease_owner: null,
       lease_until: 0,
-      ...(nextRunAt === undefined ? {} : { next_run_at: nextRunAt }),
-    })
+      next_run_at: eb.case().when('next_run_at', '=', HELD).then(nextRunAt).else(eb.ref('next_run_at')).end(),
+    }))
     .where('webhook_id', '=', webhook_id)
     .where('lease_owner', '=', owner)
+    .returningAll()
     .executeTakeFirst()
-  return numUpdatedRows > 0n
 }

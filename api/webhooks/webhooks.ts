@@ -13,7 +13,14 @@ import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import type { WebhookCreate, WebhookUpdate } from './schema.ts'
-import { askForTest, changeWebhook, countWebhooks, deleteWebhook, insertWebhook } from './store.ts'
+import {
+  askForTest,
+  changeWebhook,
+  countWebhooks,
+  deleteWebhook,
+  insertWebhook,
+  lockWebhook,
+} from './store.ts'
 
 export interface WebhooksOptions {
   db: Database
@@ -67,27 +74,29 @@ export async function createWebhook(
 export async function updateWebhook(
   { db, clock, addresses, relay }: WebhooksOptions,
   actor: Actor,
-  before: WebhookTable,
+  { webhook_id }: WebhookTable,
   { name, url, event_types, is_enabled }: WebhookUpdate,
 ): Promise<WebhookTable> {
   if (url !== undefined) checkUrl(url, addresses)
-  // Whoever says where events go, or which, must be allowed to see them.
-  if (url !== undefined || event_types !== undefined)
-    requireSight(actor, event_types ?? JSON.parse(before.event_types))
-  const change = {
-    ...(name === undefined ? {} : { name }),
-    // What waits for its next attempt is tried again at once.
-    ...(url === undefined ? {} : { url, next_run_at: clock.now() }),
-    ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
-    ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
-  }
   await relay()
-  const changed = await db
-    .transaction()
-    .execute((tx) => changeWebhook(tx, before.webhook_id, change, 'webhook.updated', clock.now()))
-  // Deleted since it was found.
-  if (!changed) throw notFound('webhook_not_found')
-  return changed
+  return db.transaction().execute(async (tx) => {
+    const before = await lockWebhook(tx, actor.accountId, webhook_id)
+    // Deleted since it was found.
+    if (!before) throw notFound('webhook_not_found')
+    // Whoever says where events go, or which, must be allowed to see them.
+    if (url !== undefined || event_types !== undefined)
+      requireSight(actor, event_types ?? JSON.parse(before.event_types))
+    const isMoved = url !== undefined && url !== before.url
+    const change = {
+      ...(name === undefined ? {} : { name }),
+      ...(url === undefined ? {} : { url }),
+      ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
+      ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
+      // What waits for its next attempt is tried again at once.
+      ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
+    }
+    return changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
+  })
 }
 
 export async function removeWebhook(

@@ -132,11 +132,11 @@ export class WebhookWorker {
       const secret = secrets.open(webhook.secret)
       const answer = await send({ ...message, secret }, this.#options, this.#stopping.signal)
       if (this.#stopping.signal.aborted && answer.error !== null)
-        return void (await releaseWebhook(db, webhook, this.#owner))
+        return void (await releaseWebhook(db, webhook, this.#owner, at))
       await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
     } catch (error) {
       log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
-      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => false)
+      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => undefined)
     }
   }
 
@@ -155,8 +155,12 @@ export class WebhookWorker {
     const verdict = judge(attempts, attempt, next.is_first === 1)
     const nextRunAt = clock.now() + (verdict === 'pending' ? (BACKOFF_MS[attempts.length - 1] ?? 0) : 0)
     await db.transaction().execute(async (tx) => {
-      if (!(await releaseWebhook(tx, webhook, this.#owner, nextRunAt))) return
+      const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
+      if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
+      // What an address says that was left meanwhile, or of a queue that was given up, ends nothing.
+      const isStale = row.url !== webhook.url || row.is_enabled !== webhook.is_enabled
+      if (isOver && isStale) return await saveAttempts(tx, next.delivery_id, attempts, 'pending')
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (!isOver) return
       const change = { is_enabled: 0, disabled_reason: verdict } as const

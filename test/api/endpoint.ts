@@ -51,3 +51,12 @@ export async function deliverAll(t: TestApp): Promise<void> {
     t.clock.advance(Math.max(1, at - t.clock.now()))
   }
 }
+
+export const hook = (t: TestApp, url: string, event_types = ['*']) =>
+  t.call('POST', '/webhooks', { name: 'mine', url, event_types })
+export const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
+export const deliveries = async (t: TestApp, id: string) =>
+  (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
+/** Of the projects that were told of. */
+export const namesOf = (received: { body: string }[]) =>
+  received.map(({ body }) => JSON.parse(body).data.name as string)

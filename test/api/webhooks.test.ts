@@ -1,17 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { BACKOFF_MS } from '../../api/webhooks/worker.ts'
-import { type TestApp, testApp } from '../app.ts'
-import { deliver, deliverAll, endpoint, LOOPBACK } from './endpoint.ts'
+import { testApp } from '../app.ts'
+import { deliver, deliverAll, deliveries, endpoint, hook, LOOPBACK, namesOf, project } from './endpoint.ts'
 import { issues } from './ordering.ts'
-
-const hook = (t: TestApp, url: string, event_types = ['*']) =>
-  t.call('POST', '/webhooks', { name: 'mine', url, event_types })
-const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
-const deliveries = async (t: TestApp, id: string) =>
-  (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
-const namesOf = (received: { body: string }[]) =>
-  received.map(({ body }) => JSON.parse(body).data.name as string)
 
 test('an event is posted as the API shows it, signed by Standard Webhooks', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
