@@ -93,6 +93,7 @@ export interface Delivery {
   event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** pending: waits for its turn, or for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
+  /** Of many, the first and the last ten; none of them to an address that was left */
   attempts: Array<DeliveryAttempt>
   created_at: string
 }

@@ -90,6 +90,24 @@ export async function saveAttempts(
     .execute()
 }
 
+/** Begins anew with what was tried already, which is what waits longest. */
+export async function restartDelivery(tx: Queries, webhookId: string): Promise<void> {
+  await tx
+    .updateTable('deliveries')
+    .set({ attempts: '[]' })
+    .where('delivery_id', '=', (eb) =>
+      eb
+        .selectFrom('deliveries as eldest')
+        .select('eldest.delivery_id')
+        .where('eldest.webhook_id', '=', webhookId)
+        .where('eldest.status', '=', 'pending')
+        .where('eldest.is_first', '=', 0)
+        .orderBy('eldest.position')
+        .limit(1),
+    )
+    .execute()
+}
+
 /** Newest first. */
 export async function listDeliveries(db: Queries, webhookId: string, page: Page) {
   const ofWebhook = db.selectFrom('deliveries').where('webhook_id', '=', webhookId)

@@ -12,6 +12,7 @@ import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
+import { restartDelivery } from './deliveries.ts'
 import type { WebhookCreate, WebhookUpdate } from './schema.ts'
 import {
   askForTest,
@@ -95,6 +96,7 @@ export async function updateWebhook(
       // What waits for its next attempt is tried again at once.
       ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
     }
+    if (isMoved) await restartDelivery(tx, webhook_id)
     return changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
   })
 }

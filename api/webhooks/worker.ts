@@ -7,14 +7,14 @@ import { eventView } from '../events/view.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { nextDelivery, saveAttempts } from './deliveries.ts'
-import { type Answer, type Lookup, send } from './send.ts'
+import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
 import type { Attempt } from './view.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** Between one attempt and the next: eleven attempts within a day. */
+/** Between one attempt and the next: eleven attempts within a day, or more where some were asked for. */
 export const BACKOFF_MS = [
   5 * SECOND,
   MINUTE,
@@ -27,6 +27,8 @@ export const BACKOFF_MS = [
   8 * HOUR,
   8 * HOUR,
 ] as const
+/** So long an event is tried, however often. */
+const GIVE_UP_AFTER_MS = BACKOFF_MS.reduce((sum, wait) => sum + wait, 0)
 const GONE = 410
 /** Several times what an attempt takes at most. */
 const LEASE_MS = 60 * SECOND
@@ -151,16 +153,18 @@ export class WebhookWorker {
 
   async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
     const { db, clock } = this.#options
-    const attempts: Attempt[] = [...JSON.parse(next.attempts), attempt]
+    const attempts = kept([...JSON.parse(next.attempts), attempt])
     const verdict = judge(attempts, attempt, next.is_first === 1)
-    const nextRunAt = clock.now() + (verdict === 'pending' ? (BACKOFF_MS[attempts.length - 1] ?? 0) : 0)
+    const nextRunAt = clock.now() + (verdict === 'pending' ? backoffAfter(attempts.length) : 0)
     await db.transaction().execute(async (tx) => {
       const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
       if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
-      // What an address says that was left meanwhile, or of a queue that was given up, ends nothing.
-      const isStale = row.url !== webhook.url || row.is_enabled !== webhook.is_enabled
-      if (isOver && isStale) return await saveAttempts(tx, next.delivery_id, attempts, 'pending')
+      // Nothing counts against an address that another one has done.
+      if (row.url !== webhook.url && (isOver || verdict === 'pending')) return
+      // Nor does what is said of a queue that was given up meanwhile end the next one.
+      if (row.is_enabled !== webhook.is_enabled && isOver)
+        return await saveAttempts(tx, next.delivery_id, attempts, 'pending')
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (!isOver) return
       const change = { is_enabled: 0, disabled_reason: verdict } as const
@@ -169,14 +173,25 @@ export class WebhookWorker {
   }
 }
 
+/** The first attempt, from which on the day is counted, and the last ones. */
+function kept(attempts: readonly Attempt[]): Attempt[] {
+  return [...attempts.slice(0, 1), ...attempts.slice(1).slice(-BACKOFF_MS.length)]
+}
+
+function backoffAfter(attempts: number): number {
+  return BACKOFF_MS[Math.min(attempts, BACKOFF_MS.length) - 1] ?? 0
+}
+
 /** What follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried once. */
 function judge(
   attempts: readonly Attempt[],
-  { error, status }: Answer,
+  { error, status, at }: Attempt,
   isTest: boolean,
 ): 'succeeded' | 'failed' | 'pending' | 'failing' | 'gone' {
   if (error === null) return 'succeeded'
   if (isTest) return 'failed'
   if (status === GONE) return 'gone'
-  return attempts.length > BACKOFF_MS.length ? 'failing' : 'pending'
+  const isUsedUp = attempts.length > BACKOFF_MS.length
+  const triedMs = at - (attempts[0]?.at ?? at)
+  return isUsedUp && triedMs >= GIVE_UP_AFTER_MS ? 'failing' : 'pending'
 }
