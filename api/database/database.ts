@@ -4,6 +4,7 @@ import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
 import * as ledger from './migrations/0003-ledger.ts'
 import * as events from './migrations/0004-events.ts'
+import * as webhooks from './migrations/0005-webhooks.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -16,6 +17,7 @@ export const migrations: Record<string, Migration> = {
   '0002-samples': samples,
   '0003-ledger': ledger,
   '0004-events': events,
+  '0005-webhooks': webhooks,
 }
 
 /**

@@ -153,6 +153,11 @@ function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader
     load,
     query: paging,
     reply: { 200: listOf(Delivery) },
-    run: (call) => paged(call, (page) => listDeliveries(db, call.loaded.webhook_id, page), deliveryView),
+    run: (call) =>
+      paged(
+        call,
+        (page) => listDeliveries(db, call.loaded.webhook_id, page),
+        (row) => deliveryView(row, call.loaded),
+      ),
   })
 }

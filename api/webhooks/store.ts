@@ -1,4 +1,4 @@
-import type { QueryCreator } from 'kysely'
+import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
 import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
@@ -26,6 +26,7 @@ export function lockWebhook(
     .selectAll()
     .where('account_id', '=', accountId)
     .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
     .forUpdate()
     .executeTakeFirst()
 }
@@ -40,26 +41,32 @@ export async function changeWebhook(
 ): Promise<WebhookTable> {
   const row = await tx
     .updateTable('webhooks')
-    .set(change)
+    .set((eb) => ({
+      ...change,
+      ...(change.is_enabled === 0 ? { given_up_to: lastOf(eb, webhookId), next_run_at: now } : {}),
+    }))
     .where('webhook_id', '=', webhookId)
     .returningAll()
     .executeTakeFirstOrThrow()
-  if (change.is_enabled === 0)
-    await tx
-      .updateTable('deliveries')
-      .set({ status: 'failed' })
-      .where('webhook_id', '=', webhookId)
-      .where('status', '=', 'pending')
-      .execute()
   await tell(tx, type, row, now)
   return row
 }
 
-/** With all that was sent to it. */
+/** The last position in its queue. */
+function lastOf(eb: ExpressionBuilder<Schema, 'webhooks'>, webhookId: string) {
+  return eb
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.max<number | null>('position').as('last'))
+    .where('webhook_id', '=', webhookId)
+}
+
+/** From then on it is there for its job alone, which deletes what was sent to it, and then the row. */
 export async function deleteWebhook(tx: Queries, webhookId: string, now: number): Promise<void> {
   const row = await tx
-    .deleteFrom('webhooks')
+    .updateTable('webhooks')
+    .set({ deleted_at: now, next_run_at: now })
     .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
   if (row) await tell(tx, 'webhook.deleted', row, now)
@@ -81,6 +88,7 @@ export function findWebhook(db: Queries, accountId: string, webhookId: string) {
     .selectAll()
     .where('account_id', '=', accountId)
     .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst()
 }
 
@@ -91,6 +99,7 @@ export async function listWebhooks(db: Queries, accountId: string, page: Page) {
       .selectFrom('webhooks')
       .selectAll()
       .where('account_id', '=', accountId)
+      .where('deleted_at', 'is', null)
       .orderBy('webhook_id', 'desc')
       .limit(page.limit)
       .offset(page.offset)
@@ -105,6 +114,7 @@ export async function countWebhooks(db: Queries, accountId: string): Promise<num
     .selectFrom('webhooks')
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow()
   return total
 }
@@ -121,6 +131,7 @@ export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promis
       .selectFrom('webhooks')
       .selectAll()
       .where('account_id', 'in', accountIds)
+      .where('deleted_at', 'is', null)
       // In one order for all, so that no two transactions wait for each other.
       .orderBy('webhook_id')
       .forUpdate()
@@ -200,4 +211,14 @@ export function releaseWebhook(
     .where('lease_owner', '=', owner)
     .returningAll()
     .executeTakeFirst()
+}
+
+/** What was given up is written down. */
+export async function endGivingUp(tx: Queries, webhookId: string): Promise<void> {
+  await tx.updateTable('webhooks').set({ given_up_to: null }).where('webhook_id', '=', webhookId).execute()
+}
+
+/** Nothing is left of what was sent to it. */
+export async function forgetWebhook(tx: Queries, webhookId: string): Promise<void> {
+  await tx.deleteFrom('webhooks').where('webhook_id', '=', webhookId).execute()
 }

@@ -58,6 +58,8 @@ export async function createWebhook(
     lease_owner: null,
     lease_until: 0,
     created_at: clock.now(),
+    given_up_to: null,
+    deleted_at: null,
   }
   // What was before is none of its business.
   await relay()

@@ -6,7 +6,7 @@ import type { WebhookTable } from '../database/schema.ts'
 import { eventView } from '../events/view.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
-import { nextDelivery, saveAttempts } from './deliveries.ts'
+import { clearAway, nextDelivery, saveAttempts } from './deliveries.ts'
 import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
 import type { Attempt } from './view.ts'
@@ -32,6 +32,8 @@ const GIVE_UP_AFTER_MS = BACKOFF_MS.reduce((sum, wait) => sum + wait, 0)
 const GONE = 410
 /** Several times what an attempt takes at most. */
 const LEASE_MS = 60 * SECOND
+/** Deliveries that are cleared away in one transaction. */
+export const CLEAR_AT_ONCE = 1_000
 const LOOK_EVERY_MS = SECOND
 /** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
 const CONCURRENCY = 256
@@ -127,6 +129,7 @@ export class WebhookWorker {
   async #deliver(webhook: WebhookTable): Promise<void> {
     const { db, clock, log, secrets } = this.#options
     try {
+      if (webhook.deleted_at !== null || webhook.given_up_to !== null) return await this.#clearAway(webhook)
       const next = await nextDelivery(db, webhook.webhook_id)
       if (!next) return await this.#rest(webhook)
       const at = clock.now()
@@ -140,6 +143,14 @@ export class WebhookWorker {
       log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
       await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => undefined)
     }
+  }
+
+  async #clearAway(webhook: WebhookTable): Promise<void> {
+    const { db, clock } = this.#options
+    await db.transaction().execute(async (tx) => {
+      const row = await releaseWebhook(tx, webhook, this.#owner, clock.now())
+      if (row) await clearAway(tx, row, CLEAR_AT_ONCE)
+    })
   }
 
   /** Nothing waits: looked at once more where nobody can put something into the queue meanwhile. */
@@ -160,11 +171,9 @@ export class WebhookWorker {
       const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
       if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
-      // Nothing counts against an address that another one has done.
-      if (row.url !== webhook.url && (isOver || verdict === 'pending')) return
-      // Nor does what is said of a queue that was given up meanwhile end the next one.
-      if (row.is_enabled !== webhook.is_enabled && isOver)
-        return await saveAttempts(tx, next.delivery_id, attempts, 'pending')
+      // What is not delivered counts neither against another address nor for a queue that was given up.
+      const isStale = row.url !== webhook.url || row.given_up_to !== null || row.deleted_at !== null
+      if (isStale && (isOver || verdict === 'pending')) return
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (!isOver) return
       const change = { is_enabled: 0, disabled_reason: verdict } as const
