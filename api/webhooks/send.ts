@@ -132,6 +132,7 @@ function refusal(error: string): Answer {
 function reasonOf(error: unknown): string {
   if (error instanceof EndpointError) return error.message
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host has no address.'
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'The host has no address.'
+  if (code === 'ETIMEOUT' || code === 'ESERVFAIL') return 'The address of the host could not be looked up.'
   return `There was no reply: ${code || 'the connection failed'}.`
 }
