@@ -155,19 +155,25 @@ export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[],
   await tx.updateTable('webhooks').set({ next_run_at: now }).where('webhook_id', 'in', webhookIds).execute()
 }
 
-/** Takes webhooks that are due; what another process is just taking is left to it. */
+/**
+ * Takes webhooks that are due, of each account but a few at once; what another process is just taking is left to it.
+ * The places of an account belong to those that are held and to those that are due first, so that two processes which
+ * look at the same time do not take more.
+ */
 export function claimWebhooks(
   db: Database,
-  by: { owner: string; now: number; leaseMs: number; limit: number },
+  by: { owner: string; now: number; leaseMs: number; limit: number; perAccount: number },
 ): Promise<WebhookTable[]> {
-  const { owner, now, leaseMs, limit } = by
+  const { owner, now, leaseMs, limit, perAccount } = by
   const due = (select: QueryCreator<Schema>) =>
     select
-      .selectFrom('webhooks')
-      .select('webhook_id')
-      .where('next_run_at', '<=', now)
-      .where('lease_until', '<=', now)
-      .orderBy('next_run_at')
+      .selectFrom('webhooks as due')
+      .select('due.webhook_id')
+      .where('due.next_run_at', '<=', now)
+      .where('due.lease_until', '<=', now)
+      .where((eb) => eb(aheadOf(eb, now), '<', perAccount))
+      .orderBy('due.next_run_at')
+      .orderBy('due.webhook_id')
       .limit(limit)
       .forUpdate()
       .skipLocked()
@@ -178,6 +184,24 @@ export function claimWebhooks(
     .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
     .returningAll()
     .execute()
+}
+
+/** How many webhooks of the same account are held, or due earlier. */
+function aheadOf(eb: ExpressionBuilder<Schema & { due: WebhookTable }, 'due'>, now: number) {
+  return eb
+    .selectFrom('webhooks as other')
+    .select(({ fn }) => fn.countAll<number>().as('ahead'))
+    .whereRef('other.account_id', '=', 'due.account_id')
+    .where(({ eb, or, refTuple }) =>
+      or([
+        eb('other.lease_until', '>', now),
+        eb(
+          refTuple('other.next_run_at', 'other.webhook_id'),
+          '<',
+          refTuple('due.next_run_at', 'due.webhook_id'),
+        ),
+      ]),
+    )
 }
 
 /** The process that held these leases is known to be dead. */

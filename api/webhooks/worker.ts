@@ -37,6 +37,8 @@ export const CLEAR_AT_ONCE = 1_000
 const LOOK_EVERY_MS = SECOND
 /** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
 const CONCURRENCY = 256
+/** So that the endpoints of one account, which may all hang, don't take all of them. */
+export const PER_ACCOUNT = 8
 
 export interface WebhookWorkerOptions {
   db: Database
@@ -90,7 +92,7 @@ export class WebhookWorker {
     const { db, clock } = this.#options
     const limit = CONCURRENCY - this.#inFlight.size
     if (limit <= 0) return 0
-    const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit }
+    const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit, perAccount: PER_ACCOUNT }
     const webhooks = await claimWebhooks(db, by)
     for (const webhook of webhooks) {
       const running = this.#deliver(webhook).finally(() => {

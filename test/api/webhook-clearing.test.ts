@@ -33,7 +33,7 @@ const count = async (t: TestApp, status: 'pending' | 'failed') =>
 
 /** One look for what is due; a process that dies in the middle of it has done none of it. */
 async function step(t: TestApp): Promise<void> {
-  const by = { owner: 'dies', now: t.clock.now(), leaseMs: 60_000, limit: 10 }
+  const by = { owner: 'dies', now: t.clock.now(), leaseMs: 60_000, limit: 10, perAccount: 10 }
   expect(await claimWebhooks(t.db, by)).toHaveLength(1)
   t.clock.advance(60_000)
   expect(await t.app.webhooks.tick()).toBe(1)
