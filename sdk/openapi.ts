@@ -895,6 +895,13 @@ export interface Routes {
     }
     reply: undefined
   }
+  /** Give a webhook another secret, which is shown this once */
+  'POST /webhooks/{webhook_id}/rotate-secret': {
+    path: {
+      webhook_id: string
+    }
+    reply: NewWebhook
+  }
   /** Send an event webhook.test, once, before all that waits */
   'POST /webhooks/{webhook_id}/test': {
     path: {

@@ -181,6 +181,9 @@ export interface WebhookTable {
   given_up_to: number | null
   /** Since when it is there for the job alone, which deletes it after its deliveries. */
   deleted_at: number | null
+  /** Sealed: what signs as well until a moment, null where nothing was replaced. */
+  previous_secret: string | null
+  previous_secret_until: number | null
 }
 
 /** An event on its way to a webhook. */

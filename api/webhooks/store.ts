@@ -12,7 +12,18 @@ export async function insertWebhook(tx: Queries, row: WebhookTable): Promise<voi
 }
 
 type Change = Partial<
-  Pick<WebhookTable, 'name' | 'url' | 'event_types' | 'is_enabled' | 'disabled_reason' | 'next_run_at'>
+  Pick<
+    WebhookTable,
+    | 'name'
+    | 'url'
+    | 'event_types'
+    | 'is_enabled'
+    | 'disabled_reason'
+    | 'next_run_at'
+    | 'secret'
+    | 'previous_secret'
+    | 'previous_secret_until'
+  >
 >
 
 /** A webhook that nobody else changes or deletes until the transaction ends. */

@@ -23,6 +23,9 @@ import {
   lockWebhook,
 } from './store.ts'
 
+/** How long a secret signs after it was replaced, so that customers can change theirs in between. */
+const PREVIOUS_SIGNS_MS = 24 * 3600_000
+
 export interface WebhooksOptions {
   db: Database
   clock: Clock
@@ -44,7 +47,7 @@ export async function createWebhook(
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   checkUrl(url, addresses)
   requireSight(actor, event_types)
-  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const secret = newSecret()
   const webhook: WebhookTable = {
     webhook_id: uuid(),
     account_id: actor.accountId,
@@ -60,6 +63,8 @@ export async function createWebhook(
     created_at: clock.now(),
     given_up_to: null,
     deleted_at: null,
+    previous_secret: null,
+    previous_secret_until: null,
   }
   // What was before is none of its business.
   await relay()
@@ -101,6 +106,43 @@ export async function updateWebhook(
     if (isMoved) await restartDelivery(tx, webhook_id)
     return changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
   })
+}
+
+/**
+ * @returns the webhook, and its next secret; the one before signs as well for a day, the one before that no more
+ * @throws ApiError webhook_not_found
+ */
+export async function rotateSecret(
+  { db, clock, secrets }: WebhooksOptions,
+  { account_id, webhook_id }: WebhookTable,
+  made: Made,
+): Promise<{ webhook: WebhookTable; secret: string }> {
+  const secret = newSecret()
+  const webhook = await db.transaction().execute(async (tx) => {
+    const before = await lockWebhook(tx, account_id, webhook_id)
+    // Deleted since it was found.
+    if (!before) throw notFound('webhook_not_found')
+    const change = {
+      secret: secrets.seal(secret),
+      previous_secret: before.secret,
+      previous_secret_until: clock.now() + PREVIOUS_SIGNS_MS,
+    }
+    const changed = await changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
+    await made(tx, webhook_id)
+    return changed
+  })
+  return { webhook, secret }
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+/** What a webhook's messages are signed with: the present secret, and one that was replaced of late. */
+export function signingSecrets(secrets: Secrets, webhook: WebhookTable, now: number): string[] {
+  const { secret, previous_secret, previous_secret_until } = webhook
+  const isBothSign = previous_secret !== null && now < (previous_secret_until ?? 0)
+  return [secret, ...(isBothSign ? [previous_secret] : [])].map((sealed) => secrets.open(sealed))
 }
 
 export async function removeWebhook(

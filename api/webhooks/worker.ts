@@ -10,6 +10,7 @@ import { clearAway, nextDelivery, saveAttempts } from './deliveries.ts'
 import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
 import type { Attempt } from './view.ts'
+import { signingSecrets } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -136,8 +137,8 @@ export class WebhookWorker {
       if (!next) return await this.#rest(webhook)
       const at = clock.now()
       const message = { url: webhook.url, id: next.event_id, body: JSON.stringify(eventView(next)) }
-      const secret = secrets.open(webhook.secret)
-      const answer = await send({ ...message, secret }, this.#options, this.#stopping.signal)
+      const signedBy = signingSecrets(secrets, webhook, at)
+      const answer = await send({ ...message, secrets: signedBy }, this.#options, this.#stopping.signal)
       if (this.#stopping.signal.aborted && answer.error !== null)
         return void (await releaseWebhook(db, webhook, this.#owner, at))
       await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
