@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises'
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
@@ -32,6 +31,7 @@ import { Servers } from './servers/servers.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
+import { lookupName } from './webhooks/names.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import type { Lookup } from './webhooks/send.ts'
 import { WebhookWorker } from './webhooks/worker.ts'
@@ -55,7 +55,7 @@ export interface AppOptions {
   webhookAllow?: readonly Range[]
   /** Ranges of reverse proxies that are believed who calls; nobody is unless told. */
   trustProxy?: readonly string[]
-  /** Finds the addresses of webhooks' hosts; the system's own unless told. */
+  /** Finds the addresses of webhooks' hosts; by DNS unless told. */
   lookup?: Lookup
   /** Where the operator watches the service. */
   telemetry?: Telemetry | undefined
@@ -142,10 +142,16 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
 }
 
 /** What brings events to customers: the relay, streams, webhooks. */
-function pushing({ db, clock, log, secrets, webhookAllow = [], lookup: find }: AppOptions) {
+function pushing({
+  db,
+  clock,
+  log,
+  secrets,
+  webhookAllow = [],
+  lookup = (name) => lookupName(name),
+}: AppOptions) {
   const addresses = new Addresses(webhookAllow)
-  const system: Lookup = (host) => lookup(host, { all: true })
-  const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup: find ?? system })
+  const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup })
   const streams = new Streams({ db, clock, log, validTokens: (ids) => validTokens(db, clock, ids) })
   const events = new EventWorker({
     db,

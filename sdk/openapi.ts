@@ -93,6 +93,7 @@ export interface Delivery {
   event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** pending: waits for its turn, or for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
+  /** Of many, the first and the last ten; none of them to an address that was left */
   attempts: Array<DeliveryAttempt>
   created_at: string
 }
@@ -893,6 +894,13 @@ export interface Routes {
       webhook_id: string
     }
     reply: undefined
+  }
+  /** Give a webhook another secret, which is shown this once */
+  'POST /webhooks/{webhook_id}/rotate-secret': {
+    path: {
+      webhook_id: string
+    }
+    reply: NewWebhook
   }
   /** Send an event webhook.test, once, before all that waits */
   'POST /webhooks/{webhook_id}/test': {

@@ -18,6 +18,9 @@ export function webhooks(call: Call) {
       call('PATCH /webhooks/{webhook_id}', { path: { webhook_id }, body }, options),
     delete: (webhook_id: string, options?: CallOptions) =>
       call('DELETE /webhooks/{webhook_id}', { path: { webhook_id } }, options),
+    /** The next secret is in this reply and nowhere else; the one before signs as well for 24 hours. */
+    rotateSecret: (webhook_id: string, options?: CallOptions) =>
+      call('POST /webhooks/{webhook_id}/rotate-secret', { path: { webhook_id } }, options),
     /** Sends an event `webhook.test`; what became of it is among the deliveries. */
     test: (webhook_id: string, options?: CallOptions) =>
       call('POST /webhooks/{webhook_id}/test', { path: { webhook_id } }, options),

@@ -5,6 +5,7 @@ import * as samples from './migrations/0002-samples.ts'
 import * as ledger from './migrations/0003-ledger.ts'
 import * as events from './migrations/0004-events.ts'
 import * as eventIndexes from './migrations/0005-event-indexes.ts'
+import * as webhooks from './migrations/0006-webhooks.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -18,6 +19,7 @@ export const migrations: Record<string, Migration> = {
   '0003-ledger': ledger,
   '0004-events': events,
   '0005-event-indexes': eventIndexes,
+  '0006-webhooks': webhooks,
 }
 
 /**

@@ -177,6 +177,13 @@ export interface WebhookTable {
   lease_owner: string | null
   lease_until: number
   created_at: number
+  /** Up to this position what is pending is given up, which the job is still writing down; null where it need not. */
+  given_up_to: number | null
+  /** Since when it is there for the job alone, which deletes it after its deliveries. */
+  deleted_at: number | null
+  /** Sealed: what signs as well until a moment, null where nothing was replaced. */
+  previous_secret: string | null
+  previous_secret_until: number | null
 }
 
 /** An event on its way to a webhook. */

@@ -3,6 +3,7 @@ import {
   type CompiledQuery,
   Kysely,
   type QueryResult,
+  type SelectModifierNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -31,9 +32,17 @@ export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Dat
       createDriver: () => driver,
       createAdapter: () => new SqliteShortcut(driver),
       createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createQueryCompiler: () => new SqliteCompiler(),
     },
   })
+}
+
+/** SQLite has one writer at a time, and no words for locks of rows: FOR UPDATE and SKIP LOCKED hold there anyway. */
+class SqliteCompiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    const isLock = node.modifier === 'ForUpdate' || node.modifier === 'SkipLocked'
+    if (!isLock) super.visitSelectModifier(node)
+  }
 }
 
 /**

@@ -1,54 +1,52 @@
-import { sql } from 'kysely'
+import { type QueryCreator, sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
-import type { OperationTable } from '../database/schema.ts'
+import type { OperationTable, Schema } from '../database/schema.ts'
 import { isActive, type Operation, type Outcome } from './operations.ts'
 
 /**
- * Takes due operations: one conditional update, so that two processes never hold the same one. An operation waits
- * while a canceled one of its server still has a step running.
+ * Takes due operations; what another process is just taking is left to it. An operation waits while a canceled one of
+ * its server still has a step running.
  */
 export function claimDue(
   db: Database,
   by: { owner: string; now: number; leaseMs: number; limit: number },
 ): Promise<OperationTable[]> {
   const { owner, now, leaseMs, limit } = by
-  return (
-    db
-      .updateTable('operations')
-      .set((eb) => ({
-        status: 'running',
-        lease_owner: owner,
-        lease_until: now + leaseMs,
-        started_at: eb.fn.coalesce('started_at', eb.val(now)),
-      }))
-      .where('operation_id', 'in', (eb) =>
-        eb
-          .selectFrom('operations as due')
-          .select('due.operation_id')
-          .where(isActive('due.status'))
-          .where('due.next_run_at', '<=', now)
-          .where('due.lease_until', '<=', now)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('operations as other')
-                  .select('other.operation_id')
-                  .whereRef('other.server_id', '=', 'due.server_id')
-                  .whereRef('other.operation_id', '<>', 'due.operation_id')
-                  .where(isLeased('other.lease_until'))
-                  .where('other.lease_until', '>', now),
-              ),
-            ),
-          )
-          .orderBy('due.next_run_at')
-          .limit(limit),
+  const due = (select: QueryCreator<Schema>) =>
+    select
+      .selectFrom('operations as due')
+      .select('due.operation_id')
+      .where(isActive('due.status'))
+      .where('due.next_run_at', '<=', now)
+      .where('due.lease_until', '<=', now)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('operations as other')
+              .select('other.operation_id')
+              .whereRef('other.server_id', '=', 'due.server_id')
+              .whereRef('other.operation_id', '<>', 'due.operation_id')
+              .where(isLeased('other.lease_until'))
+              .where('other.lease_until', '>', now),
+          ),
+        ),
       )
-      // Said again outside of the subquery: a row that another process took meanwhile is checked anew on PostgreSQL.
-      .where('lease_until', '<=', now)
-      .where(isActive())
-      .returningAll()
-      .execute()
-  )
+      .orderBy('due.next_run_at')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+  return db
+    .with('due', due)
+    .updateTable('operations')
+    .set((eb) => ({
+      status: 'running',
+      lease_owner: owner,
+      lease_until: now + leaseMs,
+      started_at: eb.fn.coalesce('started_at', eb.val(now)),
+    }))
+    .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
+    .returningAll()
+    .execute()
 }
 
 export async function nextDueAt(db: Queries): Promise<number | null> {

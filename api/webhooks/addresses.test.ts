@@ -67,3 +67,29 @@ test('however an address of this machine is written in a URL, it is closed', () 
     { numRuns: 200 },
   )
 })
+
+test('a range of one family opens nothing of the other, however it is written', () => {
+  const v6 = new Addresses([{ address: '::', prefix: 0, family: 'ipv6' }])
+  for (const address of ['fd00::1', '::1', '2001:db8::1'])
+    expect([address, v6.isOpen(address)]).toEqual([address, true])
+  for (const address of ['127.0.0.1', '10.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1'])
+    expect([address, v6.isOpen(address)]).toEqual([address, false])
+  const v4 = new Addresses([{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }])
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1'])
+    expect([address, v4.isOpen(address)]).toEqual([address, true])
+  for (const address of ['::1', 'fd00::1', '::127.0.0.1', '64:ff9b::7f00:1'])
+    expect([address, v4.isOpen(address)]).toEqual([address, false])
+})
+
+test('public addresses of this machine are closed too, as long as it has them, unless the operator opens them', () => {
+  const own = ['198.41.0.4', '2606:4700:4700::1111', 'fe80::1']
+  const addresses = new Addresses([], () => own)
+  for (const address of ['198.41.0.4', '::ffff:198.41.0.4', '2606:4700:4700:0::1111'])
+    expect([address, addresses.isOpen(address)]).toEqual([address, false])
+  expect(addresses.isOpen('198.41.0.5')).toBe(true)
+  expect(
+    new Addresses([{ address: '198.41.0.0', prefix: 24, family: 'ipv4' }], () => own).isOpen('198.41.0.4'),
+  ).toBe(true)
+  own.shift()
+  expect(addresses.isOpen('198.41.0.4')).toBe(true)
+})

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 
 /** A range of addresses that the operator opens. */
 export interface Range {
@@ -32,26 +33,54 @@ const CLOSED_V4 = [
 const OPEN_V6 = ['2000::/3']
 const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
+/** IPv4 that is written as IPv6, and goes out as IPv4. */
+const MAPPED_V4 = ['::ffff:0:0/96']
+
 /** To which addresses webhooks may go. */
 export class Addresses {
-  readonly #allowed: BlockList
+  readonly #allowedV4: BlockList
+  readonly #allowedV6: BlockList
+  readonly #own: () => readonly string[]
   readonly #closed = blockList([...CLOSED_V4, ...CLOSED_V6].map(rangeOf))
   readonly #openV6 = blockList(OPEN_V6.map(rangeOf))
+  readonly #mappedV4 = blockList(MAPPED_V4.map(rangeOf))
 
-  /** @param allowed what the operator opens besides the public internet */
-  constructor(allowed: readonly Range[]) {
-    this.#allowed = blockList(allowed)
+  /**
+   * @param allowed what the operator opens besides the public internet
+   * @param own the addresses of this machine, public ones too: what listens there trusts them more than strangers
+   */
+  constructor(allowed: readonly Range[], own: () => readonly string[] = interfaceAddresses) {
+    this.#allowedV4 = blockList(allowed.filter(({ family }) => family === 'ipv4'))
+    this.#allowedV6 = blockList(allowed.filter(({ family }) => family === 'ipv6'))
+    this.#own = own
   }
 
-  /** IPv4 addresses that are written as IPv6 are those, and closed unless the operator opens them. */
+  /** IPv4 addresses that are written as IPv6 are those: ranges of IPv4 open them, ranges of IPv6 don't. */
   isOpen(address: string): boolean {
     const version = isIP(address)
     if (version === 0) return false
-    const family = version === 4 ? 'ipv4' : 'ipv6'
-    if (this.#allowed.check(address, family)) return true
+    const family = familyOf(address)
+    const isV4 = version === 4 || this.#mappedV4.check(address, 'ipv6')
+    if ((isV4 ? this.#allowedV4 : this.#allowedV6).check(address, family)) return true
     if (this.#closed.check(address, family)) return false
+    // Looked at each time, as they come and go.
+    if (addressList(this.#own()).check(address, family)) return false
     return version === 4 || this.#openV6.check(address, family)
   }
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address))
+}
+
+function familyOf(address: string): Range['family'] {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
+}
+
+function addressList(addresses: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const address of addresses) list.addAddress(address, familyOf(address))
+  return list
 }
 
 function blockList(ranges: readonly Range[]): BlockList {
@@ -62,5 +91,5 @@ function blockList(ranges: readonly Range[]): BlockList {
 
 function rangeOf(text: string): Range {
   const [address = '', prefix = ''] = text.split('/')
-  return { address, prefix: Number(prefix), family: isIP(address) === 4 ? 'ipv4' : 'ipv6' }
+  return { address, prefix: Number(prefix), family: familyOf(address) }
 }

@@ -1,9 +1,10 @@
+import type { SelectQueryBuilder } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
-import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
+import type { DeliveryTable, Schema, WebhookTable } from '../database/schema.ts'
 import type { NumberedEvent } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
-import { callWebhooks, lockWebhooks } from './store.ts'
+import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks } from './store.ts'
 
 /** Bounds the parameters of one statement. */
 const ROWS_AT_ONCE = 500
@@ -22,7 +23,13 @@ export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now
       .insertInto('deliveries')
       .values(rows.slice(at, at + ROWS_AT_ONCE))
       .execute()
-  await callWebhooks(tx, [...new Set(rows.map((row) => row.webhook_id))], now)
+  await callWebhooks(tx, webhooksOf(rows), now)
+  // What waits for its next attempt is tried again then as well.
+  await hastenWebhooks(tx, webhooksOf(rows.filter((row) => row.is_first === 1)), now)
+}
+
+function webhooksOf(rows: readonly DeliveryTable[]): string[] {
+  return [...new Set(rows.map((row) => row.webhook_id))]
 }
 
 /** A test goes to the webhook that it is of, also to one that is disabled. */
@@ -67,7 +74,7 @@ export function nextDelivery(db: Queries, webhookId: string) {
     .executeTakeFirst()
 }
 
-/** Writes what came of an attempt; one that was given up meanwhile stays so. */
+/** Writes what came of an attempt. */
 export async function saveAttempts(
   tx: Queries,
   deliveryId: string,
@@ -76,11 +83,26 @@ export async function saveAttempts(
 ): Promise<void> {
   await tx
     .updateTable('deliveries')
-    .set((eb) => ({
-      attempts: JSON.stringify(attempts),
-      status: eb.case().when('status', '=', 'pending').then(status).else(eb.ref('status')).end(),
-    }))
+    .set({ attempts: JSON.stringify(attempts), status })
     .where('delivery_id', '=', deliveryId)
+    .execute()
+}
+
+/** Begins anew with what was tried already, which is what waits longest. */
+export async function restartDelivery(tx: Queries, webhookId: string): Promise<void> {
+  await tx
+    .updateTable('deliveries')
+    .set({ attempts: '[]' })
+    .where('delivery_id', '=', (eb) =>
+      eb
+        .selectFrom('deliveries as eldest')
+        .select('eldest.delivery_id')
+        .where('eldest.webhook_id', '=', webhookId)
+        .where('eldest.status', '=', 'pending')
+        .where('eldest.is_first', '=', 0)
+        .orderBy('eldest.position')
+        .limit(1),
+    )
     .execute()
 }
 
@@ -94,17 +116,70 @@ export async function listDeliveries(db: Queries, webhookId: string, page: Page)
   return { items, total }
 }
 
-/** Deletes some of the deliveries from before a moment; @returns how many */
-export async function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('deliveries')
-    .where('delivery_id', 'in', (eb) =>
-      eb
-        .selectFrom('deliveries as old')
-        .select('old.delivery_id')
-        .where('old.created_at', '<', before)
-        .limit(limit),
+/**
+ * Does one step of what disabling or deleting a webhook leaves to be done, which is short however much that is. The
+ * webhook is locked.
+ */
+export async function clearAway(tx: Queries, webhook: WebhookTable, limit: number): Promise<void> {
+  const { webhook_id, deleted_at, given_up_to } = webhook
+  if (deleted_at !== null) {
+    if ((await deleteDeliveries(tx, webhook_id, limit)) < limit) await forgetWebhook(tx, webhook_id)
+  } else if (given_up_to !== null) {
+    if ((await giveUpDeliveries(tx, webhook_id, given_up_to, limit)) < limit)
+      await endGivingUp(tx, webhook_id)
+  }
+}
+
+/** Gives up some of what is pending up to a position; @returns how many */
+async function giveUpDeliveries(
+  tx: Queries,
+  webhookId: string,
+  upTo: number,
+  limit: number,
+): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .with('given_up', (select) =>
+      select
+        .selectFrom('deliveries')
+        .select('delivery_id')
+        .where('webhook_id', '=', webhookId)
+        .where('status', '=', 'pending')
+        .where('position', '<=', upTo)
+        .limit(limit)
+        // What is deleted meanwhile is not counted: fewer than asked for are then all that there are.
+        .forUpdate(),
     )
+    .updateTable('deliveries')
+    .set({ status: 'failed' })
+    .where('delivery_id', 'in', (eb) => eb.selectFrom('given_up').select('given_up.delivery_id'))
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** Deletes some of a webhook's deliveries; @returns how many */
+function deleteDeliveries(tx: Queries, webhookId: string, limit: number): Promise<number> {
+  return deleteSome(tx, (all) => all.where('webhook_id', '=', webhookId), limit)
+}
+
+/** Deletes some of the deliveries from before a moment; @returns how many */
+export function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
+  return deleteSome(db, (all) => all.where('created_at', '<', before), limit)
+}
+
+type Deliveries = SelectQueryBuilder<Schema, 'deliveries', { delivery_id: string }>
+
+async function deleteSome(
+  db: Queries,
+  which: (all: Deliveries) => Deliveries,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .with('some', (select) =>
+      // What another one is just deleting needs no waiting for.
+      which(select.selectFrom('deliveries').select('delivery_id')).limit(limit).forUpdate().skipLocked(),
+    )
+    .deleteFrom('deliveries')
+    .where('delivery_id', 'in', (eb) => eb.selectFrom('some').select('some.delivery_id'))
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

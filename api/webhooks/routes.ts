@@ -8,7 +8,14 @@ import { listDeliveries } from './deliveries.ts'
 import { Delivery, NewWebhook, Webhook, WebhookCreate, WebhookTest, WebhookUpdate } from './schema.ts'
 import { findWebhook, listWebhooks } from './store.ts'
 import { deliveryView, webhookView } from './view.ts'
-import { createWebhook, removeWebhook, testWebhook, updateWebhook, type WebhooksOptions } from './webhooks.ts'
+import {
+  createWebhook,
+  removeWebhook,
+  rotateSecret,
+  testWebhook,
+  updateWebhook,
+  type WebhooksOptions,
+} from './webhooks.ts'
 
 const tag = 'Events'
 const paging = Type.Object(pagingQuery)
@@ -20,6 +27,7 @@ export function webhookRoutes(options: WebhooksOptions): Route[] {
   return [
     ...collectionRoutes(options),
     ...objectRoutes(options, load),
+    secretRoute(options, load),
     testRoute(options, load),
     deliveriesRoute(options, load),
   ]
@@ -60,20 +68,21 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       errors: ['quota_exceeded'],
       run: async ({ actor, body, made, setHeader }) => {
         const { webhook, secret } = await createWebhook(options, actor, body, made)
-        return shown(webhook, secret, setHeader)
+        setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
+        return shown(webhook, secret)
       },
       // The reply that would have shown the secret never left.
       recover: async ({ actor, setHeader }, webhookId) => {
         const webhook = await findWebhook(options.db, actor.accountId, webhookId)
         if (!webhook) throw notFound('webhook_not_found')
-        return shown(webhook, options.secrets.open(webhook.secret), setHeader)
+        setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
+        return shown(webhook, options.secrets.open(webhook.secret))
       },
     }),
   ]
 }
 
-function shown(webhook: WebhookTable, secret: string, setHeader: (name: string, value: string) => void) {
-  setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
+function shown(webhook: WebhookTable, secret: string) {
   return { ...webhookView(webhook), secret }
 }
 
@@ -119,6 +128,27 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
   ]
 }
 
+function secretRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): Route {
+  return route({
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: `${path}/rotate-secret`,
+    scope: 'account:write',
+    tag,
+    summary: 'Give a webhook another secret, which is shown this once',
+    description:
+      'For 24 hours messages are signed with the secret before it as well. Rotating again ends that one at once.',
+    params,
+    load,
+    reply: { 200: NewWebhook },
+    run: async ({ loaded, made }) => {
+      const { webhook, secret } = await rotateSecret(options, loaded, made)
+      return shown(webhook, secret)
+    },
+    recover: async ({ loaded }) => shown(loaded, options.secrets.open(loaded.secret)),
+  })
+}
+
 function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): Route {
   return route({
     id: 'testWebhook',
@@ -153,6 +183,11 @@ function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader
     load,
     query: paging,
     reply: { 200: listOf(Delivery) },
-    run: (call) => paged(call, (page) => listDeliveries(db, call.loaded.webhook_id, page), deliveryView),
+    run: (call) =>
+      paged(
+        call,
+        (page) => listDeliveries(db, call.loaded.webhook_id, page),
+        (row) => deliveryView(row, call.loaded),
+      ),
   })
 }

@@ -94,6 +94,7 @@ export const Delivery = Type.Object(
         },
         { title: 'DeliveryAttempt' },
       ),
+      { description: 'Of many, the first and the last ten; none of them to an address that was left' },
     ),
     created_at: Timestamp,
   },

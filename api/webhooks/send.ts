@@ -25,8 +25,8 @@ interface Message {
   url: string
   id: string
   body: string
-  /** whsec_ and base64. */
-  secret: string
+  /** Each whsec_ and base64: one signature by each. */
+  secrets: readonly string[]
 }
 
 interface SendOptions {
@@ -55,14 +55,14 @@ export async function send(message: Message, options: SendOptions, stopped: Abor
   return answer
 }
 
-/** webhook-signature of Standard Webhooks: HMAC-SHA256 over id, time and body. */
+/** A signature of Standard Webhooks: HMAC-SHA256 over id, time and body. */
 export function sign(secret: string, id: string, seconds: number, body: string): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
 }
 
 async function post(
-  { url, id, body, secret }: Message,
+  { url, id, body, secrets }: Message,
   { clock, lookup, addresses }: SendOptions,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -88,7 +88,7 @@ async function post(
         'user-agent': 'Berth-Webhooks/1',
         'webhook-id': id,
         'webhook-timestamp': String(seconds),
-        'webhook-signature': sign(secret, id, seconds, body),
+        'webhook-signature': secrets.map((secret) => sign(secret, id, seconds, body)).join(' '),
       },
     })
       .once('response', (reply) => read(reply).then(resolve, reject))
@@ -132,6 +132,7 @@ function refusal(error: string): Answer {
 function reasonOf(error: unknown): string {
   if (error instanceof EndpointError) return error.message
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host has no address.'
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'The host has no address.'
+  if (code === 'ETIMEOUT' || code === 'ESERVFAIL') return 'The address of the host could not be looked up.'
   return `There was no reply: ${code || 'the connection failed'}.`
 }

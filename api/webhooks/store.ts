@@ -1,5 +1,6 @@
+import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
-import type { WebhookTable } from '../database/schema.ts'
+import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
@@ -11,58 +12,80 @@ export async function insertWebhook(tx: Queries, row: WebhookTable): Promise<voi
 }
 
 type Change = Partial<
-  Pick<WebhookTable, 'name' | 'url' | 'event_types' | 'is_enabled' | 'disabled_reason' | 'next_run_at'>
+  Pick<
+    WebhookTable,
+    | 'name'
+    | 'url'
+    | 'event_types'
+    | 'is_enabled'
+    | 'disabled_reason'
+    | 'next_run_at'
+    | 'secret'
+    | 'previous_secret'
+    | 'previous_secret_until'
+  >
 >
 
-/** @returns undefined where there is no such webhook any more */
+/** A webhook that nobody else changes or deletes until the transaction ends. */
+export function lockWebhook(
+  tx: Queries,
+  accountId: string,
+  webhookId: string,
+): Promise<WebhookTable | undefined> {
+  return tx
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+/** Of a webhook that is locked. */
 export async function changeWebhook(
   tx: Queries,
   webhookId: string,
   change: Change,
   type: 'webhook.updated' | 'webhook.disabled',
   now: number,
-): Promise<WebhookTable | undefined> {
+): Promise<WebhookTable> {
   const row = await tx
     .updateTable('webhooks')
-    .set(change)
+    .set((eb) => ({
+      ...change,
+      ...(change.is_enabled === 0 ? { given_up_to: lastOf(eb, webhookId), next_run_at: now } : {}),
+    }))
     .where('webhook_id', '=', webhookId)
     .returningAll()
-    .executeTakeFirst()
-  if (!row) return undefined
-  if (change.is_enabled === 0)
-    await tx
-      .updateTable('deliveries')
-      .set({ status: 'failed' })
-      .where('webhook_id', '=', webhookId)
-      .where('status', '=', 'pending')
-      .execute()
+    .executeTakeFirstOrThrow()
   await tell(tx, type, row, now)
   return row
 }
 
-/** With all that was sent to it. */
+/** The last position in its queue. */
+function lastOf(eb: ExpressionBuilder<Schema, 'webhooks'>, webhookId: string) {
+  return eb
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.max<number | null>('position').as('last'))
+    .where('webhook_id', '=', webhookId)
+}
+
+/** From then on it is there for its job alone, which deletes what was sent to it, and then the row. */
 export async function deleteWebhook(tx: Queries, webhookId: string, now: number): Promise<void> {
   const row = await tx
-    .deleteFrom('webhooks')
+    .updateTable('webhooks')
+    .set({ deleted_at: now, next_run_at: now })
     .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
   if (row) await tell(tx, 'webhook.deleted', row, now)
 }
 
-/** Asks for an event of its own; it goes before all that waits, which is tried again at once as well. */
-export async function askForTest(
-  tx: Queries,
-  webhook: WebhookTable,
-  eventId: string,
-  now: number,
-): Promise<void> {
-  await tell(tx, 'webhook.test', webhook, now, eventId)
-  await tx
-    .updateTable('webhooks')
-    .set({ next_run_at: now })
-    .where('webhook_id', '=', webhook.webhook_id)
-    .execute()
+/** Asks for an event of its own, which goes before all that waits. */
+export function askForTest(tx: Queries, webhook: WebhookTable, eventId: string, now: number): Promise<void> {
+  return tell(tx, 'webhook.test', webhook, now, eventId)
 }
 
 function tell(tx: Queries, type: EventType, row: WebhookTable, at: number, eventId?: string): Promise<void> {
@@ -76,6 +99,7 @@ export function findWebhook(db: Queries, accountId: string, webhookId: string) {
     .selectAll()
     .where('account_id', '=', accountId)
     .where('webhook_id', '=', webhookId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst()
 }
 
@@ -86,6 +110,7 @@ export async function listWebhooks(db: Queries, accountId: string, page: Page) {
       .selectFrom('webhooks')
       .selectAll()
       .where('account_id', '=', accountId)
+      .where('deleted_at', 'is', null)
       .orderBy('webhook_id', 'desc')
       .limit(page.limit)
       .offset(page.offset)
@@ -100,20 +125,29 @@ export async function countWebhooks(db: Queries, accountId: string): Promise<num
     .selectFrom('webhooks')
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow()
   return total
 }
 
 // ---- the job of a webhook ----
 
+/** When a webhook is due that somebody holds: whoever wants it sooner meanwhile leaves another time, which counts. */
+const HELD = 0
+
 /** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
 export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promise<WebhookTable[]> {
-  return tx
-    .updateTable('webhooks')
-    .set((eb) => ({ lease_until: eb.ref('lease_until') }))
-    .where('account_id', 'in', accountIds)
-    .returningAll()
-    .execute()
+  return (
+    tx
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('account_id', 'in', accountIds)
+      .where('deleted_at', 'is', null)
+      // In one order for all, so that no two transactions wait for each other.
+      .orderBy('webhook_id')
+      .forUpdate()
+      .execute()
+  )
 }
 
 /** There is something to send to these, now unless they wait for a moment already. */
@@ -126,30 +160,59 @@ export async function callWebhooks(tx: Queries, webhookIds: readonly string[], n
     .execute()
 }
 
-/** Takes webhooks that are due: one conditional update, so that two processes never hold the same one. */
+/** Makes these due, whatever they wait for. */
+export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
+  if (webhookIds.length === 0) return
+  await tx.updateTable('webhooks').set({ next_run_at: now }).where('webhook_id', 'in', webhookIds).execute()
+}
+
+/**
+ * Takes webhooks that are due, of each account but a few at once; what another process is just taking is left to it.
+ * The places of an account belong to those that are held and to those that are due first, so that two processes which
+ * look at the same time do not take more.
+ */
 export function claimWebhooks(
   db: Database,
-  by: { owner: string; now: number; leaseMs: number; limit: number },
+  by: { owner: string; now: number; leaseMs: number; limit: number; perAccount: number },
 ): Promise<WebhookTable[]> {
-  const { owner, now, leaseMs, limit } = by
-  return (
-    db
-      .updateTable('webhooks')
-      .set({ lease_owner: owner, lease_until: now + leaseMs })
-      .where('webhook_id', 'in', (eb) =>
-        eb
-          .selectFrom('webhooks as due')
-          .select('due.webhook_id')
-          .where('due.next_run_at', '<=', now)
-          .where('due.lease_until', '<=', now)
-          .orderBy('due.next_run_at')
-          .limit(limit),
-      )
-      // Said again outside of the subquery, as for operations.
-      .where('lease_until', '<=', now)
-      .returningAll()
-      .execute()
-  )
+  const { owner, now, leaseMs, limit, perAccount } = by
+  const due = (select: QueryCreator<Schema>) =>
+    select
+      .selectFrom('webhooks as due')
+      .select('due.webhook_id')
+      .where('due.next_run_at', '<=', now)
+      .where('due.lease_until', '<=', now)
+      .where((eb) => eb(aheadOf(eb, now), '<', perAccount))
+      .orderBy('due.next_run_at')
+      .orderBy('due.webhook_id')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+  return db
+    .with('due', due)
+    .updateTable('webhooks')
+    .set({ lease_owner: owner, lease_until: now + leaseMs, next_run_at: HELD })
+    .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
+    .returningAll()
+    .execute()
+}
+
+/** How many webhooks of the same account are held, or due earlier. */
+function aheadOf(eb: ExpressionBuilder<Schema & { due: WebhookTable }, 'due'>, now: number) {
+  return eb
+    .selectFrom('webhooks as other')
+    .select(({ fn }) => fn.countAll<number>().as('ahead'))
+    .whereRef('other.account_id', '=', 'due.account_id')
+    .where(({ eb, or, refTuple }) =>
+      or([
+        eb('other.lease_until', '>', now),
+        eb(
+          refTuple('other.next_run_at', 'other.webhook_id'),
+          '<',
+          refTuple('due.next_run_at', 'due.webhook_id'),
+        ),
+      ]),
+    )
 }
 
 /** The process that held these leases is known to be dead. */
@@ -161,22 +224,36 @@ export async function takeOverWebhooks(db: Database): Promise<void> {
     .execute()
 }
 
-/** Gives a webhook back; @returns false where it was no longer held */
-export async function releaseWebhook(
+/**
+ * Gives a webhook back, which is locked then.
+ * @param nextRunAt unless it was made due meanwhile
+ * @returns what it is by now; undefined where it was no longer held
+ */
+export function releaseWebhook(
   tx: Queries,
   { webhook_id }: Pick<WebhookTable, 'webhook_id'>,
   owner: string,
-  nextRunAt?: number | null,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+  nextRunAt: number | null,
+): Promise<WebhookTable | undefined> {
+  return tx
     .updateTable('webhooks')
-    .set({
+    .set((eb) => ({
       lease_owner: null,
       lease_until: 0,
-      ...(nextRunAt === undefined ? {} : { next_run_at: nextRunAt }),
-    })
+      next_run_at: eb.case().when('next_run_at', '=', HELD).then(nextRunAt).else(eb.ref('next_run_at')).end(),
+    }))
     .where('webhook_id', '=', webhook_id)
     .where('lease_owner', '=', owner)
+    .returningAll()
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+}
+
+/** What was given up is written down. */
+export async function endGivingUp(tx: Queries, webhookId: string): Promise<void> {
+  await tx.updateTable('webhooks').set({ given_up_to: null }).where('webhook_id', '=', webhookId).execute()
+}
+
+/** Nothing is left of what was sent to it. */
+export async function forgetWebhook(tx: Queries, webhookId: string): Promise<void> {
+  await tx.deleteFrom('webhooks').where('webhook_id', '=', webhookId).execute()
 }

@@ -24,14 +24,17 @@ export interface Attempt {
   error: string | null
 }
 
-export function deliveryView(row: DeliveryTable): Delivery {
+export function deliveryView(
+  row: DeliveryTable,
+  { given_up_to }: Pick<WebhookTable, 'given_up_to'>,
+): Delivery {
   const attempts: Attempt[] = JSON.parse(row.attempts)
   return {
     delivery_id: row.delivery_id,
     webhook_id: row.webhook_id,
     event_id: row.event_id,
     event_type: row.event_type as EventType, // it is that of an event
-    status: row.status,
+    status: row.status === 'pending' && row.position <= (given_up_to ?? 0) ? 'failed' : row.status,
     attempts: attempts.map(({ at, durationMs, status, reply, error }) => ({
       attempted_at: isoTime(at),
       duration_ms: durationMs,

@@ -12,8 +12,19 @@ import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
+import { restartDelivery } from './deliveries.ts'
 import type { WebhookCreate, WebhookUpdate } from './schema.ts'
-import { askForTest, changeWebhook, countWebhooks, deleteWebhook, insertWebhook } from './store.ts'
+import {
+  askForTest,
+  changeWebhook,
+  countWebhooks,
+  deleteWebhook,
+  insertWebhook,
+  lockWebhook,
+} from './store.ts'
+
+/** How long a secret signs after it was replaced, so that customers can change theirs in between. */
+const PREVIOUS_SIGNS_MS = 24 * 3600_000
 
 export interface WebhooksOptions {
   db: Database
@@ -36,7 +47,7 @@ export async function createWebhook(
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   checkUrl(url, addresses)
   requireSight(actor, event_types)
-  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const secret = newSecret()
   const webhook: WebhookTable = {
     webhook_id: uuid(),
     account_id: actor.accountId,
@@ -50,6 +61,10 @@ export async function createWebhook(
     lease_owner: null,
     lease_until: 0,
     created_at: clock.now(),
+    given_up_to: null,
+    deleted_at: null,
+    previous_secret: null,
+    previous_secret_until: null,
   }
   // What was before is none of its business.
   await relay()
@@ -67,27 +82,67 @@ export async function createWebhook(
 export async function updateWebhook(
   { db, clock, addresses, relay }: WebhooksOptions,
   actor: Actor,
-  before: WebhookTable,
+  { webhook_id }: WebhookTable,
   { name, url, event_types, is_enabled }: WebhookUpdate,
 ): Promise<WebhookTable> {
   if (url !== undefined) checkUrl(url, addresses)
-  // Whoever says where events go, or which, must be allowed to see them.
-  if (url !== undefined || event_types !== undefined)
-    requireSight(actor, event_types ?? JSON.parse(before.event_types))
-  const change = {
-    ...(name === undefined ? {} : { name }),
-    // What waits for its next attempt is tried again at once.
-    ...(url === undefined ? {} : { url, next_run_at: clock.now() }),
-    ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
-    ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
-  }
   await relay()
-  const changed = await db
-    .transaction()
-    .execute((tx) => changeWebhook(tx, before.webhook_id, change, 'webhook.updated', clock.now()))
-  // Deleted since it was found.
-  if (!changed) throw notFound('webhook_not_found')
-  return changed
+  return db.transaction().execute(async (tx) => {
+    const before = await lockWebhook(tx, actor.accountId, webhook_id)
+    // Deleted since it was found.
+    if (!before) throw notFound('webhook_not_found')
+    // Whoever says where events go, or which, must be allowed to see them.
+    if (url !== undefined || event_types !== undefined)
+      requireSight(actor, event_types ?? JSON.parse(before.event_types))
+    const isMoved = url !== undefined && url !== before.url
+    const change = {
+      ...(name === undefined ? {} : { name }),
+      ...(url === undefined ? {} : { url }),
+      ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
+      ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
+      // What waits for its next attempt is tried again at once.
+      ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
+    }
+    if (isMoved) await restartDelivery(tx, webhook_id)
+    return changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
+  })
+}
+
+/**
+ * @returns the webhook, and its next secret; the one before signs as well for a day, the one before that no more
+ * @throws ApiError webhook_not_found
+ */
+export async function rotateSecret(
+  { db, clock, secrets }: WebhooksOptions,
+  { account_id, webhook_id }: WebhookTable,
+  made: Made,
+): Promise<{ webhook: WebhookTable; secret: string }> {
+  const secret = newSecret()
+  const webhook = await db.transaction().execute(async (tx) => {
+    const before = await lockWebhook(tx, account_id, webhook_id)
+    // Deleted since it was found.
+    if (!before) throw notFound('webhook_not_found')
+    const change = {
+      secret: secrets.seal(secret),
+      previous_secret: before.secret,
+      previous_secret_until: clock.now() + PREVIOUS_SIGNS_MS,
+    }
+    const changed = await changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
+    await made(tx, webhook_id)
+    return changed
+  })
+  return { webhook, secret }
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+/** What a webhook's messages are signed with: the present secret, and one that was replaced of late. */
+export function signingSecrets(secrets: Secrets, webhook: WebhookTable, now: number): string[] {
+  const { secret, previous_secret, previous_secret_until } = webhook
+  const isBothSign = previous_secret !== null && now < (previous_secret_until ?? 0)
+  return [secret, ...(isBothSign ? [previous_secret] : [])].map((sealed) => secrets.open(sealed))
 }
 
 export async function removeWebhook(

@@ -7,15 +7,16 @@ import { eventView } from '../events/view.ts'
 import { Loop } from '../loop.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
-import { nextDelivery, saveAttempts } from './deliveries.ts'
-import { type Answer, type Lookup, send } from './send.ts'
+import { clearAway, nextDelivery, saveAttempts } from './deliveries.ts'
+import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
 import type { Attempt } from './view.ts'
+import { signingSecrets } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** Between one attempt and the next: eleven attempts within a day. */
+/** Between one attempt and the next: eleven attempts within a day, or more where some were asked for. */
 export const BACKOFF_MS = [
   5 * SECOND,
   MINUTE,
@@ -28,12 +29,18 @@ export const BACKOFF_MS = [
   8 * HOUR,
   8 * HOUR,
 ] as const
+/** So long an event is tried, however often. */
+const GIVE_UP_AFTER_MS = BACKOFF_MS.reduce((sum, wait) => sum + wait, 0)
 const GONE = 410
 /** Several times what an attempt takes at most. */
 const LEASE_MS = 60 * SECOND
+/** Deliveries that are cleared away in one transaction. */
+export const CLEAR_AT_ONCE = 1_000
 const LOOK_EVERY_MS = SECOND
 /** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
 const CONCURRENCY = 256
+/** So that the endpoints of one account, which may all hang, don't take all of them. */
+export const PER_ACCOUNT = 8
 
 export interface WebhookWorkerOptions {
   db: Database
@@ -90,7 +97,7 @@ export class WebhookWorker {
     const { db, clock } = this.#options
     const limit = CONCURRENCY - this.#inFlight.size
     if (limit <= 0) return 0
-    const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit }
+    const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit, perAccount: PER_ACCOUNT }
     const webhooks = await claimWebhooks(db, by)
     for (const webhook of webhooks) {
       const running = this.#deliver(webhook).finally(() => {
@@ -115,19 +122,28 @@ export class WebhookWorker {
   async #deliver(webhook: WebhookTable): Promise<void> {
     const { db, clock, log, secrets } = this.#options
     try {
+      if (webhook.deleted_at !== null || webhook.given_up_to !== null) return await this.#clearAway(webhook)
       const next = await nextDelivery(db, webhook.webhook_id)
       if (!next) return await this.#rest(webhook)
       const at = clock.now()
       const message = { url: webhook.url, id: next.event_id, body: JSON.stringify(eventView(next)) }
-      const secret = secrets.open(webhook.secret)
-      const answer = await send({ ...message, secret }, this.#options, this.#stopping.signal)
+      const signedBy = signingSecrets(secrets, webhook, at)
+      const answer = await send({ ...message, secrets: signedBy }, this.#options, this.#stopping.signal)
       if (this.#stopping.signal.aborted && answer.error !== null)
-        return void (await releaseWebhook(db, webhook, this.#owner))
+        return void (await releaseWebhook(db, webhook, this.#owner, at))
       await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
     } catch (error) {
       log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
-      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => false)
+      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => undefined)
     }
+  }
+
+  async #clearAway(webhook: WebhookTable): Promise<void> {
+    const { db, clock } = this.#options
+    await db.transaction().execute(async (tx) => {
+      const row = await releaseWebhook(tx, webhook, this.#owner, clock.now())
+      if (row) await clearAway(tx, row, CLEAR_AT_ONCE)
+    })
   }
 
   /** Nothing waits: looked at once more where nobody can put something into the queue meanwhile. */
@@ -141,12 +157,16 @@ export class WebhookWorker {
 
   async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
     const { db, clock } = this.#options
-    const attempts: Attempt[] = [...JSON.parse(next.attempts), attempt]
+    const attempts = kept([...JSON.parse(next.attempts), attempt])
     const verdict = judge(attempts, attempt, next.is_first === 1)
-    const nextRunAt = clock.now() + (verdict === 'pending' ? (BACKOFF_MS[attempts.length - 1] ?? 0) : 0)
+    const nextRunAt = clock.now() + (verdict === 'pending' ? backoffAfter(attempts.length) : 0)
     await db.transaction().execute(async (tx) => {
-      if (!(await releaseWebhook(tx, webhook, this.#owner, nextRunAt))) return
+      const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
+      if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
+      // What is not delivered counts neither against another address nor for a queue that was given up.
+      const isStale = row.url !== webhook.url || row.given_up_to !== null || row.deleted_at !== null
+      if (isStale && (isOver || verdict === 'pending')) return
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (!isOver) return
       const change = { is_enabled: 0, disabled_reason: verdict } as const
@@ -155,14 +175,25 @@ export class WebhookWorker {
   }
 }
 
+/** The first attempt, from which on the day is counted, and the last ones. */
+function kept(attempts: readonly Attempt[]): Attempt[] {
+  return [...attempts.slice(0, 1), ...attempts.slice(1).slice(-BACKOFF_MS.length)]
+}
+
+function backoffAfter(attempts: number): number {
+  return BACKOFF_MS[Math.min(attempts, BACKOFF_MS.length) - 1] ?? 0
+}
+
 /** What follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried once. */
 function judge(
   attempts: readonly Attempt[],
-  { error, status }: Answer,
+  { error, status, at }: Attempt,
   isTest: boolean,
 ): 'succeeded' | 'failed' | 'pending' | 'failing' | 'gone' {
   if (error === null) return 'succeeded'
   if (isTest) return 'failed'
   if (status === GONE) return 'gone'
-  return attempts.length > BACKOFF_MS.length ? 'failing' : 'pending'
+  const isUsedUp = attempts.length > BACKOFF_MS.length
+  const triedMs = at - (attempts[0]?.at ?? at)
+  return isUsedUp && triedMs >= GIVE_UP_AFTER_MS ? 'failing' : 'pending'
 }

@@ -49,6 +49,7 @@ const added: Record<string, string> = {
   'PATCH /webhooks/{webhook_id}': 'account:write',
   'DELETE /webhooks/{webhook_id}': 'account:write',
   'POST /webhooks/{webhook_id}/test': 'account:write',
+  'POST /webhooks/{webhook_id}/rotate-secret': 'account:write',
   'GET /webhooks/{webhook_id}/deliveries': 'account:read',
 }
 /** What shows that which the token may see takes any scope that reads. */

@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
 import type { TestApp } from '../app.ts'
 
@@ -49,5 +50,30 @@ export async function deliverAll(t: TestApp): Promise<void> {
       .executeTakeFirstOrThrow()
     if (at === null) return
     t.clock.advance(Math.max(1, at - t.clock.now()))
+  }
+}
+
+export const hook = (t: TestApp, url: string, event_types = ['*']) =>
+  t.call('POST', '/webhooks', { name: 'mine', url, event_types })
+export const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
+export const deliveries = async (t: TestApp, id: string) =>
+  (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
+/** Of the projects that were told of. */
+export const namesOf = (received: { body: string }[]) =>
+  received.map(({ body }) => JSON.parse(body).data.name as string)
+
+/** What the library of Standard Webhooks reads from a message. Throws where the secret signed nothing of it. */
+export function verify(
+  { clock }: TestApp,
+  { headers, body }: Pick<Received, 'headers' | 'body'>,
+  secret: string,
+): unknown {
+  // The library compares the time of the message with the one of this machine.
+  const real = Date.now
+  Date.now = () => clock.now()
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>) // three headers with one value each
+  } finally {
+    Date.now = real
   }
 }

@@ -144,6 +144,7 @@ test('every POST that makes something notes what it made', async () => {
     '/pricing/quote': await order(t.call),
     '/webhooks': { name: 'a', url: 'https://example.com/hook', event_types: ['*'] },
     '/webhooks/{webhook_id}/test': {},
+    '/webhooks/{webhook_id}/rotate-secret': {},
   }
   let webhookId = ''
   const { paths } = (await t.call('GET', '/openapi.json')).body

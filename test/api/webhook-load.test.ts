@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { record } from '../../api/events/outbox.ts'
+import { PER_ACCOUNT } from '../../api/webhooks/worker.ts'
 import { type TestApp, testApp } from '../app.ts'
-import { endpoint, LOOPBACK } from './endpoint.ts'
+import { endpoint, hook, LOOPBACK, project } from './endpoint.ts'
 
 const EVENTS = 100
 /** Two of each kind, so that a thousand deliveries are made. */
@@ -109,3 +110,27 @@ test('1,000 deliveries to endpoints that fail, hang and redirect are all account
     expect([path, is_enabled]).toEqual([path, isGood])
   }
 }, 120_000)
+
+test('an account whose endpoints all hang takes a few of the places, and leaves the others to others', async () => {
+  const t = await testApp({ webhookAllow: LOOPBACK })
+  const held: ServerResponse[] = []
+  const hanging = await endpoint((_, reply) => void held.push(reply))
+  for (let count = 0; count < 20; count++) await hook(t, hanging.url, ['project.created'])
+  await project(t, 'a')
+  const other = {
+    ...t,
+    call: t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() })),
+  }
+  const good = await endpoint((_, reply) => reply.end())
+  await hook(other, good.url, ['project.created'])
+  await project(other, 'b')
+  await t.app.events.relay()
+  expect(await t.app.webhooks.tick()).toBe(PER_ACCOUNT + 1)
+  await expect.poll(() => [held.length, good.received.length]).toEqual([PER_ACCOUNT, 1])
+  // A place that is free is taken by the next.
+  t.clock.advance(1)
+  for (const reply of held.splice(0)) reply.end()
+  await t.app.webhooks.settled()
+  await t.app.webhooks.tick()
+  await expect.poll(() => held.length).toBe(PER_ACCOUNT)
+})

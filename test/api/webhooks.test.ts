@@ -1,17 +1,18 @@
-import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { BACKOFF_MS } from '../../api/webhooks/worker.ts'
-import { type TestApp, testApp } from '../app.ts'
-import { deliver, deliverAll, endpoint, LOOPBACK } from './endpoint.ts'
+import { testApp } from '../app.ts'
+import {
+  deliver,
+  deliverAll,
+  deliveries,
+  endpoint,
+  hook,
+  LOOPBACK,
+  namesOf,
+  project,
+  verify,
+} from './endpoint.ts'
 import { issues } from './ordering.ts'
-
-const hook = (t: TestApp, url: string, event_types = ['*']) =>
-  t.call('POST', '/webhooks', { name: 'mine', url, event_types })
-const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
-const deliveries = async (t: TestApp, id: string) =>
-  (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
-const namesOf = (received: { body: string }[]) =>
-  received.map(({ body }) => JSON.parse(body).data.name as string)
 
 test('an event is posted as the API shows it, signed by Standard Webhooks', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
@@ -28,21 +29,11 @@ test('an event is posted as the API shows it, signed by Standard Webhooks', asyn
   const [{ headers, body, path } = { headers: {}, body: '', path: '' }] = received
   expect([path, JSON.parse(body)]).toEqual(['/in?a=b', event])
   expect(headers['webhook-id']).toBe(event.event_id)
-  // The library compares the time of the message with the one of this machine.
   const now = { 'webhook-timestamp': String(Math.floor(t.clock.now() / 1000)) }
   expect(headers).toMatchObject(now)
-  const verify = (text: string, key: string) => {
-    const real = Date.now
-    Date.now = () => t.clock.now()
-    try {
-      return new Webhook(key).verify(text, headers as Record<string, string>) // three headers with one value each
-    } finally {
-      Date.now = real
-    }
-  }
-  expect(verify(body, secret)).toEqual(event)
-  expect(() => verify(`${body} `, secret)).toThrow()
-  expect(() => verify(body, `whsec_${Buffer.alloc(32).toString('base64')}`)).toThrow()
+  expect(verify(t, { headers, body }, secret)).toEqual(event)
+  expect(() => verify(t, { headers, body: `${body} ` }, secret)).toThrow()
+  expect(() => verify(t, { headers, body }, `whsec_${Buffer.alloc(32).toString('base64')}`)).toThrow()
   expect(await deliveries(t, shown.webhook_id)).toMatchObject([
     {
       event_id: event.event_id,
@@ -237,4 +228,42 @@ test('the connection goes to the address that was looked at, under the name that
   await project(t, 'x')
   await deliverAll(t)
   expect([asked, received[0]?.headers.host]).toEqual([1, `shop.example:${port}`])
+})
+
+test('a secret is rotated without a gap: for a day what is sent is signed by the one before as well', async () => {
+  const t = await testApp({ webhookAllow: LOOPBACK })
+  const { received, url } = await endpoint((_, reply) => reply.end())
+  const { secret: first, ...made } = (await hook(t, url, ['project.created'])).body
+  const path = `/webhooks/${made.webhook_id}/rotate-secret`
+  const rotate = async (key: string) =>
+    (await t.call('POST', path, undefined, { 'idempotency-key': key })).body
+  const { secret: second, ...shown } = await rotate('a')
+  expect([shown, second]).toEqual([made, expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/)])
+  // A repeat is none more.
+  expect(await rotate('a')).toEqual({ ...shown, secret: second })
+  const signers = async (secrets: string[]) => {
+    await project(t, `p${received.length}`)
+    await deliverAll(t)
+    const last = received.at(-1)
+    if (!last) throw new Error('nothing came')
+    return secrets.filter((secret) => {
+      try {
+        return verify(t, last, secret)
+      } catch {
+        return false
+      }
+    })
+  }
+  expect(await signers([first, second])).toEqual([first, second])
+  t.clock.advance(24 * 3600_000 - 1)
+  expect(await signers([first, second])).toEqual([first, second])
+  t.clock.advance(1)
+  expect(await signers([first, second])).toEqual([second])
+  const { secret: third } = await rotate('b')
+  const { secret: fourth } = await rotate('c')
+  expect(await signers([first, second, third, fourth])).toEqual([third, fourth])
+  const audit = await t.db.selectFrom('audit').select('action').where('object_type', '=', 'webhook').execute()
+  expect(audit.filter(({ action }) => action === 'rotateWebhookSecret')).toHaveLength(3)
+  const stranger = t.callAs(await t.makeToken(['write'], { accountId: await t.makeAccount() }))
+  expect((await stranger('POST', path)).body.code).toBe('webhook_not_found')
 })
