@@ -3,6 +3,7 @@ import { balanceCommand, whoamiCommand } from './account.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
+import { cell } from './output.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,7 +19,7 @@ export async function run(args: string[], terminal: Terminal): Promise<ExitCode>
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const told = tellingOf(error)
     if (!told) throw error
-    terminal.stderr.write(`Error: ${told.message}\n${told.advice}\n`)
+    terminal.stderr.write(`Error: ${cell(told.message)}\n${cell(told.advice)}\n`)
     return told.exitCode
   }
 }
