@@ -29,6 +29,10 @@ export class Refusal extends Error {
   }
 }
 
+/** For an update without any of its options. */
+export const nothingToChange = (noun: string): Refusal =>
+  new Refusal('It is not said what to change.', `See what can be with: berth ${noun} update --help`)
+
 export interface Told {
   message: string
   advice: string

@@ -4,6 +4,7 @@ import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
 import { cell } from './output.ts'
+import { projectCommand } from './project.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -47,6 +48,7 @@ export function programOf(terminal: Terminal): Program {
     balanceCommand(),
     serverCommand(),
     operationCommand(),
+    projectCommand(),
   ])
     program.addCommand(command)
   inherit(program)
