@@ -7,6 +7,7 @@ import { cell } from './output.ts'
 import { projectCommand } from './project.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
+import { sshKeyCommand } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
@@ -49,6 +50,7 @@ export function programOf(terminal: Terminal): Program {
     serverCommand(),
     operationCommand(),
     projectCommand(),
+    sshKeyCommand(),
   ])
     program.addCommand(command)
   inherit(program)
