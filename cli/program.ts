@@ -9,6 +9,7 @@ import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import { sshKeyCommand } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
+import { tokenCommand } from './token.ts'
 import { version } from './version.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
@@ -51,6 +52,7 @@ export function programOf(terminal: Terminal): Program {
     operationCommand(),
     projectCommand(),
     sshKeyCommand(),
+    tokenCommand(),
   ])
     program.addCommand(command)
   inherit(program)
