@@ -1,10 +1,12 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
+import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
 import { cell } from './output.ts'
 import { projectCommand } from './project.ts'
+import { quoteCommand } from './quote.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import { sshKeyCommand } from './ssh-key.ts'
@@ -50,6 +52,12 @@ export function programOf(terminal: Terminal): Program {
     balanceCommand(),
     serverCommand(),
     operationCommand(),
+    quoteCommand(),
+    zoneCommand(),
+    templateCommand(),
+    presetCommand(),
+    limitsCommand(),
+    capacityCommand(),
     projectCommand(),
     sshKeyCommand(),
     tokenCommand(),
