@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
+import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
@@ -12,6 +13,8 @@ import { addGlobalOptions, Program } from './session.ts'
 import { sshKeyCommand } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
 import { tokenCommand } from './token.ts'
+import { transactionCommand } from './transaction.ts'
+import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
@@ -50,6 +53,8 @@ export function programOf(terminal: Terminal): Program {
     contextCommand(),
     whoamiCommand(),
     balanceCommand(),
+    usageCommand(),
+    transactionCommand(),
     serverCommand(),
     operationCommand(),
     quoteCommand(),
@@ -61,6 +66,7 @@ export function programOf(terminal: Terminal): Program {
     projectCommand(),
     sshKeyCommand(),
     tokenCommand(),
+    auditCommand(),
   ])
     program.addCommand(command)
   inherit(program)
