@@ -16,6 +16,7 @@ import { tokenCommand } from './token.ts'
 import { transactionCommand } from './transaction.ts'
 import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
+import { webhookCommand } from './webhook.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
 export async function run(args: string[], terminal: Terminal): Promise<ExitCode> {
@@ -66,6 +67,7 @@ export function programOf(terminal: Terminal): Program {
     projectCommand(),
     sshKeyCommand(),
     tokenCommand(),
+    webhookCommand(),
     auditCommand(),
   ])
     program.addCommand(command)
