@@ -3,6 +3,7 @@ import { balanceCommand, whoamiCommand } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
+import { eventCommand } from './event.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
 import { cell } from './output.ts'
@@ -68,6 +69,7 @@ export function programOf(terminal: Terminal): Program {
     sshKeyCommand(),
     tokenCommand(),
     webhookCommand(),
+    eventCommand(),
     auditCommand(),
   ])
     program.addCommand(command)
