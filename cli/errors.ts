@@ -89,6 +89,9 @@ const adviceByCode: Partial<Record<string, string>> = {
   operation_in_progress: 'Wait for its end with: berth server wait',
   delete_protected: 'Take the protection off with: berth server update --no-delete-protection',
   capacity_unavailable: 'See what there is room for with: berth capacity',
+  project_not_empty: 'See what is in it with: berth server list --project',
+  project_is_default: 'See which others there are with: berth project list',
+  ssh_key_exists: 'See which it is with: berth ssh-key list',
   validation_failed: 'The command with --help says what it takes.',
 }
 

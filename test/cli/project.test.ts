@@ -22,6 +22,17 @@ test('a project is created, listed, changed and deleted by its name', async () =
   ])
 })
 
+test('a project with servers in it stays', async () => {
+  const t = await loggedIn()
+  const { project_id } = await t.berth.projects.create({ name: 'Shop' })
+  await t.berth.servers.create({ ...(await t.order()), name: 'web-1', project_id })
+  await expectSession(t, 'project-not-empty', [
+    'project delete Shop --yes',
+    'server list --project Shop --columns name',
+    'project list --columns name,servers',
+  ])
+})
+
 test('what a name would do to the terminal is not done', async () => {
   const t = await loggedIn()
   await t.berth.projects.create({ name: 'Shop', description: 'a\u009B2Jb' })
