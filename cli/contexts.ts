@@ -84,16 +84,18 @@ export interface Asked {
 
 /** Flags win over the environment, that over what was logged in to; a named context over the environment. @throws Refusal */
 export function chooseContext(env: Env, { url, token, context }: Asked): Context {
+  // Of the environment both or, where flags name another place, neither.
+  const isElsewhere = context !== undefined || (url !== undefined && (env.BERTH_URL ?? url) !== url)
   const asked = {
-    url: url ?? (context ? undefined : env.BERTH_URL),
-    token: token ?? (context ? undefined : env.BERTH_TOKEN),
+    url: url ?? (isElsewhere ? undefined : env.BERTH_URL),
+    token: token ?? (isElsewhere ? undefined : env.BERTH_TOKEN),
   }
   if (asked.url && asked.token) return { url: checkAddress(asked.url), token: asked.token }
   // A token is for one place: it is never sent to another.
   if (asked.url)
     throw new Refusal(
       'There is an address, but no token for it.',
-      'Set BERTH_TOKEN, or log in there: berth login',
+      'Give its token too, or log in there: berth login',
     )
   const stored = readContexts(env)
   const name = context ?? stored.current

@@ -29,6 +29,10 @@ export class Refusal extends Error {
   }
 }
 
+/** For an update without any of its options. */
+export const nothingToChange = (noun: string): Refusal =>
+  new Refusal('It is not said what to change.', `See what can be with: berth ${noun} update --help`)
+
 export interface Told {
   message: string
   advice: string
@@ -59,8 +63,9 @@ function ofOperation({ message, operation }: OperationFailed): Told {
 }
 
 function ofProblem(error: BerthError): Told {
-  const mistakes = error.errors.map(({ field, message }) => `${field}: ${message}`)
-  const message = `${mistakes.length > 0 ? mistakes.join('; ') : error.detail} (${error.code})`
+  // Each names its field.
+  const mistakes = error.errors.map(({ message }) => message)
+  const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
   const advice = `${adviceOn(error)} (request ${error.requestId})`
   return { message, advice, exitCode: exitCodeOf(error.status) }
 }
@@ -85,6 +90,9 @@ const adviceByCode: Partial<Record<string, string>> = {
   operation_in_progress: 'Wait for its end with: berth server wait',
   delete_protected: 'Take the protection off with: berth server update --no-delete-protection',
   capacity_unavailable: 'See what there is room for with: berth capacity',
+  project_not_empty: 'See what is in it with: berth server list --project',
+  project_is_default: 'See which others there are with: berth project list',
+  ssh_key_exists: 'See which it is with: berth ssh-key list',
   validation_failed: 'The command with --help says what it takes.',
 }
 

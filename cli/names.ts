@@ -65,6 +65,9 @@ export const kinds = {
   }),
 }
 
+/** The words of the table. */
+export type Noun = keyof typeof kinds
+
 type ItemOf<Noun extends keyof typeof kinds> = (typeof kinds)[Noun] extends Kind<infer Item> ? Item : never
 
 /** The one that is meant by a name or an id. @throws Refusal where there is none, or several: which are listed */

@@ -46,8 +46,40 @@ export async function showOne<Item extends object>(
   out.write(await lines(rows))
 }
 
+/** Shows one thing and, for people, what it is made of in a table below. */
+export async function showWithItems<Whole extends object, Item extends object>(
+  out: Writable,
+  format: Format,
+  whole: { item: Whole; parts: Columns<Whole> },
+  { items, columns }: { items: Item[]; columns: Columns<Item> },
+): Promise<void> {
+  await showOne(out, format, whole.item, whole.parts)
+  if (format !== 'table') return
+  out.write('\n')
+  await showList(out, format, items, columns, { columns: Object.keys(columns) })
+}
+
+/** Shows one of those that come one after another: a line each for people, and for programs JSON Lines. */
+export async function showNext<Item extends object>(
+  out: Writable,
+  format: Format,
+  item: Item,
+  parts: Columns<Item>,
+): Promise<void> {
+  if (format === 'json') return void out.write(`${json(item)}\n`)
+  if (format === 'yaml') return void out.write(`---\n${await asText(format, item)}`)
+  if (format === 'name') return void out.write(await asText(format, item))
+  const row = Object.values(parts).map((part) => cell(part(item)))
+  out.write(`${row.join('  ').trimEnd()}\n`)
+}
+
+/** Shows text that has its form already, such as CSV. */
+export function showText(out: Writable, text: string): void {
+  out.write(text.replace(/(?!\r?\n)\p{Cc}/gu, '\uFFFD'))
+}
+
 async function asText(format: Exclude<Format, 'table'>, value: object): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`
+  if (format === 'json') return `${json(value, 2)}\n`
   if (format === 'yaml') return (await import('yaml')).stringify(value)
   return [value]
     .flat()
@@ -55,8 +87,15 @@ async function asText(format: Exclude<Format, 'table'>, value: object): Promise<
     .join('')
 }
 
+/** The same to a program; to a terminal what JSON leaves of control characters could move its cursor. */
+const json = (value: object, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(
+    /[\u007F-\u009F]/g,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  )
+
 /** Everything of the API has a name, a slug or, first of all, an id. */
-function nameOf(item: object): string {
+export function nameOf(item: object): string {
   // Any object may have them.
   const { name, slug } = item as { name?: unknown; slug?: unknown }
   return cell(String(name ?? slug ?? Object.values(item)[0]))
@@ -78,9 +117,12 @@ function sortBy<Item>(items: Item[], columns: Columns<Item>, sort: string): Item
   return direction === 'desc' ? sorted.reverse() : sorted
 }
 
-// Names and descriptions are customers' words: what moves a terminal's cursor is not shown.
-const cell = (value: Cell) =>
-  value === null || value === undefined ? '-' : String(value).replace(/\p{Cc}/gu, '\uFFFD')
+/** As it can be shown. Names and descriptions are customers' words: what moves a terminal's cursor is not. */
+export function cell(value: Cell): string {
+  if (value === null || value === undefined) return '-'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return String(value).replace(/\p{Cc}/gu, '\uFFFD')
+}
 
 const bold = (text: string, stream: Writable) => styleText('bold', text, { stream })
 

@@ -1,12 +1,23 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
+import { auditCommand } from './audit.ts'
+import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
+import { eventCommand } from './event.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
+import { cell } from './output.ts'
+import { projectCommand } from './project.ts'
+import { quoteCommand } from './quote.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
+import { sshKeyCommand } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
+import { tokenCommand } from './token.ts'
+import { transactionCommand } from './transaction.ts'
+import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
+import { webhookCommand } from './webhook.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
 export async function run(args: string[], terminal: Terminal): Promise<ExitCode> {
@@ -18,7 +29,7 @@ export async function run(args: string[], terminal: Terminal): Promise<ExitCode>
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const told = tellingOf(error)
     if (!told) throw error
-    terminal.stderr.write(`Error: ${told.message}\n${told.advice}\n`)
+    terminal.stderr.write(`Error: ${cell(told.message)}\n${cell(told.advice)}\n`)
     return told.exitCode
   }
 }
@@ -44,8 +55,22 @@ export function programOf(terminal: Terminal): Program {
     contextCommand(),
     whoamiCommand(),
     balanceCommand(),
+    usageCommand(),
+    transactionCommand(),
     serverCommand(),
     operationCommand(),
+    quoteCommand(),
+    zoneCommand(),
+    templateCommand(),
+    presetCommand(),
+    limitsCommand(),
+    capacityCommand(),
+    projectCommand(),
+    sshKeyCommand(),
+    tokenCommand(),
+    webhookCommand(),
+    eventCommand(),
+    auditCommand(),
   ])
     program.addCommand(command)
   inherit(program)

@@ -1,7 +1,7 @@
 import { Berth } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { type Asked, chooseContext } from './contexts.ts'
-import { type Columns, type Format, formats, showList, showOne } from './output.ts'
+import { type Columns, cell, type Format, formats, showList, showOne } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The program in its terminal: what its commands find by going up to it. */
@@ -69,11 +69,13 @@ export function sessionOf(command: Command): Session {
     terminal,
     format,
     show: (item, parts) => showOne(terminal.stdout, format, item, parts),
-    note: (text) => void terminal.stderr.write(`${text}\n`),
+    note: (text) => void terminal.stderr.write(`${cell(text)}\n`),
   }
 }
 
 interface List<Item, Options> {
+  /** What the command is called; `list` without it. */
+  name?: string
   description: string
   columns: Columns<Item>
   /** The columns that are shown unless others are asked for. */
@@ -84,16 +86,20 @@ interface List<Item, Options> {
     options: Options,
     ...args: string[]
   ): AsyncIterable<Item> | Promise<Item[] | AsyncIterable<Item>>
+  /** Does something else than to list, where an option asks for it. */
+  instead?(session: Session, options: Options): Promise<void> | undefined
 }
 
 /** The command that lists; arguments and filters of its own are added to what it returns. */
 export function listCommand<Item extends object, Options extends object = object>({
+  name = 'list',
   description,
   columns,
   shown,
   items,
+  instead,
 }: List<Item, Options>): Command {
-  return new Command('list')
+  return new Command(name)
     .description(description)
     .option('--columns <names>', `which to show, of ${Object.keys(columns).join(',')}`, shown.join(','))
     .option('--sort <column>', 'by which to sort; with :desc the other way round')
@@ -104,6 +110,8 @@ export function listCommand<Item extends object, Options extends object = object
         const args = all.slice(0, -1) as string[]
         // and the options last: these, and those that were added.
         const options = all.at(-1) as Options & { columns: string; sort?: string; header: boolean }
+        const other = instead?.(session, options)
+        if (other) return other
         const found = await Array.fromAsync(await items(session, options, ...args))
         const table = { ...options, columns: options.columns.split(',') }
         await showList(session.terminal.stdout, session.format, found, columns, table)

@@ -76,6 +76,8 @@ export function audit(call: Call) {
   return {
     /** One page of who changed what, and from where. */
     list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'audit_id', {}, options),
   }
 }
 

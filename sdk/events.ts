@@ -1,5 +1,6 @@
 import { BerthError } from './errors.ts'
 import type { Event } from './openapi.ts'
+import { PAGE } from './paging.ts'
 import { type Call, type CallOptions, type Query, type Settings, send, unexpected } from './request.ts'
 import { pauseMs } from './retries.ts'
 
@@ -18,12 +19,27 @@ const LONGEST_SILENCE_MS = 60_000
 export const ROUTE = 'GET /events/stream'
 
 /** Events as they happen, when it is called; what has happened, by `list`. */
-export const events = (settings: Settings, call: Call) =>
-  Object.assign(follower(settings), {
+export function events(settings: Settings, call: Call) {
+  const list = (query: Query<'GET /events'> = {}, options?: CallOptions) =>
+    call('GET /events', { query }, options)
+  return Object.assign(follower(settings), {
     /** One page, oldest first; the next one is `after` the id of its last. */
-    list: (query: Query<'GET /events'> = {}, options?: CallOptions) =>
-      call('GET /events', { query }, options),
+    list,
+    /** All that is kept, or what came after an event; page by page, oldest first. */
+    listAll: async function* ({ after }: { after?: string | undefined } = {}, options?: CallOptions) {
+      for (let last = after; ; ) {
+        const { items, total }: { items: Event[]; total: number } = await list(
+          { after: last, limit: PAGE },
+          options,
+        )
+        yield* items
+        last = items.at(-1)?.event_id ?? last
+        // What comes after the cursor is counted.
+        if (items.length >= total) return
+      }
+    },
   })
+}
 
 /** A stream that breaks is taken up where it broke, until the loop is left or the signal aborted. */
 const follower = (settings: Settings) =>

@@ -1,7 +1,7 @@
 import type { CallOptions } from './request.ts'
 
 /** As many items as the API gives at once. */
-const PAGE = 200
+export const PAGE = 200
 
 /**
  * Every item of a list, asked for page by page as they are used. What is made meanwhile moves the rest down: an item

@@ -5,6 +5,11 @@ import type { Call, CallOptions, Query } from './request.ts'
 export function webhooks(call: Call) {
   const list = (query: Query<'GET /webhooks'> = {}, options?: CallOptions) =>
     call('GET /webhooks', { query }, options)
+  const deliveries = (
+    webhook_id: string,
+    query: Query<'GET /webhooks/{webhook_id}/deliveries'> = {},
+    options?: CallOptions,
+  ) => call('GET /webhooks/{webhook_id}/deliveries', { path: { webhook_id }, query }, options)
   return {
     /** One page. */
     list,
@@ -24,11 +29,16 @@ export function webhooks(call: Call) {
     /** Sends an event `webhook.test`; what became of it is among the deliveries. */
     test: (webhook_id: string, options?: CallOptions) =>
       call('POST /webhooks/{webhook_id}/test', { path: { webhook_id } }, options),
-    /** What was sent, with each attempt and the reply to it. */
-    deliveries: (
-      webhook_id: string,
-      query: Query<'GET /webhooks/{webhook_id}/deliveries'> = {},
-      options?: CallOptions,
-    ) => call('GET /webhooks/{webhook_id}/deliveries', { path: { webhook_id }, query }, options),
+    /** What was sent, with each attempt and the reply to it: one page. */
+    deliveries,
+    /** All of it, page by page. */
+    allDeliveries: (webhook_id: string, options?: CallOptions) =>
+      everyItem(
+        (page: Query<'GET /webhooks/{webhook_id}/deliveries'>, own?: CallOptions) =>
+          deliveries(webhook_id, page, own),
+        'delivery_id',
+        {},
+        options,
+      ),
   }
 }

@@ -24,7 +24,7 @@ export function createCommand(): Command {
   ).action(
     action(async (session, name: string | undefined, options: OrderOptions & WaitOptions) => {
       const { berth } = session
-      const ordered = await berth.servers.create(await orderOf(berth, name, options))
+      const ordered = await berth.servers.create(await orderOf(session, name, options))
       if (!wantsWait(session, options)) return showOrdered(session, ordered)
       await waitFor(session, ordered)
       await showServer(session, ordered.server_id)

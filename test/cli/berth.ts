@@ -25,7 +25,7 @@ export interface Cli {
 export function berthOf(t: Service): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'berth-cli-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
-  const env: Cli['env'] = { XDG_CONFIG_HOME: home }
+  const env: Cli['env'] = { HOME: home, XDG_CONFIG_HOME: home }
   const inside = async (args: string, input: string): Promise<Run> => {
     const stdin = PassThrough.from([input])
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
@@ -76,6 +76,8 @@ function withoutChance(text: string): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, numbered)
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-01T00:00:00.000Z')
+    .replace(/\bberth_\w{49}\b/g, `berth_${'a'.repeat(49)}`)
+    .replace(/\bwhsec_[\w+/]{43}=/g, `whsec_${'a'.repeat(43)}=`)
     .replace(/^(Password: +)\S{20}$/gm, '$1aaaaaaaaaaaaaaaaaaaa')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8080')
 }

@@ -132,6 +132,17 @@ test('what is made while a list is walked does not make anything come twice', as
   expect([seen.length, new Set(seen).size]).toEqual([451, 451])
 })
 
+test('what has happened can be walked from an event on, and who did it', async () => {
+  const { berth } = await service()
+  const { project_id } = await berth.projects.create({ name: 'Shop' })
+  const [first] = (await berth.events.list({ limit: 1 })).items
+  for (let at = 0; at < 210; at += 1) await berth.projects.update(project_id, { description: `${at}` })
+  const ids = new Set<string>()
+  for await (const { event_id } of berth.events.listAll({ after: first?.event_id })) ids.add(event_id)
+  expect(ids.size).toBe((await berth.events.list({ after: first?.event_id, limit: 1 })).total)
+  expect((await Array.fromAsync(berth.audit.listAll())).length).toBe(211)
+})
+
 test('servers can be walked by what they are', async () => {
   const { berth, make } = await service()
   await make('web-1')

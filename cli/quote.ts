@@ -1,0 +1,37 @@
+import type { Quote } from '@berth/sdk'
+import { Command } from 'commander'
+import { type Columns, showWithItems } from './output.ts'
+import { addOrderOptions, type OrderOptions, requestOf } from './server/order.ts'
+import { action } from './session.ts'
+
+const parts: Columns<Quote> = {
+  Zone: ({ zone_slug }) => zone_slug,
+  'CPU type': ({ cpu_type }) => cpu_type,
+  Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+  'Price a month': ({ price_month_rub, currency }) => `${price_month_rub} ${currency}`,
+  'Price an hour': ({ price_hour_rub, currency }) => `${price_hour_rub} ${currency}`,
+  'Can be created': ({ can_create }) => can_create,
+  'Blocked by': ({ blockers }) =>
+    blockers.map(({ code, detail }) => `${detail} (${code})`).join('; ') || null,
+}
+
+const columns: Columns<Quote['items'][number]> = {
+  item: ({ code }) => code,
+  quantity: ({ quantity }) => quantity,
+  unit: ({ unit }) => unit,
+  unit_month: ({ price_unit_month_rub }) => price_unit_month_rub,
+  month: ({ price_month_rub }) => price_month_rub,
+}
+
+/** A quote of what can't be created is one all the same: the API answers it, and the program ends with 0. */
+export function quoteCommand(): Command {
+  return addOrderOptions(
+    new Command('quote').description('what a server would cost, and what would refuse it; creates nothing'),
+  ).action(
+    action(async (session, options: OrderOptions) => {
+      const { berth, terminal, format } = session
+      const item = await berth.quote(await requestOf(session, options))
+      await showWithItems(terminal.stdout, format, { item, parts }, { items: item.items, columns })
+    }),
+  )
+}

@@ -1,0 +1,135 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import type { SshKey } from '@berth/sdk'
+import { Command } from 'commander'
+import { deleteCommand } from './delete.ts'
+import { exitCodes, Refusal } from './errors.ts'
+import { idOf } from './names.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand, type Session } from './session.ts'
+
+/** What ssh-keygen calls them, the best first. */
+const FILES = ['ed25519', 'ed25519_sk', 'ecdsa', 'ecdsa_sk', 'rsa'].map((type) => `~/.ssh/id_${type}.pub`)
+
+const columns: Columns<SshKey> = {
+  id: ({ ssh_key_id }) => ssh_key_id,
+  name: ({ name }) => name,
+  type: ({ key_type }) => key_type,
+  fingerprint: ({ fingerprint }) => fingerprint,
+  created: ({ created_at }) => created_at,
+}
+
+export function sshKeyCommand(): Command {
+  return new Command('ssh-key')
+    .description('public keys that servers can be made with')
+    .addCommand(
+      listCommand({
+        description: 'all keys, the newest first',
+        columns,
+        shown: ['id', 'name', 'type', 'fingerprint'],
+        items: async ({ berth }) => berth.sshKeys.listAll(),
+      }),
+    )
+    .addCommand(showCommand())
+    .addCommand(addCommand())
+    .addCommand(
+      deleteCommand('ssh-key', 'delete a key; servers that were made with it keep it', (berth, id) =>
+        berth.sshKeys.delete(id),
+      ),
+    )
+}
+
+function showKey({ show }: Session, key: SshKey): Promise<void> {
+  return show(key, {
+    Id: ({ ssh_key_id }) => ssh_key_id,
+    Name: ({ name }) => name,
+    Fingerprint: ({ fingerprint }) => fingerprint,
+    'Public key': ({ public_key }) => public_key,
+    Created: ({ created_at }) => created_at,
+  })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('a key, whole')
+    .argument('<ssh-key>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showKey(session, await berth.sshKeys.get(await idOf(berth, 'ssh-key', given)))
+      }),
+    )
+}
+
+function addCommand(): Command {
+  return new Command('add')
+    .description('add a public key')
+    .argument('[name]', "what to call it; the key's own comment without it")
+    .option(
+      '--file <file>',
+      `where it is; - reads it from a pipe; without it the first of ${FILES.join(', ')}`,
+    )
+    .action(
+      action(async (session, given: string | undefined, { file }: { file?: string }) => {
+        const { public_key, comment } = publicKeyIn(await readKey(session, file ?? ownFile(session)))
+        const name = given ?? comment
+        if (!name)
+          throw new Refusal(
+            'The key has no comment that it could be called by.',
+            'Name it: berth ssh-key add <name>',
+          )
+        await showKey(session, await session.berth.sshKeys.create({ name, public_key }))
+      }),
+    )
+}
+
+/** The key that ssh itself would take; tells which, as nobody named it. @throws Refusal where there is none */
+function ownFile(session: Session): string {
+  const file = FILES.find((file) => existsSync(inHome(session, file)))
+  if (!file)
+    throw new Refusal(
+      'There is no public key in ~/.ssh.',
+      'Make one with: ssh-keygen -t ed25519 — or name one with --file.',
+      exitCodes.notFound,
+    )
+  session.note(`This adds ${file}.`)
+  return file
+}
+
+/** @throws Refusal where it can't be read */
+async function readKey(session: Session, file: string): Promise<string> {
+  const { terminal, note } = session
+  if (file === '-') {
+    if (terminal.stdin.isTTY) note('Paste the public key, then press Ctrl-D.')
+    return readAll(terminal.stdin)
+  }
+  try {
+    return readFileSync(inHome(session, file), 'utf8')
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    throw new Refusal(`${file} can't be read${why}.`, 'Name the file of a public key with --file.')
+  }
+}
+
+/** Shells leave the ~ of --file=~/… as it is. */
+function inHome({ terminal: { env } }: Session, file: string): string {
+  return file.startsWith('~/') ? path.join(env.HOME || homedir(), file.slice(2)) : file
+}
+
+/** The one line of a public key, and its comment. @throws Refusal for all else: it is not sent anywhere */
+function publicKeyIn(text: string): { public_key: string; comment: string } {
+  if (/PRIVATE KEY|PuTTY-User-Key-File/.test(text))
+    throw new Refusal(
+      'This is a private key. It was not sent, and should never leave this machine.',
+      'Name the public one beside it, such as --file ~/.ssh/id_ed25519.pub',
+    )
+  // What is encoded begins with a short length, so that all keys begin alike.
+  const [public_key, comment = ''] = /^[a-z][\w@.-]*[ \t]+AAAA\S*(?:[ \t]+(.+))?$/.exec(text.trim()) ?? []
+  if (public_key !== undefined) return { public_key, comment }
+  throw new Refusal(
+    'This is no public key. It was not sent.',
+    'A public key is one line that begins with its type, as in ~/.ssh/id_ed25519.pub.',
+  )
+}

@@ -1,0 +1,77 @@
+import type { Token, TokenCreate } from '@berth/sdk'
+import { Command, InvalidArgumentError } from 'commander'
+import { deleteCommand } from './delete.ts'
+import { repeated } from './flags.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand } from './session.ts'
+
+const columns: Columns<Token> = {
+  id: ({ token_id }) => token_id,
+  name: ({ name }) => name,
+  scopes: ({ scopes }) => scopes.join(','),
+  expires: ({ expires_at }) => expires_at,
+  last_used: ({ last_used_at }) => last_used_at,
+  created: ({ created_at }) => created_at,
+}
+
+export function tokenCommand(): Command {
+  return new Command('token')
+    .description('what programs log in with')
+    .addCommand(
+      listCommand({
+        description: 'all tokens that are not revoked, the newest first',
+        columns,
+        shown: ['id', 'name', 'scopes', 'expires', 'last_used'],
+        items: async ({ berth }) => berth.tokens.listAll(),
+      }),
+    )
+    .addCommand(createCommand())
+    .addCommand(
+      deleteCommand('token', 'revoke a token: it ends at once', (berth, id) => berth.tokens.delete(id)),
+    )
+}
+
+interface CreateOptions {
+  scope: TokenCreate['scopes']
+  expires?: string
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('make a token; its value is shown this once')
+    .argument('<name>', 'what it is for')
+    .requiredOption('--scope <scope>', 'what it may do, such as servers:read; again for each', repeated)
+    .option(
+      '--expires <when>',
+      'after so long, such as 30d or 12h, or at a date, such as 2027-01-01; never without it',
+      (when) => expiry(when, Date.now()),
+    )
+    .action(
+      action(async ({ berth, show, note }, name: string, { scope: scopes, expires }: CreateOptions) => {
+        await show(await berth.tokens.create({ name, scopes, expires_at: expires }), {
+          Id: ({ token_id }) => token_id,
+          Name: ({ name }) => name,
+          Scopes: ({ scopes }) => scopes.join(', '),
+          Expires: ({ expires_at }) => expires_at,
+          Token: ({ token }) => token,
+        })
+        note('The token is shown only this once: keep it where nobody else reads.')
+      }),
+    )
+}
+
+const HOUR_MS = 3_600_000
+const unitsMs = new Map([
+  ['h', HOUR_MS],
+  ['d', 24 * HOUR_MS],
+  ['w', 7 * 24 * HOUR_MS],
+])
+
+/** When that is; a day begins in UTC. @throws InvalidArgumentError, which commander tells with the option's name */
+function expiry(when: string, now: number): string {
+  const [, count, unit = ''] = /^(\d{1,5})([hdw])$/.exec(when) ?? []
+  if (count !== undefined) return new Date(now + Number(count) * (unitsMs.get(unit) ?? 0)).toISOString()
+  if (/^\d{4}-\d\d-\d\d$/.test(when)) return `${when}T00:00:00Z`
+  if (/^\d{4}-\d\d-\d\dT/.test(when)) return when
+  throw new InvalidArgumentError('It is like 30d, 12h, 2w or 2027-01-01.')
+}

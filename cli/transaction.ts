@@ -1,0 +1,29 @@
+import type { Transaction } from '@berth/sdk'
+import { Command } from 'commander'
+import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
+import type { Columns } from './output.ts'
+import { listCommand } from './session.ts'
+
+const columns: Columns<Transaction> = {
+  id: ({ transaction_id }) => transaction_id,
+  type: ({ type }) => type,
+  amount: ({ amount }) => amount,
+  balance: ({ balance_after }) => balance_after,
+  description: ({ description }) => description,
+  server: ({ server_id }) => server_id,
+  created: ({ created_at }) => created_at,
+}
+
+export function transactionCommand(): Command {
+  return new Command('transaction').description('payments and charges').addCommand(
+    addLimitOption(
+      listCommand({
+        description: 'entries of the ledger, the newest first',
+        columns,
+        shown: ['id', 'type', 'amount', 'balance', 'description', 'created'],
+        items: async (session, options: LimitOptions) =>
+          upTo(session, options, session.berth.transactions.listAll()),
+      }),
+    ),
+  )
+}

@@ -1,0 +1,31 @@
+import type { Usage, UsageItem } from '@berth/sdk'
+import { Command } from 'commander'
+import { type Columns, showText, showWithItems } from './output.ts'
+import { action } from './session.ts'
+
+const parts: Columns<Usage> = {
+  Month: ({ month }) => month,
+  Amount: ({ amount, currency }) => `${amount} ${currency}`,
+}
+
+const columns: Columns<UsageItem> = {
+  server: ({ server_id }) => server_id,
+  name: ({ server_name }) => server_name,
+  project: ({ project_id }) => project_id,
+  hours: ({ hours }) => hours,
+  amount: ({ amount }) => amount,
+}
+
+export function usageCommand(): Command {
+  return new Command('usage')
+    .description('what a month has cost, by server and project')
+    .option('--month <month>', 'such as 2026-11, in UTC; this one without it')
+    .option('--csv', 'as CSV, for a spreadsheet; -o does not matter')
+    .action(
+      action(async ({ berth, terminal, format }, { month, csv }: { month?: string; csv?: boolean }) => {
+        if (csv) return showText(terminal.stdout, await berth.usage.csv({ month }))
+        const item = await berth.usage.get({ month })
+        await showWithItems(terminal.stdout, format, { item, parts }, { items: item.items, columns })
+      }),
+    )
+}

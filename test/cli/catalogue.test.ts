@@ -1,0 +1,39 @@
+import { test } from 'vitest'
+import { expectSession, loggedIn } from './berth.ts'
+
+test('what is on offer is listed, with what it costs', async () => {
+  await expectSession(await loggedIn(), 'catalogue', [
+    'zone list',
+    'zone list -o json',
+    'template list',
+    'template list -o name',
+    'preset list',
+    'preset list --zone local-1 --cpu-type intel --columns name,month',
+    'preset list -o name',
+    'preset list --zone mars',
+    'preset list --cpu-type arm',
+    'limits',
+    'limits --cpu-type intel -o json',
+    'limits --zone mars',
+    'capacity',
+    'capacity --zone local-1 --columns zone,level',
+    'capacity --zone local-1 -o json',
+    'capacity --zone mars',
+  ])
+})
+
+test('a server is quoted before it is ordered; what would refuse it is told, and is no error', async () => {
+  const t = await loggedIn({ balance: '10' })
+  await expectSession(t, 'quote', [
+    'quote --preset nano',
+    'quote --cpu 1 --ram-mb 512 --disk-gb 5 --cpu-type intel',
+    'quote --cpu 4 --ram-mb 8192 --disk-gb 100 --template micro',
+    'quote --cpu 32 --ram-mb 131072 --disk-gb 2000 -o json',
+    'quote --cpu many',
+    'quote --cpu 0 --ram-mb 512 --disk-gb 5',
+    'quote --cpu 1',
+    'quote --preset giant',
+    'quote --preset nano --template dos',
+    'quote --preset nano --ssh-key none',
+  ])
+})

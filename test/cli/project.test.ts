@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { expectSession, loggedIn } from './berth.ts'
+
+test('a project is created, listed, changed and deleted by its name', async () => {
+  const t = await loggedIn()
+  await expectSession(t, 'project', [
+    "project create Shop --description 'what customers see'",
+    'project create Blog -o json',
+    'project list',
+    'project list --columns name,created --sort name -o name',
+    'project list -o json',
+    "project update Shop --name Store --description ''",
+    'project update Store',
+    'project update Shop --name Store',
+    "project create ''",
+    'project create',
+    'project delete Store',
+    'project delete Store --yes',
+    'project delete Store --yes',
+    'project delete Default --yes',
+    'project delete Blog --yes -o json',
+  ])
+})
+
+test('a project with servers in it stays', async () => {
+  const t = await loggedIn()
+  const { project_id } = await t.berth.projects.create({ name: 'Shop' })
+  await t.berth.servers.create({ ...(await t.order()), name: 'web-1', project_id })
+  await expectSession(t, 'project-not-empty', [
+    'project delete Shop --yes',
+    'server list --project Shop --columns name',
+    'project list --columns name,servers',
+  ])
+})
+
+test('what a name would do to the terminal is not done', async () => {
+  const t = await loggedIn()
+  await t.berth.projects.create({ name: 'Shop', description: 'a\u009B2Jb' })
+  // The API takes no such name; the program is there for services of other versions.
+  await t.db.updateTable('projects').set({ name: 'a\u001b[2Jb' }).where('name', '=', 'Shop').execute()
+  expect((await t.run('project list')).out).toContain('a\uFFFD[2Jb')
+  const { out } = await t.run('project list -o json')
+  expect(out).toContain('a\\u001b[2Jb')
+  expect(out).toContain('a\\u009b2Jb')
+  expect(JSON.parse(out)[0].description).toBe('a\u009B2Jb')
+  const deleted = await t.run("project delete 'a\u001b[2Jb' --yes")
+  expect(deleted).toEqual({ code: 0, out: '', err: 'The project a\uFFFD[2Jb is deleted.\n' })
+  const refused = await t.run("project delete 'a\u001b[2Jb' --yes")
+  expect(refused).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('There is no project a\uFFFD[2Jb.\n'),
+  })
+})

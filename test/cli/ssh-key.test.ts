@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { privateKey } from '../api/keys.ts'
+import { expectSession, loggedIn } from './berth.ts'
+
+const ED25519 =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGI73rMsMSVJ9YTh4RDAPb3zpKRtnVwK9/dm2gTrryGw ann@laptop\n'
+const ECDSA =
+  'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBO0oQu3GgJQ6fqYAxenxazDDcMXlAn69h+lecMczssqehm9imQOBw7D+nzuvDXZZTIKwn+xVxr8rphGND0ALluY=\n'
+
+/** Logged in, with these files in ~/.ssh. */
+async function withKeys(files: Record<string, string>) {
+  const t = await loggedIn()
+  const folder = path.join(t.home, '.ssh')
+  mkdirSync(folder)
+  for (const [name, content] of Object.entries(files)) writeFileSync(path.join(folder, name), content)
+  return t
+}
+
+test('a key is added from the file that ssh would take, listed, shown and deleted by its name', async () => {
+  const t = await withKeys({ 'id_rsa.pub': ECDSA, 'id_ed25519.pub': ED25519, 'work.pub': ECDSA })
+  await expectSession(t, 'ssh-key', [
+    'ssh-key add',
+    'ssh-key add again',
+    'ssh-key add --file ~/.ssh/work.pub',
+    'ssh-key add work --file=~/.ssh/work.pub -o json',
+    'ssh-key list',
+    'ssh-key list -o json',
+    'ssh-key list -o name',
+    'ssh-key show ann@laptop',
+    'ssh-key show desk',
+    'ssh-key add --file ~/.ssh/none.pub',
+    'ssh-key add --file ~/.ssh',
+    'ssh-key delete work',
+    'ssh-key delete work',
+    'ssh-key delete',
+  ])
+})
+
+test('a key can be piped in', async () => {
+  const t = await loggedIn()
+  const added = await t.run('ssh-key add --file - -o name', ED25519)
+  expect(added).toEqual({ code: 0, out: 'ann@laptop\n', err: '' })
+})
+
+test('where there is no public key, it is said how to make one', async () => {
+  expect(await (await loggedIn()).run('ssh-key add')).toEqual({
+    code: 3,
+    out: '',
+    err: 'Error: There is no public key in ~/.ssh.\nMake one with: ssh-keygen -t ed25519 — or name one with --file.\n',
+  })
+})
+
+test('a private key, or what is no key, is never sent', async () => {
+  const t = await withKeys({ id_ed25519: `${ED25519}${privateKey()}`, notes: 'hello\n' })
+  const [isPrivate, isNone] = [
+    'Error: This is a private key. It was not sent, and should never leave this machine.\n' +
+      'Name the public one beside it, such as --file ~/.ssh/id_ed25519.pub\n',
+    'Error: This is no public key. It was not sent.\n' +
+      'A public key is one line that begins with its type, as in ~/.ssh/id_ed25519.pub.\n',
+  ]
+  // Nothing listens there: what was sent would be told otherwise.
+  t.env.BERTH_URL = 'http://127.0.0.1:1'
+  expect(await t.run('ssh-key add mine --file ~/.ssh/id_ed25519')).toEqual({
+    code: 2,
+    out: '',
+    err: isPrivate,
+  })
+  expect((await t.run('ssh-key add mine --file -', privateKey())).err).toBe(isPrivate)
+  expect((await t.run('ssh-key add mine --file -', 'PuTTY-User-Key-File-3: ssh-ed25519')).err).toBe(isPrivate)
+  expect((await t.run('ssh-key add mine --file ~/.ssh/notes')).err).toBe(isNone)
+  expect((await t.run('ssh-key add mine --file -', '')).err).toBe(isNone)
+  expect((await t.run('ssh-key add mine --file -', `${ED25519}${ECDSA}`)).err).toBe(isNone)
+})

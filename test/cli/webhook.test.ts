@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { deliverAll, endpoint, LOOPBACK } from '../api/endpoint.ts'
+import { expectSession, loggedIn } from './berth.ts'
+
+test('a webhook is made, listed, shown, changed and deleted by its name', async () => {
+  const t = await loggedIn()
+  await expectSession(t, 'webhook', [
+    'webhook create shop --to https://hooks.example/in --event server.created --event server.deleted',
+    'webhook create all --to https://hooks.example/all --disable -o json',
+    'webhook list',
+    'webhook list -o json',
+    'webhook list -o name',
+    'webhook show shop',
+    'webhook update shop --name store --event * --disable',
+    'webhook update store --enable -o json',
+    'webhook update store --enable --disable',
+    'webhook update store',
+    'webhook create shop',
+    'webhook create shop --url https://hooks.example',
+    'webhook update shop --url https://hooks.example',
+    'webhook create shop --to hooks.example',
+    'webhook create shop --to https://hooks.example --event lunch',
+    'webhook show shop',
+    'webhook test all',
+    'webhook rotate-secret all',
+    'webhook rotate-secret all -o name',
+    'webhook rotate-secret shop',
+    'webhook deliveries all',
+    'webhook deliveries shop',
+    'webhook delete store',
+    'webhook delete store',
+  ])
+})
+
+test('what was sent to a webhook is listed with what became of it', async () => {
+  const t = await loggedIn({ webhookAllow: LOOPBACK })
+  let isDown = false
+  const { url } = await endpoint((_, reply) => {
+    reply.statusCode = isDown ? 503 : 200
+    reply.end('thanks')
+  })
+  await t.run(`webhook create shop --to ${url} --event project.created`)
+  await t.berth.projects.create({ name: 'Shop' })
+  await deliverAll(t)
+  isDown = true
+  await t.run('webhook test shop')
+  await deliverAll(t)
+  const columns = '--columns type,status,attempts,reply,error'
+  await expectSession(t, 'deliveries', [
+    `webhook deliveries shop ${columns}`,
+    `webhook deliveries shop --limit 1 ${columns}`,
+  ])
+  const [tested] = JSON.parse((await t.run('webhook deliveries shop -o json')).out)
+  expect(tested).toMatchObject({
+    event_type: 'webhook.test',
+    attempts: [{ reply_status: 503, reply: 'thanks' }],
+  })
+})
