@@ -78,8 +78,8 @@ function sortBy<Item>(items: Item[], columns: Columns<Item>, sort: string): Item
   return direction === 'desc' ? sorted.reverse() : sorted
 }
 
-// Names and descriptions are customers' words: what moves a terminal's cursor is not shown.
-const cell = (value: Cell) =>
+/** As it can be shown. Names and descriptions are customers' words: what moves a terminal's cursor is not. */
+export const cell = (value: Cell) =>
   value === null || value === undefined ? '-' : String(value).replace(/\p{Cc}/gu, '\uFFFD')
 
 const bold = (text: string, stream: Writable) => styleText('bold', text, { stream })

@@ -1,24 +1,26 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
-import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
+import { Ended, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
+import { cell } from './output.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
-export async function run(args: string[], terminal: Terminal): Promise<ExitCode> {
+export async function run(args: string[], terminal: Terminal): Promise<number> {
   try {
     await programOf(terminal).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     // Commander has told it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    if (error instanceof Ended) return error.exitCode
     const told = tellingOf(error)
     if (!told) throw error
-    terminal.stderr.write(`Error: ${told.message}\n${told.advice}\n`)
+    terminal.stderr.write(`Error: ${cell(told.message)}\n${cell(told.advice)}\n`)
     return told.exitCode
   }
 }

@@ -5,6 +5,7 @@ import { listServers } from './list.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
+import { sshCommand } from './ssh.ts'
 import { updateCommand } from './update.ts'
 
 export function serverCommand(): Command {
@@ -14,6 +15,7 @@ export function serverCommand(): Command {
     createCommand(),
     showCommand(),
     detailsCommand(),
+    sshCommand(),
     waitCommand(),
     ...powerCommands(),
     updateCommand(),

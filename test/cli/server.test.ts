@@ -101,6 +101,7 @@ test('who waits for an operation that failed is told so, and by the exit code', 
   await expectSession(t, 'server-wait', [
     'server start web-1 --no-wait -o name',
     'server wait web-1',
+    'server ssh web-1',
     'server start web-1 --wait -o name',
     'server wait web-1',
     'server wait none',
