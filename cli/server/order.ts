@@ -53,6 +53,11 @@ export function addOrderOptions(command: Command): Command {
     .option('--delete-protection', 'refuse to delete it until this is taken off')
 }
 
+/** Whether any option says what is ordered: then nothing is asked. */
+export function saysOrder({ start, ...others }: OrderOptions): boolean {
+  return !start || Object.values(others).some((value) => value !== undefined)
+}
+
 /** The order that slugs and names stand for. @throws Refusal where one names nothing, or there is no template */
 export async function orderOf(
   session: Session,
