@@ -30,7 +30,11 @@ interface OffOptions {
 function addOffOptions(command: Command): Command {
   return command
     .option('--force', 'pull the plug instead of asking the guest')
-    .option('--timeout <seconds>', 'how long the guest may take before its plug is pulled; 60', wholeNumber)
+    .option(
+      '--timeout <seconds>',
+      'how long the guest may take before its plug is pulled; 60 without it',
+      wholeNumber,
+    )
 }
 
 /** A command that carries something out on one server. */

@@ -77,6 +77,8 @@ function withoutChance(text: string): string {
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, numbered)
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-01T00:00:00.000Z')
     .replace(/^(Password: +)\S{20}$/gm, '$1aaaaaaaaaaaaaaaaaaaa')
+    .replace(/("password": ")[^"]{20}/g, '$1aaaaaaaaaaaaaaaaaaaa')
+    .replace(/("public_key": ")[^"]+/g, '$1aaaa')
     .replace(/SHA256:[\w+/]{43}/g, `SHA256:${'a'.repeat(43)}`)
     .replace(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g, '52:54:00:00:00:00')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8080')

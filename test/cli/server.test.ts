@@ -37,6 +37,7 @@ test('a server is ordered with all that the API takes, and what is left out is s
     'server start web-1 --wait',
     'server wait web-1',
     'server details web-1',
+    'server details web-1 -o json',
     'server delete web-1 --yes',
     'server create',
     'server create web-2 --preset nano',
@@ -68,6 +69,7 @@ test('a server is renamed, labelled, moved and protected', async () => {
     'server update web-1 --name web-2 --description shop --label env=prod --label tier=web --project shop',
     'server update web-2 --label env=test --remove-label tier --delete-protection -o name',
     'server list --columns name,labels',
+    'server details web-2 -o name',
     'server delete web-2 --yes',
     'server update web-2 --no-delete-protection -o name',
     'server delete web-2 --wait --yes -o name',
@@ -104,6 +106,7 @@ test('who waits for an operation that failed is told so, and by the exit code', 
     'server ssh web-1',
     'server start web-1 --wait -o name',
     'server wait web-1',
+    'server wait web-1 -o json',
     'server wait none',
   ])
 })

@@ -7,8 +7,8 @@ import { loggedIn } from './berth.ts'
 import { keys, screenOf } from './screen.ts'
 
 const { enter, down, space, ctrlC, ctrlD } = keys
+// npm test says loudly that it leaves these out.
 const lacksScript = spawnSync('script', ['--version']).error !== undefined
-if (lacksScript) console.warn('*** Tests in a terminal were skipped: script (bsdutils) is not installed ***')
 const test = always.skipIf(lacksScript)
 
 const PUBLIC_KEY =
@@ -154,6 +154,20 @@ test('who breaks a resize off is told that the server stays off', async () => {
   expect(await screen.ended()).toBe(130)
   expect(screen.text()).toContain('the operation goes on. The server is not started again.\nFollow it with: ')
   expect(screen.text()).toMatch(new RegExp(`; then: berth server start ${server_id}$`))
+})
+
+test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async () => {
+  const t = await atHome()
+  await t.make('web-1')
+  const folder = path.join(t.home, 'bin')
+  mkdirSync(folder)
+  const ssh = '#!/bin/sh\ntrap \'exit 42\' INT\nread line\necho "you typed $line"\nread line\n'
+  writeFileSync(path.join(folder, 'ssh'), ssh, { mode: 0o755 })
+  const screen = screenOf('server ssh web-1', { ...t.env, PATH: `${folder}:${process.env.PATH}` })
+  screen.type(`uptime${enter}`)
+  await screen.answer('you typed uptime', ctrlC)
+  expect(await screen.ended()).toBe(42)
+  expect(screen.text()).not.toContain('Error')
 })
 
 test('a token that is typed at login is not shown', async () => {
