@@ -63,6 +63,8 @@ function argumentsOf(env: Terminal['env'], server: ServerDetails, { user, identi
     // Ports are used again: a key belongs to the server, not to where it is reached.
     `HostKeyAlias=${server.server_id}`,
     'CheckHostIP=no',
+    // On one machine all servers are reached there.
+    'NoHostAuthenticationForLocalhost=no',
     'VerifyHostKeyDNS=no',
     'UpdateHostKeys=no',
     // Nor is a connection used again that was made to this port before.

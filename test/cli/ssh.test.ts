@@ -29,6 +29,7 @@ test('ssh is called for the server alone, trusts its own host keys alone, and it
     'StrictHostKeyChecking=yes',
     `HostKeyAlias=${server_id}`,
     'CheckHostIP=no',
+    'NoHostAuthenticationForLocalhost=no',
     'VerifyHostKeyDNS=no',
     'UpdateHostKeys=no',
     'ControlPath=none',
