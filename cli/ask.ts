@@ -7,25 +7,35 @@ type Prompts = typeof import('@inquirer/prompts')
 /**
  * Asks somebody at the terminal; questions go to stderr, so that what a command prints can be piped.
  * @param instead what to do where nobody can be asked
- * @throws Refusal where there is nobody, or at Ctrl-C
+ * @throws Refusal where there is nobody, or at Ctrl-C and Ctrl-D
  */
 export async function ask<Answer>(
   terminal: Terminal,
   instead: string,
   question: (
     prompts: Prompts,
-    at: { input: Terminal['stdin']; output: Terminal['stderr'] },
+    at: { input: Terminal['stdin']; output: Terminal['stderr']; signal: AbortSignal },
   ) => Promise<Answer>,
 ): Promise<Answer> {
   if (!isInteractive(terminal)) throw new Refusal('This asks, but nobody is at a terminal.', instead)
   // Loaded only here: it would slow down every command.
   const prompts = await import('@inquirer/prompts')
+  // At the end of its input a prompt stops reading, and would never settle.
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  terminal.stdin.once('pause', end)
   try {
-    return await question(prompts, { input: terminal.stdin, output: terminal.stderr })
+    return await question(prompts, {
+      input: terminal.stdin,
+      output: terminal.stderr,
+      signal: ended.signal,
+    })
   } catch (error) {
-    if (error instanceof Error && error.name === 'ExitPromptError')
+    if (error instanceof Error && ['ExitPromptError', 'AbortPromptError'].includes(error.name))
       throw new Refusal('You broke it off.', 'Nothing was changed.', exitCodes.interrupted)
     throw error
+  } finally {
+    terminal.stdin.off('pause', end)
   }
 }
 

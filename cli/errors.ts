@@ -33,6 +33,17 @@ export class Refusal extends Error {
 export const nothingToChange = (noun: string): Refusal =>
   new Refusal('It is not said what to change.', `See what can be with: berth ${noun} update --help`)
 
+/** Another program has run in our place and told what there was to tell: what it ended with is passed on. */
+export class Ended extends Error {
+  override readonly name = 'Ended'
+  readonly exitCode: number
+
+  constructor(exitCode: number) {
+    super(`It ended with ${exitCode}.`)
+    this.exitCode = exitCode
+  }
+}
+
 export interface Told {
   message: string
   advice: string

@@ -10,6 +10,16 @@ export function wholeNumber(value: string): number {
 /** An option that is said once for each of several; one that takes several at once would swallow the arguments. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value]
 
+export type Labels = Record<string, string>
+
+/** Collects --label name=value, which may be repeated. @throws InvalidArgumentError */
+export function addLabel(text: string, labels: Labels = {}): Labels {
+  const [, name, value] = /^([^=]+)=(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('Labels are name=value.')
+  // Unlike an assignment, this makes a label of "__proto__" too.
+  return Object.fromEntries([...Object.entries(labels), [name, value]])
+}
+
 export interface LimitOptions {
   limit: number
 }

@@ -1,5 +1,5 @@
 import type { Berth, Zone } from '@berth/sdk'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
 import { find } from './names.ts'
 
@@ -12,7 +12,9 @@ export interface PlaceOptions {
 export function addPlaceOptions(command: Command): Command {
   return command
     .option('--zone <zone>', 'where; the first zone without it')
-    .option('--cpu-type <type>', 'amd or intel; what the zone has without it')
+    .addOption(
+      new Option('--cpu-type <type>', 'what the zone has without it').choices(['amd', 'intel'] as const),
+    )
 }
 
 /** Where that is; without options the first zone, and the first type of CPU that it has. @throws Refusal where there is none */

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
-import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
+import { Ended, exitCodes, tellingOf } from './errors.ts'
 import { eventCommand } from './event.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
@@ -20,13 +20,14 @@ import { version } from './version.ts'
 import { webhookCommand } from './webhook.ts'
 
 /** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
-export async function run(args: string[], terminal: Terminal): Promise<ExitCode> {
+export async function run(args: string[], terminal: Terminal): Promise<number> {
   try {
     await programOf(terminal).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     // Commander has told it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    if (error instanceof Ended) return error.exitCode
     const told = tellingOf(error)
     if (!told) throw error
     terminal.stderr.write(`Error: ${cell(told.message)}\n${cell(told.advice)}\n`)

@@ -1,6 +1,7 @@
 import type { Operation, Waitable } from '@berth/sdk'
 import { type Command, Option } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
+import { cell } from './output.ts'
 import type { Session } from './session.ts'
 
 const BAR = 20
@@ -43,10 +44,9 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
     })
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
-    const id = seen?.operation_id ?? ('operation_id' in what ? what.operation_id : '')
     throw new Refusal(
       'You no longer wait; the operation goes on.',
-      `Follow it with: berth operation wait ${what.server_id} ${id}`.trimEnd(),
+      `Follow it with: berth ${waitingFor(what, seen)}`,
       exitCodes.interrupted,
     )
   } finally {
@@ -55,16 +55,29 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
   }
 }
 
-/** One line that is written over, and gone in the end. Where there is no terminal, nothing. */
+/** The command that waits for the same, as far as it is known what that is. */
+function waitingFor(what: Waitable, seen: Operation | undefined): string {
+  const operation = seen ?? ('operation_id' in what ? what : what.current_operation)
+  if (!operation) return `server wait ${what.server_id}`
+  return `operation wait ${what.server_id} ${operation.operation_id}`
+}
+
+/**
+ * One line that is written over, and gone in the end. Where there is no terminal, nothing. The cursor is not hidden:
+ * a program that is killed could not bring it back.
+ */
 function progressBar(stream: Session['terminal']['stderr']) {
+  // Room for the ^C that a terminal shows. A line that breaks would leave its first part behind.
+  const room = () => (stream.columns || 80) - 3
   const write = (text: string) => {
-    if (stream.isTTY) stream.write(`\r\x1b[K${text}`)
+    if (stream.isTTY) stream.write(`\r\x1b[K${text.slice(0, room())}`)
   }
   return {
     show: ({ type, progress, step }: Operation) => {
-      const full = Math.round((progress / 100) * BAR)
-      const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
-      write(`${type} ${bar} ${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
+      const words = cell(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
+      const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))
+      const full = Math.max(0, Math.min(width, Math.round((progress / 100) * width)))
+      write(`${cell(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)
     },
     clear: () => write(''),
   }

@@ -59,11 +59,14 @@ function readReport(file: string): { passed: number; failed: number; skipped: nu
 const missing = ['qemu-system-x86_64', 'qemu-img', 'ssh', 'sshpass'].filter(lacks)
 // vitest.config.ts leaves the browser's tests out by itself.
 const lacksBrowser = lacks('chromium')
+// It makes a terminal for test/cli/terminal.test.ts.
+const lacksScript = lacks('script')
 const failedParts: string[] = []
 if (!part('Biome: format and lint', 'biome', ['check', '--error-on-warnings'])) failedParts.push('Biome')
 if (!part('TypeScript: types', 'tsc', ['--noEmit'])) failedParts.push('TypeScript')
 if (missing.length > 0 && process.env.CI) failedParts.push(`QEMU (not installed: ${missing.join(', ')})`)
 if (lacksBrowser && process.env.CI) failedParts.push('Browser (not installed: chromium)')
+if (lacksScript && process.env.CI) failedParts.push('Terminal (not installed: script)')
 
 const folder = mkdtempSync(path.join(tmpdir(), 'berth-test-'))
 const file = path.join(folder, 'report.json')
@@ -85,6 +88,7 @@ if (!isGreen && !report?.failed) failedParts.push('vitest')
 console.log('')
 if (selection.length > 0)
   console.log(`*** QEMU tests were skipped because these are not installed: ${missing.join(', ')} ***`)
+if (lacksScript) console.log('*** Tests in a terminal were skipped because script is not installed ***')
 if (lacksBrowser) console.log('*** Browser tests were skipped because chromium is not installed ***')
 for (const name of failedParts) console.log(`Failed: ${name}`)
 if (report?.skipped) console.log(`${report.skipped} tests were skipped.`)

@@ -1,31 +1,27 @@
 import type { Server } from '@berth/sdk'
 import { Command } from 'commander'
 import { action, type Session } from '../session.ts'
+import { isInteractive } from '../terminal.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
-import { type OrderOptions, orderOf } from './order.ts'
+import { addOrderOptions, type OrderOptions, orderOf, saysOrder } from './order.ts'
 import { showServer } from './show.ts'
 
 export function createCommand(): Command {
-  return addWaitOptions(
-    new Command('create')
-      .description('order a server, and wait until it answers')
-      .argument('[name]', 'host name; one is made up without it')
-      .requiredOption('--template <slug>', 'its operating system')
-      .option('--preset <slug>', 'its size; or give all of --cpu, --ram-mb and --disk-gb')
-      .option('--cpu <cores>', 'cores', Number)
-      .option('--ram-mb <mb>', 'memory', Number)
-      .option('--disk-gb <gb>', 'disk', Number)
-      .option('--zone <zone>', 'where; the first zone without it')
-      .option('--cpu-type <type>', 'amd or intel; what the zone has without it')
-      .option(
-        '--ssh-key <ssh-key...>',
-        'keys that may log in, by name or id; a server without any has a password',
-      ),
-  ).action(
-    action(async (session, name: string | undefined, options: OrderOptions & WaitOptions) => {
-      const { berth } = session
-      const ordered = await berth.servers.create(await orderOf(session, name, options))
-      if (!wantsWait(session, options)) return showOrdered(session, ordered)
+  const command = new Command('create')
+    .description(
+      'order a server, and wait until it answers; without options it asks, where somebody is there',
+    )
+    .argument('[name]', 'host name; one is made up without it')
+  return addWaitOptions(addOrderOptions(command)).action(
+    action(async (session, name: string | undefined, { wait, ...options }: OrderOptions & WaitOptions) => {
+      const { berth, terminal } = session
+      const order =
+        isInteractive(terminal) && !saysOrder(options)
+          ? // Loaded only here: most orders are said with options.
+            await (await import('./questions.ts')).askForOrder(session, name)
+          : await orderOf(session, name, options)
+      const ordered = await berth.servers.create(order)
+      if (!wantsWait(session, { wait })) return showOrdered(session, ordered)
       await waitFor(session, ordered)
       await showServer(session, ordered.server_id)
     }),

@@ -1,6 +1,7 @@
-import type { Berth, Operation } from '@berth/sdk'
+import type { Berth, Operation, StopRequest } from '@berth/sdk'
 import { Command } from 'commander'
 import { confirmDelete } from '../ask.ts'
+import { wholeNumber } from '../flags.ts'
 import { find, idOf } from '../names.ts'
 import { showOperation } from '../operation.ts'
 import { action, type Session } from '../session.ts'
@@ -10,25 +11,43 @@ import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts
 export function powerCommands(): Command[] {
   return [
     powerCommand('start', 'start a server that is stopped', (berth, id) => berth.servers.start(id)),
-    powerCommand('stop', 'shut a server down', (berth, id, { force }) =>
-      berth.servers.stop(id, { force }),
-    ).option('--force', 'pull the plug instead of asking the guest'),
-    powerCommand('reboot', 'shut a server down and start it', (berth, id, { force }) =>
-      berth.servers.reboot(id, { force }),
-    ).option('--force', 'pull the plug instead of asking the guest'),
+    addOffOptions(
+      powerCommand('stop', 'shut a server down', (berth, id, options) => berth.servers.stop(id, options)),
+    ),
+    addOffOptions(
+      powerCommand('reboot', 'shut a server down and start it', (berth, id, options) =>
+        berth.servers.reboot(id, options),
+      ),
+    ),
   ]
+}
+
+interface OffOptions {
+  force?: boolean
+  timeout?: number
+}
+
+function addOffOptions(command: Command): Command {
+  return command
+    .option('--force', 'pull the plug instead of asking the guest')
+    .option(
+      '--timeout <seconds>',
+      'how long the guest may take before its plug is pulled; 60 without it',
+      wholeNumber,
+    )
 }
 
 /** A command that carries something out on one server. */
 function powerCommand(
   verb: string,
   description: string,
-  act: (berth: Berth, server_id: string, options: { force?: boolean }) => Promise<Operation>,
+  act: (berth: Berth, server_id: string, options: StopRequest) => Promise<Operation>,
 ): Command {
   return addWaitOptions(new Command(verb).description(description).argument('<server>', 'name or id')).action(
-    action(async (session, given: string, options: { force?: boolean } & WaitOptions) => {
+    action(async (session, given: string, { force, timeout, ...options }: OffOptions & WaitOptions) => {
       const server_id = await idOf(session.berth, 'server', given)
-      await follow(session, await act(session.berth, server_id, options), options)
+      const ordered = await act(session.berth, server_id, { force, timeout_seconds: timeout })
+      await follow(session, ordered, options)
     }),
   )
 }
@@ -36,6 +55,21 @@ function powerCommand(
 /** Shows an operation that was ordered: how it ended, or as it is. */
 export async function follow(session: Session, ordered: Operation, options: WaitOptions): Promise<void> {
   await showOperation(session, wantsWait(session, options) ? await waitFor(session, ordered) : ordered)
+}
+
+export function waitCommand(): Command {
+  return new Command('wait')
+    .description(
+      'wait for the end of what is done with a server; ends with 7 if that, or else its last, failed',
+    )
+    .argument('<server>', 'name or id; the id also of one that is gone')
+    .action(
+      action(async (session, given: string) => {
+        const server_id = await idOf(session.berth, 'server', given)
+        // Its newest operation is the current one, where there is one.
+        await showOperation(session, await waitFor(session, { server_id, current_operation: null }))
+      }),
+    )
 }
 
 export function deleteCommand(): Command {

@@ -1,12 +1,27 @@
 import { Command } from 'commander'
 import { createCommand } from './create.ts'
+import { detailsCommand } from './details.ts'
 import { listServers } from './list.ts'
-import { deleteCommand, powerCommands } from './power.ts'
+import { deleteCommand, powerCommands, waitCommand } from './power.ts'
+import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
+import { sshCommand } from './ssh.ts'
+import { updateCommand } from './update.ts'
 
 export function serverCommand(): Command {
   const server = new Command('server').description('virtual machines')
-  const commands = [listServers(), createCommand(), showCommand(), ...powerCommands(), deleteCommand()]
+  const commands = [
+    listServers(),
+    createCommand(),
+    showCommand(),
+    detailsCommand(),
+    sshCommand(),
+    waitCommand(),
+    ...powerCommands(),
+    updateCommand(),
+    resizeCommand(),
+    deleteCommand(),
+  ]
   for (const command of commands) server.addCommand(command)
   return server
 }

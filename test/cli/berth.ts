@@ -79,5 +79,9 @@ function withoutChance(text: string): string {
     .replace(/\bberth_\w{49}\b/g, `berth_${'a'.repeat(49)}`)
     .replace(/\bwhsec_[\w+/]{43}=/g, `whsec_${'a'.repeat(43)}=`)
     .replace(/^(Password: +)\S{20}$/gm, '$1aaaaaaaaaaaaaaaaaaaa')
+    .replace(/("password": ")[^"]{20}/g, '$1aaaaaaaaaaaaaaaaaaaa')
+    .replace(/("public_key": ")[^"]+/g, '$1aaaa')
+    .replace(/SHA256:[\w+/]{43}/g, `SHA256:${'a'.repeat(43)}`)
+    .replace(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g, '52:54:00:00:00:00')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8080')
 }

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { expectSession, loggedIn } from './berth.ts'
 
@@ -21,6 +23,91 @@ test('a server is created, listed, shown, stopped, started and deleted by its na
     'server create --template micro --cpu 1',
     'server list --sort color',
     'server list --tint',
+  ])
+})
+
+test('a server is ordered with all that the API takes, and what is left out is said', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.berth.projects.create({ name: 'shop' })
+  const options = "--project shop --label env=prod --label tier=web --description 'a shop'"
+  await expectSession(t, 'server-create', [
+    `server create web-1 --template micro --preset nano ${options} --no-start --delete-protection --wait`,
+    'server list --columns name,status,labels',
+    'server details web-1',
+    'server start web-1 --wait',
+    'server wait web-1',
+    'server details web-1',
+    'server details web-1 -o json',
+    'server delete web-1 --yes',
+    'server create',
+    'server create web-2 --preset nano',
+    'server create web-2 --template micro --preset giant',
+    'server create web-2 --template micro --preset nano --cpu 2',
+    'server create web-2 --template micro --cpu two',
+    'server create web-2 --template micro --preset nano --label env',
+    'server create web-2 --template micro --preset nano --user-data-file /none',
+    'server create web-2 --template micro --preset nano --project none',
+  ])
+})
+
+test('user data is read from a file, or piped in', async () => {
+  const t = await loggedIn()
+  const file = path.join(t.home, 'setup')
+  const order = 'server create --template micro --preset nano --user-data-file'
+  writeFileSync(file, '#'.repeat(65_537))
+  const tooLong = { code: 2, err: expect.stringContaining('Error: user_data') }
+  expect(await t.run(`${order} ${file}`)).toMatchObject(tooLong)
+  expect(await t.run(`${order} -`, '#'.repeat(65_537))).toMatchObject(tooLong)
+  expect(await t.run(`${order} -`, '#!/bin/sh\n')).toMatchObject({ code: 0 })
+})
+
+test('a server is renamed, labelled, moved and protected', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.berth.projects.create({ name: 'shop' })
+  await t.make('web-1')
+  await expectSession(t, 'server-update', [
+    'server update web-1 --name web-2 --description shop --label env=prod --label tier=web --project shop',
+    'server update web-2 --label env=test --remove-label tier --delete-protection -o name',
+    'server list --columns name,labels',
+    'server details web-2 -o name',
+    'server delete web-2 --yes',
+    'server update web-2 --no-delete-protection -o name',
+    'server delete web-2 --wait --yes -o name',
+    'server update web-2',
+    'server update web-2 --name web-3',
+  ])
+})
+
+test('a server that runs is resized between a stop and a start, also where that is refused', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.make('web-1')
+  await expectSession(t, 'server-resize', [
+    'server resize web-1 --preset small',
+    'server resize web-1 --preset small --stop',
+    'server resize web-1 --disk-gb 5 --stop',
+    'server list --columns name,status,cpu,ram_mb,disk_gb',
+    'operation list web-1 --columns type,status',
+    'server stop web-1 --timeout 5 --wait -o name',
+    'server resize web-1 --ram-mb 4096 --wait',
+    'server resize web-1 --preset giant',
+    'server resize web-1',
+    'server reboot web-1 --timeout soon',
+  ])
+})
+
+test('who waits for an operation that failed is told so, and by the exit code', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.make('web-1')
+  await t.run('server stop web-1 --wait')
+  for (let attempt = 0; attempt < 6; attempt++) t.driver.failNext('start', new Error('broken'))
+  await expectSession(t, 'server-wait', [
+    'server start web-1 --no-wait -o name',
+    'server wait web-1',
+    'server ssh web-1',
+    'server start web-1 --wait -o name',
+    'server wait web-1',
+    'server wait web-1 -o json',
+    'server wait none',
   ])
 })
 

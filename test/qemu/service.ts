@@ -70,12 +70,21 @@ export class Service {
     await ended
   }
 
+  /** Where it listens, up to and with /v1. */
+  get address(): string {
+    return this.#address
+  }
+
+  /** The demo account's. */
+  get token(): string {
+    return readFileSync(path.join(this.dataDir, 'demo-token'), 'utf8').trim()
+  }
+
   async call(method: string, url: string, body?: unknown) {
-    const token = readFileSync(path.join(this.dataDir, 'demo-token'), 'utf8').trim()
     const reply = await fetch(`${this.#address}${url}`, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${this.token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,0 +1,56 @@
+import type { ServerDetails } from '@berth/sdk'
+import { Command } from 'commander'
+import { idOf } from '../names.ts'
+import type { Columns } from '../output.ts'
+import { action } from '../session.ts'
+
+const yesOrNo = (is: boolean) => (is ? 'yes' : 'no')
+const listed = (items: string[]) => (items.length > 0 ? items.join(', ') : null)
+
+const parts: Columns<ServerDetails> = {
+  Id: (server) => server.server_id,
+  Name: ({ name }) => name,
+  Description: ({ description }) => description,
+  Project: ({ project }) => project.name,
+  Labels: ({ labels }) => listed(Object.entries(labels).map(([name, value]) => `${name}=${value}`)),
+  Status: ({ status, status_reason }) => (status_reason ? `${status} (${status_reason})` : status),
+  Operation: ({ current_operation }) =>
+    current_operation &&
+    `${current_operation.type}, ${current_operation.progress} %: ${current_operation.operation_id}`,
+  'Can be asked': ({ allowed_actions }) => listed(allowed_actions),
+  Protected: ({ delete_protection }) => yesOrNo(delete_protection),
+  Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),
+  System: ({ template }) => template?.title,
+  Plan: ({ plan_type, preset }) => preset?.slug ?? plan_type,
+  Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+  'CPU type': ({ cpu_type }) => cpu_type,
+  Created: ({ created_at }) => created_at,
+  Started: ({ started_at }) => started_at,
+  'Host name': ({ network }) => network.hostname,
+  MAC: ({ network }) => network.mac,
+  IPv4: ({ network: { ipv4 } }) => ipv4 && `${ipv4.address}/${ipv4.prefix_length} by ${ipv4.gateway}`,
+  IPv6: ({ network: { ipv6 } }) => ipv6 && `${ipv6.address}/${ipv6.prefix_length} by ${ipv6.gateway}`,
+  'Log in': ({ ssh }) => ssh.command,
+  'Answers ssh': ({ ssh }) => yesOrNo(ssh.is_ready),
+  'Logs in by': ({ ssh }) => listed(ssh.auth_methods.map((method) => method.replaceAll('_', ' '))),
+  'SSH keys': ({ ssh }) => listed(ssh.keys.map(({ name, fingerprint }) => `${name} ${fingerprint}`)),
+  Password: ({ ssh }) => ssh.password,
+  'Host keys': ({ ssh }) =>
+    listed(ssh.host_key_fingerprints.map(({ type, fingerprint }) => `${type} ${fingerprint}`)),
+  'Price a month': ({ billing }) => billing.price_month_rub,
+  'Price an hour': ({ billing }) => billing.price_hour_rub,
+  'Cost this month': ({ billing }) => billing.month_to_date_rub,
+  'Billed since': ({ billing }) => billing.billed_since,
+  'Billed when stopped': ({ billing }) => yesOrNo(billing.is_billed_when_stopped),
+}
+
+export function detailsCommand(): Command {
+  return new Command('details')
+    .description('all there is to know of a server: network, ssh and its host keys, what it costs')
+    .argument('<server>', 'name or id')
+    .action(
+      action(async ({ berth, show }, given: string) => {
+        await show(await berth.servers.details(await idOf(berth, 'server', given)), parts)
+      }),
+    )
+}

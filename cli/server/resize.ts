@@ -1,0 +1,106 @@
+import type { Operation, Server, ServerUpdate } from '@berth/sdk'
+import { Command } from 'commander'
+import { ask } from '../ask.ts'
+import { exitCodes, Refusal } from '../errors.ts'
+import { wholeNumber } from '../flags.ts'
+import { find } from '../names.ts'
+import { action, type Session } from '../session.ts'
+import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
+import { findPreset } from './order.ts'
+import { showServer } from './show.ts'
+
+interface ResizeOptions extends WaitOptions {
+  preset?: string
+  cpu?: number
+  ramMb?: number
+  diskGb?: number
+  stop?: boolean
+}
+
+export function resizeCommand(): Command {
+  return addWaitOptions(
+    new Command('resize')
+      .description('give a server another size; it is stopped for that, and disks only grow')
+      .argument('<server>', 'name or id')
+      .option('--preset <slug>', 'a size on offer; or any of --cpu, --ram-mb and --disk-gb')
+      .option('--cpu <cores>', 'cores', wholeNumber)
+      .option('--ram-mb <mb>', 'memory', wholeNumber)
+      .option('--disk-gb <gb>', 'disk', wholeNumber)
+      .option('--stop', 'stop it where it runs, start it afterwards, and wait for all that'),
+  ).action(
+    action(async (session, given: string, options: ResizeOptions) => {
+      const { berth } = session
+      const { cpu, ramMb, diskGb } = options
+      if ([options.preset, cpu, ramMb, diskGb].every((value) => value === undefined))
+        throw new Refusal(
+          'It is not said which size the server gets.',
+          'Say --preset, or any of --cpu, --ram-mb and --disk-gb.',
+        )
+      const server = await find(berth, 'server', given)
+      const change = await changeOf(session, server, options)
+      if (server.status === 'running') await resizeRunning(session, server, change, options)
+      else {
+        const ordered = await berth.servers.update(server.server_id, change)
+        if (wantsWait(session, options)) await waitFor(session, ordered)
+      }
+      await showServer(session, server.server_id)
+    }),
+  )
+}
+
+async function changeOf(
+  { berth }: Session,
+  server: Server,
+  { preset, cpu, ramMb, diskGb }: ResizeOptions,
+): Promise<ServerUpdate> {
+  const size = { cpu, ram_mb: ramMb, disk_gb: diskGb }
+  if (preset === undefined) return { plan_type: 'custom', ...size }
+  // Both at once is refused by the API, which says it best.
+  return { plan_type: 'preset', preset_id: (await findPreset(berth, server, preset)).preset_id, ...size }
+}
+
+/** Stops a server that runs, where that is wanted, gives it the size, and starts it, also where the size was refused. */
+async function resizeRunning(
+  session: Session,
+  { server_id, name }: Server,
+  change: ServerUpdate,
+  { stop }: ResizeOptions,
+): Promise<void> {
+  const { servers } = session.berth
+  if (!stop) await confirmStop(session, name)
+  const carryOut = async (ordered: Promise<Operation | Server>) => waitFor(session, await ordered)
+  await carryOut(servers.stop(server_id)).catch((error: unknown) => {
+    throw whileOff(error, server_id)
+  })
+  const refusal = await carryOut(servers.update(server_id, change)).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
+  if (refusal && isInterruption(refusal.error)) throw whileOff(refusal.error, server_id)
+  await carryOut(servers.start(server_id))
+  if (refusal) throw refusal.error
+}
+
+const isInterruption = (error: unknown): error is Refusal =>
+  error instanceof Refusal && error.exitCode === exitCodes.interrupted
+
+/** Who no longer waits is told that the server stays off. */
+function whileOff(error: unknown, server_id: string): unknown {
+  if (!isInterruption(error)) return error
+  return new Refusal(
+    `${error.message} The server is not started again.`,
+    `${error.advice}; then: berth server start ${server_id}`,
+    exitCodes.interrupted,
+  )
+}
+
+async function confirmStop({ terminal }: Session, name: string): Promise<void> {
+  const instead = `The server ${name} runs, and is resized while it is stopped: say --stop to have it stopped and started.`
+  const isWanted = await ask(terminal, instead, ({ confirm }, at) =>
+    confirm(
+      { message: `The server ${name} runs. Stop it, resize it and start it again?`, default: false },
+      at,
+    ),
+  )
+  if (!isWanted) throw new Refusal('You said no.', 'Nothing was changed.', exitCodes.error)
+}

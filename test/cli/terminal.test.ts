@@ -1,0 +1,180 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { test as always, expect } from 'vitest'
+import { meanwhile, type Service } from '../sdk/client.ts'
+import { loggedIn } from './berth.ts'
+import { keys, screenOf } from './screen.ts'
+
+const { enter, down, space, ctrlC, ctrlD } = keys
+// npm test says loudly that it leaves these out.
+const lacksScript = spawnSync('script', ['--version']).error !== undefined
+const test = always.skipIf(lacksScript)
+
+const PUBLIC_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGjEcL5KXiTPhbRNw53jDJtdYSFgSH0yGPqPgbWVJzGJ me@laptop\n'
+
+/** Logged in, with a home of its own for ssh's keys too. */
+async function atHome(options: Parameters<typeof loggedIn>[0] = {}) {
+  const t = await loggedIn(options)
+  t.env.HOME = t.home
+  mkdirSync(path.join(t.home, '.ssh'))
+  return t
+}
+
+/** Lets a little time pass with each request until it is so: a guest that boots is seen booting. */
+async function slowly(t: Service, promise: Promise<void>): Promise<void> {
+  let isSettled = false
+  const settle = () => {
+    isSettled = true
+  }
+  promise.then(settle, settle)
+  while (!isSettled) {
+    t.clock.advance(50)
+    await t.work()
+    await t.berth.zones.list()
+  }
+  return promise
+}
+
+test('create asks step by step, shows the price, and waits with a bar until the server runs', async () => {
+  const t = await atHome({ simulator: { bootMs: 250_000 } })
+  writeFileSync(path.join(t.home, '.ssh/id_ed25519.pub'), PUBLIC_KEY)
+  writeFileSync(path.join(t.home, '.ssh/id_broken.pub'), '-----BEGIN OPENSSH PRIVATE KEY-----\n')
+  const screen = screenOf('server create', t.env)
+  await screen.answer('❯ local-1, amd: This machine', down + enter)
+  await screen.answer('❯ micro: Micro Linux', enter)
+  await screen.answer(/❯ nano +1 CPU, 512 MB, 10 GB +310\.00 a month\n/, enter)
+  await screen.shows('~/.ssh/id_ed25519.pub SHA256:f9nQGbgTzmIjaOzd4WjoqBc+gvN/R39quZM1MrHOkjk me@laptop')
+  expect(screen.text()).not.toContain('broken')
+  screen.type(enter)
+  await screen.answer(/\? Name: \(?micro-\d{3}/, `web_1${enter}`)
+  await screen.shows('A host name has up to 63 letters, digits and dashes')
+  screen.type(`${'\x7f'.repeat(5)}web-1${enter}`)
+  await screen.shows('310.00 RUB a month, 0.4247 an hour.')
+  expect(await t.berth.sshKeys.list()).toMatchObject({ total: 0 })
+  await screen.answer('Order it? (Y/n)', enter)
+  await slowly(t, screen.shows(/^create █{10,19}░+ +\d\d % {2}ready$/m))
+  await meanwhile(t, screen.shows(/^Status: +running$/m))
+  expect(await screen.ended()).toBe(0)
+  expect(screen.text()).not.toContain('█')
+  const [server] = await Array.fromAsync(t.berth.servers.listAll({ name: 'web-1' }))
+  expect(server).toMatchObject({ cpu_type: 'intel', plan_type: 'preset', ssh_key_ids: [expect.any(String)] })
+  expect(await t.berth.sshKeys.list()).toMatchObject({
+    items: [{ name: 'me@laptop', public_key: expect.stringMatching(/^ssh-ed25519 \S+$/) }],
+  })
+})
+
+test('create offers the keys of the account, sizes within the limits, and names that are free', async () => {
+  const t = await atHome()
+  await t.berth.sshKeys.create({ name: 'mine', public_key: PUBLIC_KEY })
+  await t.make('web-1')
+  const screen = screenOf('server create', t.env)
+  await screen.answer('Zone:', enter)
+  await screen.answer('Image:', down + enter)
+  await screen.answer('❯ nano', down.repeat(6) + enter)
+  await screen.answer('Cores (1 to 32):', `99${enter}`)
+  await screen.shows('Value must be between 1 and 32')
+  screen.type(`${'\x7f'.repeat(2)}2${enter}`)
+  await screen.answer('Memory in MB (256 to 131072, in steps of 256):', `300${enter}`)
+  await screen.shows('It goes in steps of 256.')
+  screen.type(`${'\x7f'.repeat(3)}512${enter}`)
+  await screen.answer('Disk in GB (5 to 2000, in steps of 5):', enter)
+  await screen.answer('◉ mine SHA256:f9nQ', space + enter)
+  await screen.answer('Name:', `web-1${enter}`)
+  await screen.shows('You have a server of this name already.')
+  screen.type(`${'\x7f'.repeat(5)}web-2${enter}`)
+  await screen.answer('Order it?', `n${enter}`)
+  expect(await screen.ended()).toBe(1)
+  expect(screen.text()).toContain('Error: You said no.\nNothing was ordered.')
+  expect(await t.berth.servers.list()).toMatchObject({ total: 1 })
+})
+
+test('create shows what there is no room for, and says at the price what stands against it', async () => {
+  const t = await atHome({ simulator: { host: { diskGb: 60 } }, balance: '1' })
+  const screen = screenOf('server create web-1', t.env)
+  await screen.answer('Zone:', enter)
+  await screen.answer('Image:', enter)
+  await screen.shows(/large .*\(no room for it now\)/)
+  screen.type(enter)
+  await screen.shows('nor has ~/.ssh here: the server gets a password')
+  expect(await screen.ended()).toBe(1)
+  expect(screen.text()).toMatch(/Error: .*\(insufficient_balance\)\nNothing was ordered\./s)
+})
+
+test('Ctrl-C and Ctrl-D at a question end the program with what that means', async () => {
+  const t = await atHome()
+  for (const key of [ctrlC, ctrlD]) {
+    const screen = screenOf('server create', t.env)
+    await screen.answer('Zone:', key)
+    expect(await screen.ended()).toBe(130)
+    expect(screen.text()).toMatch(/\nError: You broke it off\.\nNothing was changed\.$/)
+  }
+})
+
+test('Ctrl-C ends the waiting and not the operation, and leaves nothing of the bar where the terminal is narrow', async () => {
+  const t = await atHome()
+  const screen = screenOf('server create web-1 --template micro --preset nano', t.env, { columns: 30 })
+  await screen.answer(/^create ░+ +0 % {2}image$/m, ctrlC)
+  expect(await screen.ended()).toBe(130)
+  const told =
+    /^Error: You no longer wait; the operation goes on\.\nFollow it with: berth (operation wait [0-9a-f -]+)$/
+  expect(screen.text()).toMatch(told)
+  const [, advised = ''] = told.exec(screen.text()) ?? []
+  expect(await t.run(advised)).toMatchObject({ code: 0, out: expect.stringMatching(/Status: +succeeded/) })
+})
+
+test('delete asks for the name of what goes', async () => {
+  const t = await atHome()
+  await t.make('web-1')
+  const wrong = screenOf('server delete web-1', t.env)
+  await wrong.answer('This deletes the server web-1. Type its name to go on:', `web-2${enter}`)
+  expect(await wrong.ended()).toBe(2)
+  expect(wrong.text()).toContain('Error: "web-2" is not web-1.\nNothing was deleted.')
+  const right = screenOf('server delete web-1', t.env)
+  await right.answer('Type its name', `web-1${enter}`)
+  expect(await meanwhile(t, right.ended())).toBe(0)
+  expect(await t.berth.servers.list()).toMatchObject({ total: 0 })
+})
+
+test('a server that runs is resized once that is agreed to', async () => {
+  const t = await atHome()
+  await t.make('web-1')
+  const screen = screenOf('server resize web-1 --preset small', t.env)
+  await screen.answer('The server web-1 runs. Stop it, resize it and start it again? (y/N)', `y${enter}`)
+  await meanwhile(t, screen.shows(/Status: +running\nSize: +2 CPU/))
+  expect(await screen.ended()).toBe(0)
+})
+
+test('who breaks a resize off is told that the server stays off', async () => {
+  const t = await atHome({ simulator: { shutdownMs: 30_000 } })
+  const { server_id } = await t.make('web-1')
+  const screen = screenOf('server resize web-1 --preset small --stop', t.env)
+  await screen.answer(/^stop ░+ +0 %/m, ctrlC)
+  expect(await screen.ended()).toBe(130)
+  expect(screen.text()).toContain('the operation goes on. The server is not started again.\nFollow it with: ')
+  expect(screen.text()).toMatch(new RegExp(`; then: berth server start ${server_id}$`))
+})
+
+test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async () => {
+  const t = await atHome()
+  await t.make('web-1')
+  const folder = path.join(t.home, 'bin')
+  mkdirSync(folder)
+  const ssh = '#!/bin/sh\ntrap \'exit 42\' INT\nread line\necho "you typed $line"\nread line\n'
+  writeFileSync(path.join(folder, 'ssh'), ssh, { mode: 0o755 })
+  const screen = screenOf('server ssh web-1', { ...t.env, PATH: `${folder}:${process.env.PATH}` })
+  screen.type(`uptime${enter}`)
+  await screen.answer('you typed uptime', ctrlC)
+  expect(await screen.ended()).toBe(42)
+  expect(screen.text()).not.toContain('Error')
+})
+
+test('a token that is typed at login is not shown', async () => {
+  const t = await atHome()
+  const screen = screenOf(`login ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
+  await screen.answer('Token:', `${t.token}${enter}`)
+  await screen.shows('You are logged in as customer1@example.com.')
+  expect(await screen.ended()).toBe(0)
+  expect(screen.text()).not.toContain(t.token.slice(0, 12))
+})
