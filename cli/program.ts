@@ -3,6 +3,7 @@ import { balanceCommand, whoamiCommand } from './account.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
+import { printable, styled } from './output.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,10 +19,13 @@ export async function run(args: string[], terminal: Terminal): Promise<ExitCode>
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const told = tellingOf(error)
     if (!told) throw error
-    terminal.stderr.write(`Error: ${told.message}\n${told.advice}\n`)
+    const text = `${errorWord(terminal)} ${printable(told.message)}\n${printable(told.advice)}\n`
+    terminal.stderr.write(text)
     return told.exitCode
   }
 }
+
+const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
 
 /** The whole tree of commands: what is parsed, helped with, completed and documented. */
 export function programOf(terminal: Terminal): Program {
@@ -36,7 +40,7 @@ export function programOf(terminal: Terminal): Program {
       writeErr: (text) => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 100,
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
-      outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
+      outputError: (text, write) => write(text.replace(/^error:/, errorWord(terminal))),
     })
   for (const command of [
     loginCommand(),
