@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
+import { completeCommand, completionCommand } from './completion.ts'
 import { type ExitCode, exitCodes, tellingOf } from './errors.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
@@ -50,8 +51,10 @@ export function programOf(terminal: Terminal): Program {
     balanceCommand(),
     serverCommand(),
     operationCommand(),
+    completionCommand(),
   ])
     program.addCommand(command)
+  program.addCommand(completeCommand(), { hidden: true })
   inherit(program)
   return program
 }
