@@ -1,5 +1,6 @@
 import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
+import { benchCli } from './cli.ts'
 import { benchMetrics } from './metrics.ts'
 import { benchMonth } from './month.ts'
 import { benchRefusals } from './refusals.ts'
@@ -9,6 +10,7 @@ const [which = 'boot', rounds = '5'] = process.argv.slice(2)
 const benches: Record<string, (rounds: number) => Promise<void>> = {
   api: benchApi,
   boot: benchBoot,
+  cli: benchCli,
   metrics: benchMetrics,
   month: benchMonth,
   refusals: benchRefusals,

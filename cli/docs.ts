@@ -27,7 +27,8 @@ function sections(command: Command, name: string): string[] {
   const helper = Object.assign(command.createHelp(), { helpWidth: 100, showGlobalOptions: false })
   const help = command.createHelp().formatHelp(command, helper)
   const own = `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`
-  return [own, ...command.commands.flatMap((part) => sections(part, `${name} ${part.name()}`))]
+  const parts = helper.visibleCommands(command).filter((part) => command.commands.includes(part))
+  return [own, ...parts.flatMap((part) => sections(part, `${name} ${part.name()}`))]
 }
 
 if (import.meta.main) writeFileSync(page, documentation(readFileSync(page, 'utf8')))

@@ -19,10 +19,10 @@ const kind = <Item>(kind: Kind<Item>) => kind
 export const kinds = {
   server: kind({
     // Accounts can have thousands.
-    all: async (berth, name) =>
+    all: (berth, name) =>
       name !== undefined && UUID.test(name)
-        ? [await berth.servers.get(name)]
-        : Array.fromAsync(berth.servers.listAll({ name })),
+        ? berth.servers.get(name).then((server) => [server])
+        : berth.servers.listAll({ name }),
     id: ({ server_id }) => server_id,
     name: ({ name }) => name,
     seen: 'berth server list',

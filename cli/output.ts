@@ -28,10 +28,10 @@ export async function showList<Item extends object>(
 ): Promise<void> {
   const sorted = sort === undefined ? items : sortBy(items, columns, sort)
   if (format !== 'table') return void out.write(await asText(format, sorted))
-  const show = shown.map((name) => columnNamed(columns, name))
-  const rows = sorted.map((item) => show.map((column) => cell(column(item))))
-  const titles = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))
-  out.write(await lines(header ? [titles, ...rows] : rows, header ? (text) => bold(text, out) : undefined))
+  const show = shown.map((name) => ({ name, column: columnNamed(columns, name) }))
+  const rows = sorted.map((item) => show.map(({ name, column }) => part(name, column(item), out)))
+  const titles = shown.map((name) => styled(name.toUpperCase().replaceAll('_', ' '), 'bold', out))
+  out.write(await aligned(header ? [titles, ...rows] : rows))
 }
 
 /** Shows one thing: a line for each part that people ask for, or the whole for programs. */
@@ -42,8 +42,12 @@ export async function showOne<Item extends object>(
   parts: Columns<Item>,
 ): Promise<void> {
   if (format !== 'table') return void out.write(await asText(format, item))
-  const rows = Object.entries(parts).map(([title, show]) => [`${title}:`, cell(show(item))])
-  out.write(await lines(rows))
+  out.write(await cardOf(item, parts, out))
+}
+
+/** The lines for people of what showOne shows; @param out where they will be written */
+export function cardOf<Item>(item: Item, parts: Columns<Item>, out: Writable): Promise<string> {
+  return aligned(Object.entries(parts).map(([title, show]) => [`${title}:`, part(title, show(item), out)]))
 }
 
 /** Shows one thing and, for people, what it is made of in a table below. */
@@ -75,24 +79,31 @@ export async function showNext<Item extends object>(
 
 /** Shows text that has its form already, such as CSV. */
 export function showText(out: Writable, text: string): void {
-  out.write(text.replace(/(?!\r?\n)\p{Cc}/gu, '\uFFFD'))
+  out.write(
+    text
+      .split(/(\r?\n)/)
+      .map((piece) => (/^\r?\n$/.test(piece) ? piece : printable(piece)))
+      .join(''),
+  )
 }
 
 async function asText(format: Exclude<Format, 'table'>, value: object): Promise<string> {
   if (format === 'json') return `${json(value, 2)}\n`
-  if (format === 'yaml') return (await import('yaml')).stringify(value)
+  if (format === 'yaml') return asYaml(value)
   return [value]
     .flat()
     .map((item) => `${nameOf(item)}\n`)
     .join('')
 }
 
-/** The same to a program; to a terminal what JSON leaves of control characters could move its cursor. */
-const json = (value: object, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(
-    /[\u007F-\u009F]/g,
-    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
-  )
+const json = (value: object, indent?: number): string => escaped(JSON.stringify(value, null, indent))
+
+async function asYaml(value: object): Promise<string> {
+  const { stringify } = await import('yaml')
+  // YAML has escapes within double quotes only.
+  const isHidden = JSON.stringify(value).search(UNPRINTABLE) >= 0
+  return escaped(stringify(value, isHidden ? { defaultStringType: 'QUOTE_DOUBLE' } : {}))
+}
 
 /** Everything of the API has a name, a slug or, first of all, an id. */
 export function nameOf(item: object): string {
@@ -117,20 +128,54 @@ function sortBy<Item>(items: Item[], columns: Columns<Item>, sort: string): Item
   return direction === 'desc' ? sorted.reverse() : sorted
 }
 
-/** As it can be shown. Names and descriptions are customers' words: what moves a terminal's cursor is not. */
+/** What moves a terminal's cursor, or lets text read otherwise than it is: control characters, and those of direction. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
+
+/** For people: names and descriptions are customers' words, and other people's. */
+export const printable = (text: string) => text.replace(UNPRINTABLE, '\uFFFD')
+
+/** For programs, in the escapes of JSON: line breaks are the document's own, as those within strings are escaped already. */
+const escaped = (text: string) =>
+  text.replace(UNPRINTABLE, (char) =>
+    char === '\n' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** As it stands in a table or on a line. */
 export function cell(value: Cell): string {
-  if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  return String(value).replace(/\p{Cc}/gu, '\uFFFD')
+  const text = printable(String(value ?? ''))
+  return text.trim() === '' ? '-' : text
 }
 
-const bold = (text: string, stream: Writable) => styleText('bold', text, { stream })
+type Style = Parameters<typeof styleText>[0]
 
-/** Rows in columns as wide as they have to be; @param first how the first row is set off */
-async function lines(rows: string[][], first: (text: string) => string = (text) => text): Promise<string> {
+/** As it is where the stream is no terminal, or with NO_COLOR. */
+export const styled = (text: string, style: Style, stream: Writable) => styleText(style, text, { stream })
+
+/** Those that are not in it pass by themselves, or when somebody pays. */
+const statusStyles = new Map<string, Style>([
+  ['running', 'green'],
+  ['active', 'green'],
+  ['succeeded', 'green'],
+  ['error', 'red'],
+  ['failed', 'red'],
+  ['stopped', 'dim'],
+  ['canceled', 'dim'],
+  ['closed', 'dim'],
+  ['-', 'dim'],
+])
+
+/** A cell: wherever a status is shown, its colour says whether all is well. */
+function part(title: string, value: Cell, out: Writable): string {
+  const text = cell(value)
+  if (title.toLowerCase() !== 'status') return text
+  return styled(text, statusStyles.get(text) ?? 'yellow', out)
+}
+
+/** Rows in columns as wide as they have to be. */
+async function aligned(rows: string[][]): Promise<string> {
   const { default: stringWidth } = await import('string-width')
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => stringWidth(row[at] ?? ''))))
   const pad = (text: string, at: number) => text + ' '.repeat((widths[at] ?? 0) - stringWidth(text))
-  const line = (row: string[]) => row.map(pad).join('  ').trimEnd()
-  return rows.map((row, at) => `${at === 0 ? first(line(row)) : line(row)}\n`).join('')
+  return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
 }

@@ -2,11 +2,12 @@ import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
+import { completeCommand, completionCommand } from './completion.ts'
 import { Ended, exitCodes, tellingOf } from './errors.ts'
 import { eventCommand } from './event.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
-import { cell } from './output.ts'
+import { printable, styled } from './output.ts'
 import { projectCommand } from './project.ts'
 import { quoteCommand } from './quote.ts'
 import { serverCommand } from './server/server.ts'
@@ -30,10 +31,13 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     if (error instanceof Ended) return error.exitCode
     const told = tellingOf(error)
     if (!told) throw error
-    terminal.stderr.write(`Error: ${cell(told.message)}\n${cell(told.advice)}\n`)
+    const text = `${errorWord(terminal)} ${printable(told.message)}\n${printable(told.advice)}\n`
+    terminal.stderr.write(text)
     return told.exitCode
   }
 }
+
+const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
 
 /** The whole tree of commands: what is parsed, helped with, completed and documented. */
 export function programOf(terminal: Terminal): Program {
@@ -48,7 +52,7 @@ export function programOf(terminal: Terminal): Program {
       writeErr: (text) => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 100,
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
-      outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
+      outputError: (text, write) => write(text.replace(/^error:/, errorWord(terminal))),
     })
   for (const command of [
     loginCommand(),
@@ -72,8 +76,10 @@ export function programOf(terminal: Terminal): Program {
     webhookCommand(),
     eventCommand(),
     auditCommand(),
+    completionCommand(),
   ])
     program.addCommand(command)
+  program.addCommand(completeCommand(), { hidden: true })
   inherit(program)
   return program
 }

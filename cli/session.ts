@@ -31,7 +31,7 @@ export function addGlobalOptions(program: Program): Program {
     .addOption(new Option('-o, --output <format>', 'how replies are shown').choices(formats).default('table'))
     .option('--context <context>', 'a place by the name that you logged in under')
     .option('--url <url>', 'address of the API; BERTH_URL without it')
-    .option('--token <token>', 'token to ask with, which others on this machine see; better BERTH_TOKEN')
+    .option('--token <secret>', 'token to ask with, which others on this machine see; better BERTH_TOKEN')
   return program
 }
 

@@ -28,8 +28,8 @@ export interface OrderOptions extends PlaceOptions {
 /** Adds the options that say what is ordered. */
 export function addOrderOptions(command: Command): Command {
   command
-    .option('--template <slug>', 'its operating system')
-    .option('--preset <slug>', 'its size; or give all of --cpu, --ram-mb and --disk-gb')
+    .option('--template <template>', 'its operating system')
+    .option('--preset <preset>', 'its size; or give all of --cpu, --ram-mb and --disk-gb')
     .option('--cpu <cores>', 'cores', wholeNumber)
     .option('--ram-mb <mb>', 'memory', wholeNumber)
     .option('--disk-gb <gb>', 'disk', wholeNumber)

@@ -22,7 +22,7 @@ export function resizeCommand(): Command {
     new Command('resize')
       .description('give a server another size; it is stopped for that, and disks only grow')
       .argument('<server>', 'name or id')
-      .option('--preset <slug>', 'a size on offer; or any of --cpu, --ram-mb and --disk-gb')
+      .option('--preset <preset>', 'a size on offer; or any of --cpu, --ram-mb and --disk-gb')
       .option('--cpu <cores>', 'cores', wholeNumber)
       .option('--ram-mb <mb>', 'memory', wholeNumber)
       .option('--disk-gb <gb>', 'disk', wholeNumber)

@@ -2,10 +2,12 @@ import { Command } from 'commander'
 import { createCommand } from './create.ts'
 import { detailsCommand } from './details.ts'
 import { listServers } from './list.ts'
+import { metricsCommand } from './metrics.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
 import { sshCommand } from './ssh.ts'
+import { statsCommand } from './stats.ts'
 import { updateCommand } from './update.ts'
 
 export function serverCommand(): Command {
@@ -18,6 +20,8 @@ export function serverCommand(): Command {
     sshCommand(),
     waitCommand(),
     ...powerCommands(),
+    statsCommand(),
+    metricsCommand(),
     updateCommand(),
     resizeCommand(),
     deleteCommand(),

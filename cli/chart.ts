@@ -1,0 +1,74 @@
+/** Numbers as pictures of block characters: text out of numbers, and nothing else. */
+
+const BLOCKS = '▁▂▃▄▅▆▇█'
+/** Rows of a chart. */
+const ROWS = 4
+/** Charts one below the other have their times one below the other: that fits the label `1023.9 MiB/s`. */
+const GUTTER = 12
+/** Narrower than that nothing can be seen. */
+const NARROWEST = 10
+
+export interface ChartOptions {
+  /** How many characters a line may have. */
+  width: number
+  /** What a value is for people, with its unit. */
+  label(value: number): string
+  /** The times at which it begins and ends. */
+  start: string
+  end: string
+}
+
+/** A chart as lines, from 0 up to the largest value; what is not known is blank, which 0 is not. */
+export function chart(values: (number | null)[], { width, label, start, end }: ChartOptions): string[] {
+  const columns = Math.max(NARROWEST, width - GUTTER - 2)
+  const shown = spread(values, columns)
+  const known = shown.filter((value) => value !== null)
+  const top = Math.max(0, ...known)
+  const rows = Array.from({ length: ROWS }, (_, at) => {
+    const bottom = (ROWS - 1 - at) * BLOCKS.length
+    return shown.map((value) => blockOf(value, top, bottom)).join('')
+  })
+  const topLabel = known.length === 0 ? '-' : label(top)
+  const axis = (at: number) => (at === 0 ? topLabel : at === ROWS - 1 ? label(0) : '')
+  return [
+    ...rows.map((row, at) => `${axis(at).padStart(GUTTER)} ┤${row}`.trimEnd()),
+    `${' '.repeat(GUTTER)} └${'─'.repeat(columns)}`,
+    ...times(start, end, columns).map((line) => `${' '.repeat(GUTTER + 2)}${line}`),
+  ]
+}
+
+/** As many values as there are columns: each the mean of what is known of its part of the time. */
+function spread(values: (number | null)[], columns: number): (number | null)[] {
+  const edge = (column: number) => Math.floor((column * values.length) / columns)
+  return Array.from({ length: columns }, (_, column) =>
+    mean(values.slice(edge(column), Math.max(edge(column + 1), edge(column) + 1))),
+  )
+}
+
+/** The mean of what is known; null where nothing is. */
+export function mean(values: (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null && Number.isFinite(value))
+  if (known.length === 0) return null
+  // Divided one by one: a sum could be larger than any number.
+  return known.reduce((sum: number, value) => sum + (value ?? 0) / known.length, 0)
+}
+
+/** What of a column is within a row that begins so many eighths above the axis. */
+function blockOf(value: number | null, top: number, bottom: number): string {
+  if (value === null) return ' '
+  const height = top === 0 ? 0 : Math.round((Math.max(0, value) / top) * ROWS * BLOCKS.length)
+  const within = Math.max(1, height) - bottom
+  return within <= 0 ? ' ' : (BLOCKS[Math.min(within, BLOCKS.length) - 1] ?? ' ')
+}
+
+/** Both times in one line, or one below the other where they do not fit. */
+function times(start: string, end: string, columns: number): string[] {
+  const between = columns - start.length - end.length
+  return between > 0 ? [start + ' '.repeat(between) + end] : [start, end.padStart(columns)]
+}
+
+/** How full something is; empty where that is not known. */
+export function gauge(fraction: number | null, cells = 10): string {
+  const full = Math.round(Math.min(1, Math.max(0, fraction ?? 0)) * cells)
+  return '█'.repeat(full) + '░'.repeat(cells - full)
+}

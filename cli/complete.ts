@@ -1,0 +1,153 @@
+import { Berth } from '@berth/sdk'
+import type { Argument, Command, Option } from 'commander'
+import { type Asked, chooseContext, readContexts } from './contexts.ts'
+import { kinds } from './names.ts'
+import { printable } from './output.ts'
+import { type Program, terminalOf } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Whoever presses Tab waits for it. */
+const LIMIT_MS = 2_000
+
+/** How far a line has come that is not finished. */
+interface Place {
+  command: Command
+  /** How many arguments of the command stand there already. */
+  args: number
+  /** The option whose value comes next. */
+  option: Option | undefined
+  /** After `--` nothing is an option. */
+  isLiteral: boolean
+  given: Map<string, string>
+}
+
+/**
+ * What the last word of a line can become.
+ * @param line the words after `berth` as they stand there, quotes and all
+ */
+export async function candidates(program: Program, line: string[]): Promise<string[]> {
+  const words = line.map(unquoted)
+  const last = words.pop() ?? ''
+  const place = follow(program, words)
+  const isOption = last.startsWith('-') && !place.isLiteral
+  const [flag = '', value] = isOption ? splitFlag(last) : []
+  if (value !== undefined) {
+    const option = optionOf(place.command, flag)
+    const values = option ? await valuesOf(option, place) : []
+    return fitting(values, value).map((known) => `${flag}=${known}`)
+  }
+  if (isOption)
+    return optionsOf(place.command).flatMap(({ long, short }) => fitting([long ?? short ?? ''], last))
+  if (place.option) return fitting(await valuesOf(place.option, place), last)
+  const commands = place.args === 0 ? subcommandsOf(place.command).map((command) => command.name()) : []
+  const argument = argumentAt(place)
+  return fitting([...commands, ...(argument ? await valuesOf(argument, place) : [])], last)
+}
+
+function argumentAt({ command: { registeredArguments: all }, args }: Place): Argument | undefined {
+  const last = all.at(-1)
+  return all[args] ?? (last?.variadic ? last : undefined)
+}
+
+/** What a shell makes of a word's quotes; a quote may still be open, and nothing is carried out. */
+const unquoted = (word: string) =>
+  word.replace(
+    /'([^']*)'?|"((?:\\.|[^"\\])*)"?|\\(.?)/gs,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
+  )
+
+function follow(program: Program, words: string[]): Place {
+  const place: Place = { command: program, args: 0, option: undefined, isLiteral: false, given: new Map() }
+  for (const word of words) {
+    if (word.startsWith('-') && !place.isLiteral) {
+      // The value of an option may begin with a dash, but none of ours does.
+      const [flag, value] = splitFlag(word)
+      const option = optionOf(place.command, flag)
+      if (option && value !== undefined) place.given.set(option.attributeName(), value)
+      place.option = value === undefined && (option?.required || option?.optional) ? option : undefined
+      place.isLiteral = word === '--'
+    } else if (place.option) {
+      place.given.set(place.option.attributeName(), word)
+      if (!place.option.variadic) place.option = undefined
+    } else {
+      const command = place.args === 0 && subcommandsOf(place.command).find((known) => known.name() === word)
+      if (command) place.command = command
+      else place.args += 1
+    }
+  }
+  return place
+}
+
+function splitFlag(word: string): [flag: string, value?: string] {
+  const at = word.indexOf('=')
+  return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)]
+}
+
+const subcommandsOf = (command: Command) => command.createHelp().visibleCommands(command)
+
+const optionsOf = (command: Command) => [
+  ...command.createHelp().visibleOptions(command),
+  ...command.createHelp().visibleGlobalOptions(command),
+]
+
+const optionOf = (command: Command, flag: string) =>
+  optionsOf(command).find(({ long, short }) => flag === long || flag === short)
+
+/** Names are other people's: none that would be taken for an option, or does what no name should to a terminal. */
+const fitting = (values: string[], prefix: string) =>
+  [...new Set(values)].filter(
+    (value) =>
+      value.startsWith(prefix) &&
+      value === printable(value) &&
+      (prefix.startsWith('-') || !value.startsWith('-')),
+  )
+
+/** Choices, or the names of what the word in its brackets stands for: `<ssh-key>`. */
+async function valuesOf(what: Argument | Option, { command, given }: Place): Promise<string[]> {
+  if (what.argChoices) return [...what.argChoices]
+  const noun = 'flags' in what ? /[<[]([\w-]+)/.exec(what.flags)?.[1] : what.name()
+  const terminal = terminalOf(command)
+  try {
+    if (noun === 'context') return Object.keys(readContexts(terminal.env).contexts)
+    return noun === undefined ? [] : await namesOf(noun, berthOf(terminal, Object.fromEntries(given)))
+  } catch {
+    // Nobody asked for anything yet: it is the command that tells what is wrong.
+    return []
+  }
+}
+
+/** A client that gives up when the time is over, however many requests it takes. */
+function berthOf(terminal: Terminal, asked: Asked): Berth {
+  const { url, token } = chooseContext(terminal.env, asked)
+  const limit = AbortSignal.timeout(LIMIT_MS)
+  const limited: typeof fetch = (input, init) =>
+    fetch(input, { ...init, signal: AbortSignal.any([limit, ...(init?.signal ? [init.signal] : [])]) })
+  return new Berth({ baseUrl: url, token, retries: 0, fetch: limited })
+}
+
+async function namesOf(noun: string, berth: Berth): Promise<string[]> {
+  if (noun === 'preset') return presetsOf(berth)
+  const kind = Object.entries(kinds).find(([known]) => known === noun)?.[1]
+  if (!kind) return []
+  // Each kind names its own items, which TypeScript can't tell of all kinds at once.
+  const { all, name } = kind as { all(berth: Berth): Items; name(item: unknown): string }
+  const names: string[] = []
+  try {
+    for await (const item of await all(berth)) names.push(name(item))
+  } catch {
+    // Those that came in time are better than none.
+  }
+  return names
+}
+
+type Items = Promise<Iterable<unknown>> | AsyncIterable<unknown>
+
+async function presetsOf(berth: Berth): Promise<string[]> {
+  const zones = await berth.zones.list()
+  const places = zones.flatMap(({ zone_slug, cpu_types }) =>
+    cpu_types.map((cpu_type) => ({ zone_slug, cpu_type })),
+  )
+  const presets = await Promise.all(places.map((place) => berth.presets.list(place)))
+  return presets.flat().map(({ slug }) => slug)
+}

@@ -1,0 +1,93 @@
+import { Argument, Command } from 'commander'
+import { candidates } from './complete.ts'
+import { Program, terminalOf } from './session.ts'
+
+// What the scripts print of names they print quoted, and they let the shell evaluate none: names are chosen by others.
+
+const bash = `# Completion of berth for bash.
+_berth() {
+  local line=\${COMP_LINE:0:COMP_POINT} words=() last=-1 i
+  # For bash, words end at = : and @ too: what no space stands between is one word.
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    if ((i == 0)) || [[ $line == [[:space:]]* ]]; then words[++last]=; fi
+    line=\${line#"\${line%%[![:space:]]*}"}
+    # The last one goes as far as the cursor.
+    ((i == COMP_CWORD)) && words[last]+=$line || words[last]+=\${COMP_WORDS[i]}
+    line=\${line#"\${COMP_WORDS[i]}"}
+  done
+  # Only what bash takes for the word is replaced.
+  local kept=\${words[last]%"$2"} candidate
+  kept=\${kept%[\\"\\']}
+  COMPREPLY=()
+  while IFS= read -r candidate; do
+    # Within quotes bash quotes nothing: what would need it there is left out.
+    case \${words[last]#"$kept"} in
+      \\'*) [[ $candidate == *\\'* ]] && continue ;;
+      \\"*) [[ $candidate == *[\\"\\\\\\$\\\`!]* ]] && continue ;;
+      *) printf -v candidate %q "$candidate" ;;
+    esac
+    COMPREPLY+=("\${candidate#"$kept"}")
+  done < <(berth __complete -- "\${words[@]:1}" 2> /dev/null)
+}
+complete -o default -F _berth berth
+`
+
+const zsh = `#compdef berth
+# Completion of berth for zsh.
+_berth() {
+  local -a candidates
+  candidates=("\${(@f)$(berth __complete -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  if [[ -n $candidates[1] ]]; then
+    compadd -- "\${candidates[@]}"
+  else
+    _files
+  fi
+}
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+compdef _berth berth
+`
+
+const fish = `# Completion of berth for fish.
+function __berth_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l candidates (berth __complete -- $words[2..-1] "$current" 2> /dev/null)
+    if set -q candidates[1]
+        printf '%s\\n' $candidates
+    else
+        __fish_complete_path "$current"
+    end
+end
+complete -c berth -f -a '(__berth_complete)'
+`
+
+const scripts = { bash, zsh, fish }
+
+const HELP = `
+To have it in every shell, add this line to
+  ~/.bashrc                   source <(berth completion bash)
+  ~/.zshrc                    source <(berth completion zsh)
+  ~/.config/fish/config.fish  berth completion fish | source
+`
+
+export function completionCommand(): Command {
+  return new Command('completion')
+    .description('print what makes a shell complete commands, options and names at Tab')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
+    .addHelpText('after', HELP)
+    .action((shell: keyof typeof scripts, _options: object, command: Command) => {
+      terminalOf(command).stdout.write(scripts[shell])
+    })
+}
+
+/** What the scripts ask: the words of the line so far, and the one to complete. */
+export function completeCommand(): Command {
+  return new Command('__complete')
+    .argument('[words...]')
+    .action(async (words: string[], _options: object, command: Command) => {
+      const { parent } = command
+      if (!(parent instanceof Program)) return
+      const found = await candidates(parent, words)
+      parent.terminal.stdout.write(found.map((candidate) => `${candidate}\n`).join(''))
+    })
+}

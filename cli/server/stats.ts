@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ServerStats } from '@berth/sdk'
+import { Command, InvalidArgumentError } from 'commander'
+import { gauge } from '../chart.ts'
+import { idOf } from '../names.ts'
+import { type Columns, cardOf } from '../output.ts'
+import { action, type Session } from '../session.ts'
+import { bytes, bytesPerSecond, duration, ifKnown, percent } from '../units.ts'
+
+const MIB = 2 ** 20
+const GIB = 2 ** 30
+
+export function statsCommand(): Command {
+  return new Command('stats')
+    .description('what a server uses now')
+    .argument('<server>', 'name or id')
+    .option('--watch', 'look again and again, until Ctrl-C')
+    .option('--interval <seconds>', 'how long from one look to the next', intervalOf, 5)
+    .action(
+      action(async (session, given: string, { watch, interval }: { watch?: boolean; interval: number }) => {
+        const server_id = await idOf(session.berth, 'server', given)
+        if (watch) return watchStats(session, server_id, interval * 1000)
+        await session.show(await session.berth.servers.stats(server_id), cardFor(session))
+      }),
+    )
+}
+
+function intervalOf(given: string): number {
+  const seconds = Number(given)
+  // Longer ones are more than a timer can do; shorter ones use up what may be asked in a minute.
+  if (!(seconds >= 0.1 && seconds <= 86_400))
+    throw new InvalidArgumentError('It is a number of seconds, such as 5.')
+  return seconds
+}
+
+/** Until Ctrl-C, which is how it is meant to end: no error. */
+async function watchStats(session: Session, server_id: string, pauseMs: number): Promise<void> {
+  const { berth, terminal } = session
+  const interrupted = new AbortController()
+  const { signal } = interrupted
+  const interrupt = () => interrupted.abort()
+  terminal.on('SIGINT', interrupt)
+  const showNext = readingsOf(session)
+  try {
+    for (;;) {
+      await showNext(await berth.servers.stats(server_id, { signal }))
+      await pause(pauseMs, undefined, { signal })
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    terminal.off('SIGINT', interrupt)
+  }
+}
+
+type ShowReading = (stats: ServerStats) => Promise<void>
+
+/** How one reading after the other is shown: on a terminal in the same place, elsewhere each by itself. */
+function readingsOf(session: Session): ShowReading {
+  const { format, terminal, show } = session
+  const { stdout } = terminal
+  if (format === 'json') return async (stats) => void stdout.write(`${JSON.stringify(stats)}\n`)
+  if (format === 'yaml')
+    return async (stats) => {
+      stdout.write('---\n')
+      await show(stats, {})
+    }
+  if (format === 'name') return (stats) => show(stats, {})
+  return stdout.isTTY ? redrawn(session) : inLines(session)
+}
+
+function redrawn(session: Session): ShowReading {
+  const { stdout } = session.terminal
+  let back = ''
+  return async (stats) => {
+    const card = await cardOf(stats, cardFor(session), stdout)
+    // A line that is too long must not become two: the way back is counted in lines.
+    stdout.write(`\x1b[?7l${back}${card}\x1b[?7h`)
+    back = `\x1b[${card.split('\n').length - 1}A\x1b[J`
+  }
+}
+
+function inLines({ terminal: { stdout } }: Session): ShowReading {
+  const write = ([time = '', ...texts]: string[]) =>
+    stdout.write(`${[time.padEnd(24), ...texts.map((text) => text.padEnd(WIDTH))].join('  ').trimEnd()}\n`)
+  let isFirst = true
+  return async (stats) => {
+    if (isFirst) write(Object.keys(brief))
+    isFirst = false
+    write(Object.values(brief).map((shown) => String(shown(stats) ?? '-')))
+  }
+}
+
+/** Of all columns but the time: what `1023.9 MiB/s` needs, as the next readings are not known yet. */
+const WIDTH = 12
+
+/** A reading in one line. */
+const brief: Columns<ServerStats> = {
+  TIME: ({ collected_at }) => collected_at,
+  STATUS: ({ status }) => status,
+  CPU: ({ cpu }) => ifKnown(cpu.usage_percent, percent),
+  MEMORY: ({ memory }) => ifKnown(memory.used_mb, (mb) => bytes(mb * MIB)),
+  DISK: ({ disk }) => ifKnown(disk.used_gb, (gb) => bytes(gb * GIB)),
+  READ: ({ disk }) => ifKnown(disk.read_bytes_per_second, bytesPerSecond),
+  WRITTEN: ({ disk }) => ifKnown(disk.write_bytes_per_second, bytesPerSecond),
+  RECEIVED: ({ network }) => ifKnown(network.rx_bytes_per_second, bytesPerSecond),
+  SENT: ({ network }) => ifKnown(network.tx_bytes_per_second, bytesPerSecond),
+}
+
+/** A reading as a card, with bars where somebody looks at it. */
+function cardFor({ terminal }: Session): Columns<ServerStats> {
+  const withBar = (text: string, fraction: number | null) =>
+    terminal.stdout.isTTY && fraction !== null ? `${gauge(fraction)} ${text}` : text
+  const flow = (rate: number | null, total: number | null) =>
+    ifKnown(total, (known) => `${ifKnown(rate, bytesPerSecond) ?? '-'}, ${bytes(known)} in all`)
+  return {
+    Status: ({ status }) => status,
+    'Up for': ({ uptime_seconds }) => ifKnown(uptime_seconds, duration),
+    CPU: ({ cpu: { usage_percent, cores } }) =>
+      withBar(
+        `${ifKnown(usage_percent, percent) ?? '-'} of ${cores} ${cores === 1 ? 'core' : 'cores'}`,
+        ifKnown(usage_percent, (used) => used / 100),
+      ),
+    Memory: ({ memory: { used_mb, total_mb } }) =>
+      withBar(
+        `${ifKnown(used_mb, (mb) => bytes(mb * MIB)) ?? '-'} of ${bytes(total_mb * MIB)}`,
+        ifKnown(used_mb, (mb) => mb / total_mb),
+      ),
+    Disk: ({ disk: { used_gb, total_gb } }) =>
+      `${ifKnown(used_gb, (gb) => bytes(gb * GIB)) ?? '-'} of ${bytes(total_gb * GIB)}`,
+    Read: ({ disk }) => flow(disk.read_bytes_per_second, disk.read_bytes_total),
+    Written: ({ disk }) => flow(disk.write_bytes_per_second, disk.write_bytes_total),
+    Received: ({ network }) => flow(network.rx_bytes_per_second, network.rx_bytes_total),
+    Sent: ({ network }) => flow(network.tx_bytes_per_second, network.tx_bytes_total),
+    Measured: ({ collected_at }) => collected_at,
+  }
+}

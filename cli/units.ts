@@ -1,0 +1,37 @@
+/** Figures as people read them. */
+
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
+const TIMES = [
+  { unit: 'd', seconds: 86_400 },
+  { unit: 'h', seconds: 3_600 },
+  { unit: 'min', seconds: 60 },
+  { unit: 's', seconds: 1 },
+]
+
+const rounded = (value: number) => String(Number(value.toFixed(1)))
+
+export const percent = (value: number) => `${rounded(value)} %`
+
+/** 1536 is `1.5 KiB`. */
+export function bytes(value: number): string {
+  let [size, unit] = [value, 0]
+  // What would be rounded up to 1024 is 1 of the next.
+  for (; size >= 1023.95 && unit < SIZES.length - 1; unit += 1) size /= 1024
+  return `${rounded(size)} ${SIZES[unit]}`
+}
+
+export const bytesPerSecond = (value: number) => `${bytes(value)}/s`
+
+/** A time in its largest unit and the one below: `3 d 4 h`. */
+export function duration(seconds: number): string {
+  const first = TIMES.findIndex((time) => seconds >= time.seconds)
+  const [large, small] = TIMES.slice(first)
+  if (first === -1 || !large) return '0 s'
+  const rest = small ? Math.floor((seconds % large.seconds) / small.seconds) : 0
+  const whole = `${Math.floor(seconds / large.seconds)} ${large.unit}`
+  return small && rest > 0 ? `${whole} ${rest} ${small.unit}` : whole
+}
+
+/** What is not known stays so, and is never 0. */
+export const ifKnown = <Text>(value: number | null, text: (value: number) => Text) =>
+  value === null ? null : text(value)
