@@ -100,9 +100,11 @@ const json = (value: object, indent?: number): string => escaped(JSON.stringify(
 
 async function asYaml(value: object): Promise<string> {
   const { stringify } = await import('yaml')
+  // Its blocks lose a line that is all spaces.
+  const text = stringify(value, { blockQuote: false })
+  if (text.replaceAll('\n', '').search(UNPRINTABLE) < 0) return text
   // YAML has escapes within double quotes only.
-  const isHidden = JSON.stringify(value).search(UNPRINTABLE) >= 0
-  return escaped(stringify(value, isHidden ? { defaultStringType: 'QUOTE_DOUBLE' } : {}))
+  return escaped(stringify(value, { blockQuote: false, defaultStringType: 'QUOTE_DOUBLE' }))
 }
 
 /** Everything of the API has a name, a slug or, first of all, an id. */
