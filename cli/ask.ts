@@ -1,5 +1,5 @@
 import { exitCodes, Refusal } from './errors.ts'
-import { cell } from './output.ts'
+import { printable } from './output.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
 type Prompts = typeof import('@inquirer/prompts')
@@ -45,7 +45,7 @@ export async function confirmDelete(
   { noun, name, yes }: { noun: string; name: string; yes?: boolean | undefined },
 ): Promise<void> {
   if (yes) return
-  const message = `This deletes the ${noun} ${cell(name)}. Type its name to go on:`
+  const message = `This deletes the ${noun} ${printable(name)}. Type its name to go on:`
   const typed = await ask(terminal, `Say --yes to delete the ${noun} without being asked.`, ({ input }, at) =>
     input({ message }, at),
   )

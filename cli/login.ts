@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { ask } from './ask.ts'
 import { checkAddress, contextNamed, readContexts, writeContexts } from './contexts.ts'
 import { Refusal } from './errors.ts'
-import { cell, showList } from './output.ts'
+import { printable, showList } from './output.ts'
 import { type GlobalOptions, terminalOf } from './session.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
@@ -30,7 +30,7 @@ export function loginCommand(): Command {
       const { email } = await new Berth({ baseUrl: url, token }).account.get()
       const { contexts } = readContexts(terminal.env)
       writeContexts(terminal.env, { current: name, contexts: { ...contexts, [name]: { url, token } } })
-      terminal.stdout.write(`You are logged in as ${cell(email)}.\n`)
+      terminal.stdout.write(`You are logged in as ${printable(email)}.\n`)
     })
 }
 

@@ -1,7 +1,7 @@
 import { Berth } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { type Asked, chooseContext } from './contexts.ts'
-import { type Columns, cell, type Format, formats, showList, showOne } from './output.ts'
+import { type Columns, type Format, formats, printable, showList, showOne } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The program in its terminal: what its commands find by going up to it. */
@@ -69,7 +69,7 @@ export function sessionOf(command: Command): Session {
     terminal,
     format,
     show: (item, parts) => showOne(terminal.stdout, format, item, parts),
-    note: (text) => void terminal.stderr.write(`${cell(text)}\n`),
+    note: (text) => void terminal.stderr.write(`${printable(text)}\n`),
   }
 }
 

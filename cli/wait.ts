@@ -1,7 +1,7 @@
 import type { Operation, Waitable } from '@berth/sdk'
 import { type Command, Option } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
-import { cell } from './output.ts'
+import { printable } from './output.ts'
 import type { Session } from './session.ts'
 
 const BAR = 20
@@ -74,10 +74,10 @@ function progressBar(stream: Session['terminal']['stderr']) {
   }
   return {
     show: ({ type, progress, step }: Operation) => {
-      const words = cell(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
+      const words = printable(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
       const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))
       const full = Math.max(0, Math.min(width, Math.round((progress / 100) * width)))
-      write(`${cell(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)
+      write(`${printable(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)
     },
     clear: () => write(''),
   }

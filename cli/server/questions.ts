@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Capacity, Limits, Preset, Quote, ServerCreate, SshKeyCreate, Template } from '@berth/sdk'
 import { ask } from '../ask.ts'
 import { exitCodes, Refusal } from '../errors.ts'
-import { cell, showList } from '../output.ts'
+import { printable, showList } from '../output.ts'
 import type { Session } from '../session.ts'
 import { localKeys } from './public-keys.ts'
 
@@ -63,7 +63,7 @@ async function askPlace(session: Session): Promise<Place> {
   const [zones, rows] = await Promise.all([session.berth.zones.list(), session.berth.capacity.list()])
   const titleOf = ({ zone_slug }: Place) => zones.find((zone) => zone.zone_slug === zone_slug)?.title ?? ''
   const choices = rows.map((row) => ({
-    name: cell(`${row.zone_slug}, ${row.cpu_type}: ${titleOf(row)}`),
+    name: printable(`${row.zone_slug}, ${row.cpu_type}: ${titleOf(row)}`),
     value: { zone_slug: row.zone_slug, cpu_type: row.cpu_type },
     disabled: !row.is_available && '(full)',
   }))
@@ -75,7 +75,10 @@ async function askTemplate(session: Session): Promise<Template> {
   return askOne(
     session,
     'Image:',
-    templates.map((template) => ({ name: cell(`${template.slug}: ${template.title}`), value: template })),
+    templates.map((template) => ({
+      name: printable(`${template.slug}: ${template.title}`),
+      value: template,
+    })),
   )
 }
 
@@ -96,10 +99,10 @@ async function askPlan(session: Session, place: Place, template: Template): Prom
   ]
   const preset = await askOne(session, 'Plan:', [
     ...presets.map((preset) => ({
-      name: cell(
+      name: printable(
         `${preset.slug.padEnd(slug)}  ${sizeOf(preset).padEnd(size)}  ${preset.price_month_rub.padStart(price)} a month`,
       ),
-      short: cell(`${preset.slug}, ${preset.price_month_rub} a month`),
+      short: printable(`${preset.slug}, ${preset.price_month_rub} a month`),
       value: preset,
       disabled: whyNot(preset, template),
     })),
@@ -113,7 +116,7 @@ const sizeOf = ({ cpu, ram_mb, disk_gb }: Preset) => `${cpu} CPU, ${ram_mb} MB, 
 
 function whyNot({ is_available, disk_gb }: Preset, { title, min_disk_gb }: Template): string | false {
   if (!is_available) return '(no room for it now)'
-  return disk_gb < min_disk_gb && `(${cell(title)} needs ${min_disk_gb} GB of disk)`
+  return disk_gb < min_disk_gb && `(${printable(title)} needs ${min_disk_gb} GB of disk)`
 }
 
 async function askSize(session: Session, limits: Limits, { min_disk_gb }: Template) {
@@ -140,8 +143,8 @@ async function askKeys(session: Session): Promise<{ ssh_key_ids: string[]; added
   const keys = await Array.fromAsync(session.berth.sshKeys.listAll())
   if (keys.length === 0) return { ssh_key_ids: [], added: await askLocalKeys(session) }
   const choices = keys.map(({ ssh_key_id, name, fingerprint }) => ({
-    name: cell(`${name} ${fingerprint}`),
-    short: cell(name),
+    name: printable(`${name} ${fingerprint}`),
+    short: printable(name),
     value: ssh_key_id,
     checked: keys.length === 1,
   }))
@@ -160,7 +163,7 @@ async function askLocalKeys({ terminal, note }: Session): Promise<SshKeyCreate[]
     return []
   }
   const choices = keys.map(({ file, name, public_key, fingerprint }, at) => ({
-    name: cell(`${file} ${fingerprint} ${name}`),
+    name: printable(`${file} ${fingerprint} ${name}`),
     short: file,
     value: { name, public_key },
     checked: at === 0,
@@ -207,5 +210,6 @@ async function showQuote({ terminal, note }: Session, quote: Quote): Promise<voi
   }
   note('')
   await showList(terminal.stderr, 'table', quote.items, columns, { columns: Object.keys(columns) })
-  note(`\n${cell(`${quote.price_month_rub} ${quote.currency} a month, ${quote.price_hour_rub} an hour.`)}`)
+  note('')
+  note(`${quote.price_month_rub} ${quote.currency} a month, ${quote.price_hour_rub} an hour.`)
 }

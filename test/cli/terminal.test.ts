@@ -51,7 +51,7 @@ test('create asks step by step, shows the price, and waits with a bar until the 
   await screen.answer(/\? Name: \(?micro-\d{3}/, `web_1${enter}`)
   await screen.shows('A host name has up to 63 letters, digits and dashes')
   screen.type(`${'\x7f'.repeat(5)}web-1${enter}`)
-  await screen.shows('310.00 RUB a month, 0.4247 an hour.')
+  await screen.shows(/\n\nITEM .+\n\n310\.00 RUB a month, 0\.4247 an hour\.\n/s)
   expect(await t.berth.sshKeys.list()).toMatchObject({ total: 0 })
   await screen.answer('Order it? (Y/n)', enter)
   await slowly(t, screen.shows(/^create █{10,19}░+ +\d\d % {2}ready$/m))
