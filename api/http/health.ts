@@ -10,19 +10,27 @@ const PATIENCE_MS = 2_000
  * process answers, and /readyz, whether it can do its work, with the part that can't.
  */
 export function mountHealth(http: FastifyInstance, checks: Checks): void {
+  const looks = Object.entries(checks).map(([name, check]) => [name, shared(() => stateOf(check))] as const)
   http.get('/healthz', { config: { isFree: true } }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   )
   http.get('/readyz', { config: { isFree: true } }, async (_request, reply) => {
-    const parts = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
-    )
+    const parts = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
     const isReady = parts.every(([, state]) => state === 'ok')
     return reply
       .code(isReady ? 200 : 503)
       .header('cache-control', 'no-store')
       .send({ status: isReady ? 'ok' : 'unavailable', checks: Object.fromEntries(parts) })
   })
+}
+
+/** One look at a time, for all who ask meanwhile: strangers ask as often as they like, and looking takes work. */
+function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
+  let present: Promise<Result> | null = null
+  return () => {
+    present ??= look().finally(() => (present = null))
+    return present
+  }
 }
 
 /** Which part, and no more: a stranger need not read paths and addresses. */

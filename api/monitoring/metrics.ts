@@ -8,6 +8,8 @@ import { averages, findMeter, latestSample, type Piece } from './store.ts'
 import { LONGEST_SPAN, tiers } from './tiers.ts'
 
 const HOUR_MS = 3_600_000
+const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z')
+const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 /** What fits on a chart. */
 const FEW_POINTS = 200
 /** What a reply may have at the most; over it the step becomes longer. */
@@ -86,10 +88,14 @@ function spanOf(query: MetricsQuery, now: number): { start: number; end: number 
 }
 
 function spanIssues(start: number, end: number): Issue[] {
-  // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
-  for (const [name, time] of Object.entries({ end, start }))
+  for (const [name, time] of Object.entries({ end, start })) {
+    // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
     if (Number.isNaN(time))
       return [queryIssue(name, 'invalid_format', `${name} must be a time without a leap second.`)]
+    // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't write.
+    if (time < FIRST_MOMENT || time > LAST_MOMENT)
+      return [queryIssue(name, 'invalid_format', `${name} must be in the years 0000 to 9999 of UTC.`)]
+  }
   if (end <= start) return [queryIssue('end', 'below_minimum', 'end must be later than start.')]
   if (end - start > LONGEST_SPAN * 1000)
     return [queryIssue('start', 'below_minimum', 'start must be at most 30 days before end.')]

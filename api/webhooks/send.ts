@@ -9,6 +9,10 @@ import type { Addresses } from './addresses.ts'
 export const TIMEOUT_MS = 10_000
 /** So much of a reply is read, and kept. */
 export const REPLY_BYTES = 4096
+/** Replies 1xx before the reply itself. Each costs work, and an endpoint could go on with them until the time is up. */
+const MAX_INTERIM = 10
+/** Each is compared with all that is closed. */
+const MAX_ADDRESSES = 64
 
 /** All addresses of a host name. */
 export type Lookup = (host: string) => Promise<readonly { address: string; family: number }[]>
@@ -71,9 +75,10 @@ async function post(
   // The connection goes to the very address that was looked at: a name can lead elsewhere a moment later.
   const address = await addressOf(name, lookup, addresses)
   const seconds = Math.floor(clock.now() / 1000)
-  const request = target.protocol === 'https:' ? https.request : http.request
+  const start = target.protocol === 'https:' ? https.request : http.request
   return new Promise((resolve, reject) => {
-    request({
+    let interim = 0
+    const request = start({
       host: address,
       ...(isIP(name) ? {} : { servername: name }),
       port: target.port || (target.protocol === 'https:' ? 443 : 80),
@@ -91,7 +96,17 @@ async function post(
         'webhook-signature': secrets.map((secret) => sign(secret, id, seconds, body)).join(' '),
       },
     })
+    request
       .once('response', (reply) => read(reply).then(resolve, reject))
+      // Node gives the connection to whoever listens, who has no use for it.
+      .once('upgrade', (reply, socket) => {
+        socket.destroy()
+        resolve(answerOf(reply.statusCode ?? 0, ''))
+      })
+      .on('information', () => {
+        interim += 1
+        if (interim > MAX_INTERIM) request.destroy(new EndpointError('There were too many replies 1xx.'))
+      })
       .on('error', reject)
       .end(body)
   })
@@ -100,6 +115,8 @@ async function post(
 /** @throws EndpointError */
 async function addressOf(name: string, lookup: Lookup, addresses: Addresses): Promise<string> {
   const found = isIP(name) ? [{ address: name, family: isIP(name) }] : await lookup(name)
+  if (found.length > MAX_ADDRESSES)
+    throw new EndpointError(`The host has more than ${MAX_ADDRESSES} addresses.`)
   // One that is closed among them is no accident: all are refused.
   if (!found.every(({ address }) => addresses.isOpen(address)))
     throw new EndpointError('The address of the host is not on the public internet.')
@@ -119,10 +136,14 @@ async function read(reply: IncomingMessage): Promise<Answer> {
   }
   // Databases keep no NUL.
   const text = Buffer.concat(chunks).subarray(0, REPLY_BYTES).toString().replaceAll('\0', '\ufffd')
+  return answerOf(status, text)
+}
+
+function answerOf(status: number, reply: string): Answer {
   const isRedirect = status >= 300 && status < 400
   const isGood = status >= 200 && status < 300
   const error = isRedirect ? 'Redirects are not followed.' : isGood ? null : `The status was ${status}.`
-  return { status, reply: text, error }
+  return { status, reply, error }
 }
 
 function refusal(error: string): Answer {

@@ -181,6 +181,8 @@ test('what metrics cannot be is a 422 that names the parameter', async () => {
     [{ start: '2026-13-01T00:00:00Z' }, [['/start', 'invalid_format']]],
     [{ start: '2016-12-31T23:59:60Z' }, [['/start', 'invalid_format']]],
     [{ end: '2016-12-31T23:59:60Z' }, [['/end', 'invalid_format']]],
+    [{ end: '9999-12-31T23:59:59-01:00' }, [['/end', 'invalid_format']]],
+    [{ end: '0000-01-01T00:30:00Z' }, [['/start', 'invalid_format']]],
     [{ step: 9 }, [['/step', 'below_minimum']]],
     [{ step: 30 * DAY + 1 }, [['/step', 'above_maximum']]],
     [{ step: '1e30' }, [['/step', 'above_maximum']]],

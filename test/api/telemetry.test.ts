@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { Telemetry } from '../../api/telemetry.ts'
 import { testApp } from '../app.ts'
@@ -81,4 +82,22 @@ test('health says whether the process answers, and readiness which part does not
   const bad = { status: 'unavailable', checks: { database: 'ok', compute: 'failed' } }
   expect(await ask('/readyz')).toEqual([503, bad])
   expect(await ask('/healthz')).toEqual([200, { status: 'ok' }])
+})
+
+test('a crowd that asks whether the service is ready makes no crowd of looks at what runs the servers', async () => {
+  const t = await testApp()
+  const { host } = t.driver
+  let looks = 0
+  t.driver.host = async () => {
+    looks += 1
+    await breathe()
+    return host.call(t.driver)
+  }
+  const ask = () => t.app.http.inject({ method: 'GET', url: '/readyz' })
+  const replies = await Promise.all(Array.from({ length: 50 }, ask))
+  expect(replies.map(({ statusCode }) => statusCode)).toEqual(Array(50).fill(200))
+  expect(looks).toBeLessThan(10)
+  const before = looks
+  await ask()
+  expect(looks).toBe(before + 1)
 })
