@@ -31,7 +31,7 @@ const CLOSED_V4 = [
 ]
 /** Of IPv6 only this is public, but for what leads into other networks, or nowhere. */
 const OPEN_V6 = ['2000::/3']
-const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 /** IPv4 that is written as IPv6, and goes out as IPv4. */
 const MAPPED_V4 = ['::ffff:0:0/96']

@@ -8,6 +8,8 @@ import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks 
 
 /** Bounds the parameters of one statement. */
 const ROWS_AT_ONCE = 500
+/** Of each webhook, for as long as events are. */
+export const FINISHED_KEPT = 1000
 
 /** Puts events into the queues of the webhooks that want them, in the transaction that gives them their positions. */
 export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now: number): Promise<void> {
@@ -164,6 +166,28 @@ function deleteDeliveries(tx: Queries, webhookId: string, limit: number): Promis
 /** Deletes some of the deliveries from before a moment; @returns how many */
 export function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
   return deleteSome(db, (all) => all.where('created_at', '<', before), limit)
+}
+
+/** Deletes some of what is finished of a webhook, but for the newest: nobody fills the disk with replies of their own. */
+export function forgetFinished(tx: Queries, webhookId: string): Promise<number> {
+  return deleteSome(
+    tx,
+    (all) =>
+      all
+        .where('webhook_id', '=', webhookId)
+        .where('status', '<>', 'pending')
+        .where('position', '<=', (eb) =>
+          eb
+            .selectFrom('deliveries as newest')
+            .select('newest.position')
+            .where('newest.webhook_id', '=', webhookId)
+            .where('newest.status', '<>', 'pending')
+            .orderBy('newest.position', 'desc')
+            .limit(1)
+            .offset(FINISHED_KEPT),
+        ),
+    ROWS_AT_ONCE,
+  )
 }
 
 type Deliveries = SelectQueryBuilder<Schema, 'deliveries', { delivery_id: string }>

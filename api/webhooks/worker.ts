@@ -7,7 +7,7 @@ import { eventView } from '../events/view.ts'
 import { Loop } from '../loop.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
-import { clearAway, nextDelivery, saveAttempts } from './deliveries.ts'
+import { clearAway, forgetFinished, nextDelivery, saveAttempts } from './deliveries.ts'
 import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
 import type { Attempt } from './view.ts'
@@ -168,6 +168,7 @@ export class WebhookWorker {
       const isStale = row.url !== webhook.url || row.given_up_to !== null || row.deleted_at !== null
       if (isStale && (isOver || verdict === 'pending')) return
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
+      if (verdict !== 'pending') await forgetFinished(tx, webhook.webhook_id)
       if (!isOver) return
       const change = { is_enabled: 0, disabled_reason: verdict } as const
       await changeWebhook(tx, webhook.webhook_id, change, 'webhook.disabled', clock.now())

@@ -14,4 +14,6 @@ const statements = [
   `ALTER TABLE webhooks ADD COLUMN deleted_at bigint`,
   `ALTER TABLE webhooks ADD COLUMN previous_secret text`,
   `ALTER TABLE webhooks ADD COLUMN previous_secret_until bigint`,
+  // The newest of them are kept.
+  `CREATE INDEX deliveries_finished ON deliveries (webhook_id, position) WHERE status <> 'pending'`,
 ]
