@@ -3,7 +3,7 @@ import { Berth, BerthError, ConnectionError, isBerthError, OperationFailed } fro
 const berth = new Berth({ baseUrl: process.env.BERTH_URL ?? '', token: process.env.BERTH_TOKEN })
 
 try {
-  const { items } = await berth.servers.list({ name: 'web-1' })
+  const { items } = await berth.servers.list({ name: 'sdk-1' })
   for (const { server_id } of items) await berth.operations.wait(await berth.servers.start(server_id))
 } catch (error) {
   if (isBerthError(error, 'server_state_conflict')) {

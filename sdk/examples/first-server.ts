@@ -10,7 +10,7 @@ if (!zone || !template || !cpu_type) throw new Error('Nothing is on offer.')
 const [preset] = await berth.presets.list({ zone_slug: zone.zone_slug, cpu_type })
 
 const server = await berth.servers.create({
-  name: 'web-1',
+  name: 'sdk-1',
   zone_slug: zone.zone_slug,
   cpu_type,
   template_id: template.template_id,

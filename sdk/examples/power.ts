@@ -2,7 +2,7 @@ import { Berth } from '@berth/sdk'
 
 const berth = new Berth({ baseUrl: process.env.BERTH_URL ?? '', token: process.env.BERTH_TOKEN })
 
-const { items } = await berth.servers.list({ name: 'web-1' })
+const { items } = await berth.servers.list({ name: 'sdk-1' })
 for (const { server_id } of items) {
   await berth.operations.wait(await berth.servers.stop(server_id, { timeout_seconds: 30 }))
   await berth.operations.wait(await berth.servers.update(server_id, { cpu: 2, ram_mb: 1024 }))
