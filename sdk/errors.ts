@@ -63,7 +63,7 @@ export class ConnectionError extends Error {
     const reason = rootOf(cause)
     super(
       `${new URL(url, 'http://this-page').origin} can't be reached${reason ? ` (${reason})` : ''}. ` +
-        'Is Berth running there, and is the baseUrl right?',
+        'Is Berth running there, and is the address right?',
       { cause },
     )
   }
