@@ -26,6 +26,44 @@ test('a server is created, listed, shown, stopped, started and deleted by its na
   ])
 })
 
+test('for programs each command prints what the API replied as JSON', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await expectSession(t, 'server-json', [
+    'server create web-1 --template micro --preset nano --wait -o json',
+    'server list -o json',
+    'server show web-1 -o json',
+    'server update web-1 --description shop -o json',
+    'server stop web-1 --wait -o json',
+    'server start web-1 --wait -o json',
+    'server start web-1',
+    'server reboot web-1 --wait',
+    'server reboot web-1 --no-wait -o json',
+    'server reboot web-1',
+    'server wait web-1 -o name',
+    'server resize web-1 --preset small --stop -o json',
+    'server details none',
+    'server delete web-1 --yes --wait -o json',
+  ])
+})
+
+test('operations are listed, shown and waited for by their ids', async () => {
+  const t = await loggedIn()
+  const { server_id } = await t.make('web-1')
+  const { operation_id } = (await t.berth.operations.list(server_id)).items[0] ?? {}
+  await expectSession(t, 'operation', [
+    'operation list web-1',
+    'operation list web-1 -o json',
+    'operation list none',
+    `operation show web-1 ${operation_id}`,
+    `operation show web-1 ${operation_id} -o json`,
+    `operation show web-1 ${server_id}`,
+    'operation show web-1 first',
+    `operation wait web-1 ${operation_id}`,
+    `operation wait web-1 ${operation_id} -o json`,
+    'operation wait web-1 ../first',
+  ])
+})
+
 test('a server is ordered with all that the API takes, and what is left out is said', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.berth.projects.create({ name: 'shop' })
