@@ -9,4 +9,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write('Look at where it is sent to: what was ordered has happened all the same.\n')
   process.exit(exitCodes.error)
 })
+// Nor is there anybody to tell that nobody reads what is told: the exit code still says it.
+process.stderr.on('error', () => {})
 process.exitCode = await run(process.argv.slice(2), process)
