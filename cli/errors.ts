@@ -75,9 +75,12 @@ function ofProblem(error: BerthError): Told {
   // Each names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
-  // What is no answer of Berth has no id.
-  const advice = error.requestId ? `${adviceOn(error)} (request ${error.requestId})` : adviceOn(error)
-  return { message, advice, exitCode: exitCodeOf(error.status) }
+  return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error.status) }
+}
+
+/** Advice with the id by which the operator finds the request; what is no answer of Berth has none. */
+export function withRequest(advice: string, error: unknown): string {
+  return error instanceof BerthError && error.requestId ? `${advice} (request ${error.requestId})` : advice
 }
 
 function exitCodeOf(status: number): ExitCode {

@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { listen } from '../sdk/listener.ts'
 import { expectSession, loggedIn } from './berth.ts'
 
 test('a server is created, listed, shown, stopped, started and deleted by its name', async () => {
@@ -147,6 +150,30 @@ test('who waits for an operation that failed is told so, and by the exit code', 
     'server wait web-1 -o json',
     'server wait none',
   ])
+})
+
+test.each([
+  ['is cut off', (reply: ServerResponse) => reply.destroy()],
+  ['ends at a proxy', (reply: ServerResponse) => reply.writeHead(502).end()],
+])('who waits while the connection %s is told how to follow what was ordered', async (_, lose) => {
+  const t = await loggedIn()
+  const address = new URL(t.baseUrl).origin
+  t.env.BERTH_URL = await listen(async (request, reply) => {
+    if (request.url?.includes('/operations')) return lose(reply)
+    const { method = '', headers, url = '' } = request
+    const body = method === 'POST' ? { body: await text(request) } : {}
+    const { authorization = '' } = headers
+    const sent = { 'content-type': 'application/json', authorization }
+    const answer = await fetch(new URL(url, address), { method, headers: sent, ...body })
+    reply.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  })
+  const { code, err } = await t.run('server create web-1 --template micro --preset nano --wait')
+  expect(code).toBe(1)
+  const told = /^Error: .*\nThe operation was ordered\. Follow it with: berth (operation wait .*)\n$/.exec(
+    err,
+  )
+  t.env.BERTH_URL = t.baseUrl
+  expect(await t.run(told?.[1] ?? err)).toMatchObject({ code: 0 })
 })
 
 test('with -o json a command prints what the API replied, before or after its name', async () => {
