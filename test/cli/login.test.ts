@@ -51,6 +51,16 @@ test('a file of tokens that others can read is not used', async () => {
   )
 })
 
+test('who sends the token to another machine as it is, is told so', async () => {
+  const t = await service()
+  const { run } = berthOf(t)
+  // Another name of this machine, but not one that every machine has for itself.
+  expect(await run(`login ${t.baseUrl.replace('127.0.0.1', '0.0.0.0')}`, t.token)).toEqual({
+    ...said('You are logged in as customer1@example.com.\n'),
+    err: 'Whoever is on the way reads the token: http:// is not encrypted.\n',
+  })
+})
+
 test('a login that fails keeps nothing', async () => {
   const t = await service()
   const { run } = berthOf(t)
