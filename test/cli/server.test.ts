@@ -119,6 +119,16 @@ test('a server is renamed, labelled, moved and protected', async () => {
   ])
 })
 
+test('of two who set labels at once neither undoes what the other did', async () => {
+  const t = await loggedIn()
+  const { server_id } = await t.make('web-1')
+  const runs = ['a=1', 'b=2', 'c=3'].map((label) => t.run(`server update web-1 --label ${label}`))
+  const codes = (await Promise.all(runs)).map(({ code }) => code)
+  expect(codes.filter((code) => code !== 0 && code !== 4)).toEqual([])
+  const { labels } = await t.berth.servers.get(server_id)
+  expect(Object.keys(labels)).toHaveLength(codes.filter((code) => code === 0).length)
+})
+
 test('a server that runs is resized between a stop and a start, also where that is refused', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.make('web-1')
