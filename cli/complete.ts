@@ -69,7 +69,7 @@ function follow(program: Program, words: string[]): Place {
       place.isLiteral = word === '--'
     } else if (place.option) {
       place.given.set(place.option.attributeName(), word)
-      if (!place.option.variadic) place.option = undefined
+      place.option = undefined
     } else {
       const command = place.args === 0 && subcommandsOf(place.command).find((known) => known.name() === word)
       if (command) place.command = command

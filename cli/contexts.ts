@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { exitCodes, Refusal } from './errors.ts'
@@ -36,7 +44,7 @@ export function readContexts(env: Env): Contexts {
         `Run: chmod 600 ${file} — and revoke its tokens if somebody may have seen them.`,
         exitCodes.auth,
       )
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return contextsIn(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
@@ -49,20 +57,65 @@ export function readContexts(env: Env): Contexts {
   }
 }
 
-/** Tokens are in it: nobody else may read it, not even while it is written. */
+/** @throws TypeError where they are none: somebody has written into the file */
+function contextsIn(value: Partial<Contexts> | null): Contexts {
+  const { current = null, contexts } = value ?? {}
+  const isText = (text: unknown) => typeof text === 'string'
+  const areContexts =
+    typeof contexts === 'object' &&
+    Object.values(contexts).every((context) => isText(context?.url) && isText(context?.token))
+  if (!areContexts || !(current === null || isText(current))) throw new TypeError('These are no contexts.')
+  return { current, contexts }
+}
+
+/** Tokens are in it: nobody else may read it, not even while it is written. @throws Refusal where it can't be */
 export function writeContexts(env: Env, contexts: Contexts): void {
   const file = configFile(env)
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  const next = `${file}.${process.pid}`
-  writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(next, 0o600)
-  renameSync(next, file)
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    const target = targetOf(file)
+    const next = `${target}.${process.pid}`
+    writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
+    chmodSync(next, 0o600)
+    renameSync(next, target)
+  } catch (error) {
+    throw new Refusal(
+      `${file} can't be written (${error instanceof Error ? error.message : error}).`,
+      'Make its folder writable, or name another with XDG_CONFIG_HOME.',
+      exitCodes.error,
+    )
+  }
+}
+
+/** Who keeps the file elsewhere, with a link to it, keeps the link. */
+function targetOf(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
 }
 
 /** @throws Refusal where it is none */
 export function checkAddress(url: string): string {
-  if (/^https?:\/\/[^/]/.test(url)) return url
-  throw new Refusal(`"${url}" is no address.`, 'Addresses begin with http:// or https://.')
+  const address = /^https?:\/\/[^/]/.test(url) ? URL.parse(url) : null
+  if (!address)
+    throw new Refusal(`"${url}" is no address.`, 'Addresses begin with http:// or https://, and have a host.')
+  if (address.username || address.password || /[?#]/.test(url))
+    throw new Refusal(
+      `The address of ${address.host} has more in it than where that is.`,
+      'Leave out what stands before @ and behind ? or #: who asks is known by the token.',
+    )
+  return url
+}
+
+/** @throws Refusal where it is none; what was given is not told, as it may be another secret */
+export function checkToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new Refusal(
+    'This is no token: it is empty, or has spaces, line breaks or letters that no token has.',
+    'A token is one word that begins with berth_. Nothing was sent.',
+  )
 }
 
 /** @throws Refusal where nobody logged in under that name */
@@ -90,7 +143,7 @@ export function chooseContext(env: Env, { url, token, context }: Asked): Context
     url: url ?? (isElsewhere ? undefined : env.BERTH_URL),
     token: token ?? (isElsewhere ? undefined : env.BERTH_TOKEN),
   }
-  if (asked.url && asked.token) return { url: checkAddress(asked.url), token: asked.token }
+  if (asked.url && asked.token) return { url: checkAddress(asked.url), token: checkToken(asked.token) }
   // A token is for one place: it is never sent to another.
   if (asked.url)
     throw new Refusal(
@@ -106,5 +159,5 @@ export function chooseContext(env: Env, { url, token, context }: Asked): Context
       exitCodes.auth,
     )
   const chosen = contextNamed(stored, name)
-  return { url: chosen.url, token: asked.token ?? chosen.token }
+  return { url: checkAddress(chosen.url), token: checkToken(asked.token ?? chosen.token) }
 }

@@ -55,13 +55,11 @@ export function tellingOf(error: unknown): Told | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof OperationFailed) return ofOperation(error)
   if (error instanceof BerthError) return ofProblem(error)
-  if (error instanceof ConnectionError) {
-    const advice = 'See where it looks with: berth context list. Another place: --url, or BERTH_URL.'
-    return { message: error.message, advice, exitCode: exitCodes.error }
-  }
+  if (error instanceof ConnectionError)
+    return { message: error.message, advice: adviceOnAddress, exitCode: exitCodes.error }
   if (error instanceof TimeoutError)
     return {
-      message: error.message,
+      message: `${error.route} was not answered within ${error.timeoutMs / 1000} s.`,
       advice: 'Look whether it happened all the same, then try again.',
       exitCode: exitCodes.error,
     }
@@ -77,8 +75,12 @@ function ofProblem(error: BerthError): Told {
   // Each names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
-  const advice = `${adviceOn(error)} (request ${error.requestId})`
-  return { message, advice, exitCode: exitCodeOf(error.status) }
+  return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error.status) }
+}
+
+/** Advice with the id by which the operator finds the request; what is no answer of Berth has none. */
+export function withRequest(advice: string, error: unknown): string {
+  return error instanceof BerthError && error.requestId ? `${advice} (request ${error.requestId})` : advice
 }
 
 function exitCodeOf(status: number): ExitCode {
@@ -89,6 +91,9 @@ function exitCodeOf(status: number): ExitCode {
   return status === 400 || status === 422 ? exitCodes.usage : exitCodes.error
 }
 
+const adviceOnAddress = 'See where it looks with: berth context list. Another place: --url, or BERTH_URL.'
+
+/** `<server>` and `<project>` stand for the one that was asked about. */
 const adviceByCode: Partial<Record<string, string>> = {
   missing_token: 'Log in with: berth login',
   invalid_token: 'Log in with a token that is valid: berth login',
@@ -97,18 +102,29 @@ const adviceByCode: Partial<Record<string, string>> = {
   insufficient_scope: 'See what the token may do with: berth whoami',
   insufficient_balance: 'See what is left with: berth balance',
   quota_exceeded: 'See what the account may have with: berth whoami',
-  server_state_conflict: 'See how the server stands with: berth server show',
-  operation_in_progress: 'Wait for its end with: berth server wait',
-  delete_protected: 'Take the protection off with: berth server update --no-delete-protection',
+  server_state_conflict: 'See how the server stands with: berth server show <server>',
+  operation_in_progress: 'Wait for its end with: berth server wait <server>',
+  delete_protected: 'Take the protection off with: berth server update <server> --no-delete-protection',
   capacity_unavailable: 'See what there is room for with: berth capacity',
-  project_not_empty: 'See what is in it with: berth server list --project',
+  project_not_empty: 'See what is in it with: berth server list --project <project>',
   project_is_default: 'See which others there are with: berth project list',
   ssh_key_exists: 'See which it is with: berth ssh-key list',
   validation_failed: 'The command with --help says what it takes.',
+  server_not_found: 'See those that are with: berth server list',
+  operation_not_found: 'See those that are with: berth operation list <server>',
+  route_not_found: adviceOnAddress,
+  unexpected_reply: adviceOnAddress,
 }
 
-function adviceOn({ code, status, retryAfterMs }: BerthError): string {
+function adviceOn({ code, status, retryAfterMs, problem }: BerthError): string {
   if (retryAfterMs !== null) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
   if (status >= 500) return 'Try again; if it stays so, tell the operator of this request.'
-  return adviceByCode[code] ?? 'Look at how things stand, and try again.'
+  const advice = adviceByCode[code] ?? 'Look at how things stand, and try again.'
+  return advice.replace(/<(server|project)>/, (noun, name) => idIn(problem.instance, `${name}s`) ?? noun)
+}
+
+/** `/v1/servers/<id>/start` names the server that was asked about. */
+function idIn(instance: unknown, collection: string): string | undefined {
+  const [, id] = new RegExp(`/${collection}/([0-9a-f-]{36})(/|$)`).exec(String(instance)) ?? []
+  return id
 }

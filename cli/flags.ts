@@ -10,6 +10,12 @@ export function wholeNumber(value: string): number {
 /** An option that is said once for each of several; one that takes several at once would swallow the arguments. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value]
 
+/** The same for an option that takes only these. @throws InvalidArgumentError */
+export const repeatedOf = (choices: string[]) => (value: string, before?: string[]) => {
+  if (choices.includes(value)) return repeated(value, before)
+  throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+}
+
 export type Labels = Record<string, string>
 
 /** Collects --label name=value, which may be repeated. @throws InvalidArgumentError */

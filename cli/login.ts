@@ -2,8 +2,8 @@ import { text as readAll } from 'node:stream/consumers'
 import { Berth } from '@berth/sdk'
 import { Command } from 'commander'
 import { ask } from './ask.ts'
-import { checkAddress, contextNamed, readContexts, writeContexts } from './contexts.ts'
-import { Refusal } from './errors.ts'
+import { checkAddress, checkToken, contextNamed, readContexts, writeContexts } from './contexts.ts'
+import { exitCodes, Refusal } from './errors.ts'
 import { printable, showList } from './output.ts'
 import { type GlobalOptions, terminalOf } from './session.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
@@ -17,6 +17,12 @@ async function readToken(terminal: Terminal): Promise<string> {
   return typed.trim()
 }
 
+/** Whether the token leaves this machine as it is. */
+function isOverheard(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
 export function loginCommand(): Command {
   return new Command('login')
     .description('keep the address and token of a Berth; the token is asked for, or read from a pipe')
@@ -25,9 +31,15 @@ export function loginCommand(): Command {
     .action(async (url: string, { as: name }: { as: string }, command: Command) => {
       const terminal = terminalOf(command)
       checkAddress(url)
+      if (!name)
+        throw new Refusal('The name to keep it under is empty.', 'Leave --as out, or give it a name.')
       const token = await readToken(terminal)
       if (!token) throw new Refusal('No token was given.', 'Pipe it in, or type it when it is asked for.')
-      const { email } = await new Berth({ baseUrl: url, token }).account.get()
+      const { email } = await new Berth({ baseUrl: url, token: checkToken(token) }).account.get()
+      if (typeof email !== 'string')
+        throw new Refusal(`What answers at ${url} is no Berth.`, 'Nothing was kept.', exitCodes.error)
+      if (isOverheard(url))
+        terminal.stderr.write('Whoever is on the way reads the token: http:// is not encrypted.\n')
       const { contexts } = readContexts(terminal.env)
       writeContexts(terminal.env, { current: name, contexts: { ...contexts, [name]: { url, token } } })
       terminal.stdout.write(`You are logged in as ${printable(email)}.\n`)

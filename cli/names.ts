@@ -1,7 +1,7 @@
 import type { Berth } from '@berth/sdk'
 import { exitCodes, Refusal } from './errors.ts'
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** How things of a kind are found by what people call them. Completion offers the names of the same table. */
 interface Kind<Item> {

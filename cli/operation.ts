@@ -1,6 +1,7 @@
 import type { Operation } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf } from './names.ts'
+import { Refusal } from './errors.ts'
+import { idOf, UUID } from './names.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { waitFor } from './wait.ts'
@@ -54,6 +55,7 @@ function showCommand(): Command {
     .argument('<operation>', 'id of the operation')
     .action(
       action(async (session, server: string, operation: string) => {
+        checkOperation(server, operation)
         const server_id = await idOf(session.berth, 'server', server)
         await showOperation(session, await session.berth.operations.get(server_id, operation))
       }),
@@ -67,8 +69,18 @@ function waitCommand(): Command {
     .argument('<operation>', 'id of the operation')
     .action(
       action(async (session, server: string, operation_id: string) => {
+        checkOperation(server, operation_id)
         const server_id = await idOf(session.berth, 'server', server)
         await showOperation(session, await waitFor(session, { server_id, operation_id }))
       }),
     )
+}
+
+/** Operations have no names. @throws Refusal where it is no id */
+function checkOperation(server: string, given: string): void {
+  if (UUID.test(given)) return
+  throw new Refusal(
+    `"${given}" is no id of an operation.`,
+    `See those that are with: berth operation list ${server}`,
+  )
 }

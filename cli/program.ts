@@ -45,14 +45,13 @@ export function programOf(terminal: Terminal): Program {
     .description('Rent servers from a Berth: log in, then order, start, stop and delete them.')
     .version(version, '-V, --version')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(add --help for how it is used)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 100,
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
-      outputError: (text, write) => write(text.replace(/^error:/, errorWord(terminal))),
+      outputError: (text, write) => write(mistakeIn(text).replace(/^error:/, errorWord(terminal))),
     })
   for (const command of [
     loginCommand(),
@@ -82,6 +81,12 @@ export function programOf(terminal: Terminal): Program {
   program.addCommand(completeCommand(), { hidden: true })
   inherit(program)
   return program
+}
+
+/** What commander says of a command line, in two lines as all errors are: where it knows no better, --help does. */
+function mistakeIn(text: string): string {
+  const [what = '', suggestion] = text.trimEnd().split(/\n(?=\(Did you mean .*\)$)/)
+  return `${printable(what)}\n${suggestion ?? '(add --help for how it is used)'}\n`
 }
 
 /** A command that was made apart from its parent takes over how mistakes are told. */

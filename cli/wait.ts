@@ -1,6 +1,6 @@
-import type { Operation, Waitable } from '@berth/sdk'
+import { BerthError, ConnectionError, type Operation, TimeoutError, type Waitable } from '@berth/sdk'
 import { type Command, Option } from 'commander'
-import { exitCodes, Refusal } from './errors.ts'
+import { exitCodes, Refusal, tellingOf, withRequest } from './errors.ts'
 import { printable } from './output.ts'
 import type { Session } from './session.ts'
 
@@ -43,16 +43,29 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
       ...(terminal.stderr.isTTY ? { onProgress } : {}),
     })
   } catch (error) {
-    if (!interrupted.signal.aborted) throw error
-    throw new Refusal(
-      'You no longer wait; the operation goes on.',
-      `Follow it with: berth ${waitingFor(what, seen)}`,
-      exitCodes.interrupted,
-    )
+    const advice = `Follow it with: berth ${waitingFor(what, seen)}`
+    if (interrupted.signal.aborted)
+      throw new Refusal('You no longer wait; the operation goes on.', advice, exitCodes.interrupted)
+    throw isLost(error) ? whileLost(error, advice) : error
   } finally {
     bar.clear()
     terminal.off('SIGINT', interrupt)
   }
+}
+
+/** Whether it is not known how the operation stands, rather than that it failed or is none. */
+const isLost = (error: unknown) =>
+  error instanceof ConnectionError ||
+  error instanceof TimeoutError ||
+  (error instanceof BerthError && error.status >= 500)
+
+/** Who tried again would order it twice. */
+function whileLost(error: unknown, advice: string): unknown {
+  const told = tellingOf(error)
+  return (
+    told &&
+    new Refusal(told.message, withRequest(`The operation was ordered. ${advice}`, error), told.exitCode)
+  )
 }
 
 /** The command that waits for the same, as far as it is known what that is. */

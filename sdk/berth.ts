@@ -46,7 +46,7 @@ export class Berth {
   readonly webhooks: ReturnType<typeof webhooks>
   readonly audit: ReturnType<typeof audit>
 
-  /** @throws TypeError where the baseUrl is none */
+  /** @throws TypeError where the baseUrl or the token can be none */
   constructor(options: BerthOptions) {
     const settings = settingsOf(options)
     const call = caller(settings)
@@ -74,7 +74,7 @@ export class Berth {
 function settingsOf(options: BerthOptions): Settings {
   return {
     baseUrl: baseOf(options.baseUrl),
-    token: options.token,
+    token: tokenOf(options.token),
     timeoutMs: options.timeoutMs ?? 30_000,
     retries: options.retries ?? 3,
     // A browser's fetch must not be called as a method of something else.
@@ -85,11 +85,19 @@ function settingsOf(options: BerthOptions): Settings {
 }
 
 function baseOf(baseUrl: string): string {
-  if (!/^(https?:\/\/[^/]|\/)/.test(baseUrl))
+  const url = /^(https?:\/\/[^/]|\/)/.test(baseUrl) ? URL.parse(baseUrl, 'http://this-page') : null
+  // What is asked is put behind it.
+  if (!url || url.username || url.password || /[?#]/.test(baseUrl))
     throw new TypeError(
       `The baseUrl "${baseUrl}" is no address: it begins with http:// or https://, and ends in /v1.`,
     )
   const base = baseUrl.replace(/\/+$/, '')
   // The address alone is what people have at hand.
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base
+}
+
+/** What can't stand in a header is not told: it may be another secret. */
+function tokenOf(token: string | undefined): string | undefined {
+  if (token === undefined || /^[\x21-\x7e]*$/.test(token)) return token
+  throw new TypeError('The token is none: it has spaces, line breaks or letters that no token has.')
 }

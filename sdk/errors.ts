@@ -63,7 +63,7 @@ export class ConnectionError extends Error {
     const reason = rootOf(cause)
     super(
       `${new URL(url, 'http://this-page').origin} can't be reached${reason ? ` (${reason})` : ''}. ` +
-        'Is Berth running there, and is the baseUrl right?',
+        'Is Berth running there, and is the address right?',
       { cause },
     )
   }
@@ -79,12 +79,16 @@ function rootOf(error: unknown): string {
 /** No reply came in time. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
+  readonly route: string
+  readonly timeoutMs: number
 
   constructor(route: string, timeoutMs: number) {
     super(
       `${route} was not answered within ${timeoutMs / 1000} s. Try again, or allow more with timeoutMs; ` +
         'what the request was to change may have happened.',
     )
+    this.route = route
+    this.timeoutMs = timeoutMs
   }
 }
 

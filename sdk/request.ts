@@ -100,7 +100,8 @@ async function tryOnce<T>(
   const timer = setTimeout(() => timeout.abort(), timeoutMs)
   try {
     const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
-    const reply = await settings.fetch(url, { ...init, signal: either })
+    // A redirect would turn a POST into a GET, and send bodies to where no token is meant for.
+    const reply = await settings.fetch(url, { ...init, signal: either, redirect: 'manual' })
     return reply.ok ? { reply: await read(reply) } : { error: await refusal(reply) }
   } catch (error) {
     signal?.throwIfAborted()
@@ -149,16 +150,44 @@ function queryOf(query: object): string {
 async function read(reply: Response): Promise<unknown> {
   if (reply.status === 204) return undefined
   const type = reply.headers.get('content-type') ?? ''
-  if (type.startsWith('application/json')) return reply.json()
+  if (type.startsWith('application/json')) return jsonOf(reply, 'with what is no JSON')
   if (type.startsWith('text/csv')) return reply.text()
   throw unexpected(reply, `with ${type || 'nothing'}, not JSON`)
 }
 
 async function refusal(reply: Response): Promise<BerthError> {
+  // Browsers tell nothing of a redirect, not even its status.
+  if (reply.type === 'opaqueredirect') return unexpected(reply, 'with a redirect')
+  const location = reply.headers.get('location')
+  if (location !== null) return unexpected(reply, `with a redirect to ${location}`)
   const isProblem = reply.headers.get('content-type')?.startsWith('application/problem+json')
-  if (!isProblem) return unexpected(reply, 'without saying why')
-  const problem = (await reply.json()) as Problem // what this content type means
-  return new BerthError(problem, retryAfterOf(reply))
+  const problem = isProblem ? await jsonOf(reply, 'without saying why') : undefined
+  return isProblemDocument(problem)
+    ? new BerthError(problem, retryAfterOf(reply))
+    : unexpected(reply, 'without saying why')
+}
+
+/** @throws BerthError where it is none */
+async function jsonOf(reply: Response, otherwise: string): Promise<unknown> {
+  try {
+    return await reply.json()
+  } catch (error) {
+    // All else is a connection that broke.
+    throw error instanceof SyntaxError ? unexpected(reply, otherwise) : error
+  }
+}
+
+/** By what is used of it: whatever stands between may send what looks like one. */
+function isProblemDocument(value: unknown): value is Problem {
+  if (typeof value !== 'object' || value === null) return false
+  const { status, code, detail, request_id, errors = [] } = value as Partial<Problem> // each is looked at
+  const texts: unknown[] = [code, detail, request_id]
+  return (
+    Number.isInteger(status) &&
+    texts.every((text) => typeof text === 'string') &&
+    Array.isArray(errors) &&
+    errors.every((error) => typeof error?.message === 'string')
+  )
 }
 
 /** What answered was not Berth: a proxy, or another program at this address. */
@@ -167,7 +196,7 @@ export function unexpected(reply: Response, how: string): BerthError {
     type: 'about:blank',
     title: 'An unexpected reply',
     status: reply.status,
-    detail: `${reply.url} answered ${reply.status} ${how}. Is the baseUrl right, and is nothing else in between?`,
+    detail: `${reply.url} answered ${reply.status} ${how}. Is the address right, and is nothing else in between?`,
     instance: reply.url,
     code: 'unexpected_reply',
     request_id: reply.headers.get('x-request-id') ?? '',

@@ -1,6 +1,7 @@
 import type { ServerMetrics } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { chart, mean } from '../chart.ts'
+import { repeatedOf, wholeNumber } from '../flags.ts'
 import { idOf } from '../names.ts'
 import { styled } from '../output.ts'
 import { action, type Session } from '../session.ts'
@@ -10,6 +11,8 @@ import { bytes, bytesPerSecond, percent } from '../units.ts'
 const WIDTH = 80
 
 const spans = { '1h': 3_600, '24h': 86_400, '7d': 7 * 86_400, '30d': 30 * 86_400 }
+
+const types: Series['type'][] = ['cpu', 'memory', 'disk', 'network']
 
 interface MetricsOptions {
   since: keyof typeof spans
@@ -25,14 +28,15 @@ export function metricsCommand(): Command {
     .argument('<server>', 'name or id')
     .addOption(new Option('--since <span>', 'how far back').choices(Object.keys(spans)).default('1h'))
     .addOption(
-      new Option('--type <type...>', 'which charts; all without it').choices([
-        'cpu',
-        'memory',
-        'disk',
-        'network',
-      ]),
+      new Option('--type <type>', 'which chart; again for each; all without it')
+        .choices(types)
+        .argParser(repeatedOf(types)),
     )
-    .option('--step <seconds>', 'from point to point; without it one that makes at most 200 points', Number)
+    .option(
+      '--step <seconds>',
+      'from point to point; without it one that makes at most 200 points',
+      wholeNumber,
+    )
     .action(
       action(async (session, given: string, { since, type, step }: MetricsOptions) => {
         const { berth, format, terminal, show } = session

@@ -1,8 +1,8 @@
-import type { ServerUpdate } from '@berth/sdk'
+import type { Berth, ServerUpdate } from '@berth/sdk'
 import { Command } from 'commander'
 import { nothingToChange } from '../errors.ts'
 import { addLabel, type Labels, repeated } from '../flags.ts'
-import { find, idOf } from '../names.ts'
+import { idOf } from '../names.ts'
 import { action } from '../session.ts'
 import { showServer } from './show.ts'
 
@@ -30,24 +30,36 @@ export function updateCommand(): Command {
       action(async (session, given: string, options: UpdateOptions) => {
         const { berth } = session
         if (Object.keys(options).length === 0) throw nothingToChange('server')
-        const { server_id, labels } = await find(berth, 'server', given)
+        const server_id = await idOf(berth, 'server', given)
+        const { labels, ifMatch } = await labelsOf(berth, server_id, options)
         const { name, description, project, deleteProtection } = options
         const changes: ServerUpdate = {
           name,
           description: description === '' ? null : description,
-          labels: labelsOf(labels, options),
+          labels,
           project_id: project === undefined ? undefined : await idOf(berth, 'project', project),
           delete_protection: deleteProtection,
         }
-        await berth.servers.update(server_id, changes)
+        await berth.servers.update(server_id, changes, { ifMatch })
         await showServer(session, server_id)
       }),
     )
 }
 
-/** The API takes all labels at once. @returns undefined where they stay */
-function labelsOf(before: Labels, { label, removeLabel }: UpdateOptions): Labels | undefined {
-  if (!label && !removeLabel) return undefined
-  const kept = Object.entries(before).filter(([name]) => !removeLabel?.includes(name))
-  return Object.fromEntries([...kept, ...Object.entries(label ?? {})])
+/** The API takes all labels at once: those that stay are sent too, and hold only where nobody changed them meanwhile. */
+async function labelsOf(
+  berth: Berth,
+  server_id: string,
+  { label, removeLabel }: UpdateOptions,
+): Promise<{ labels?: Labels; ifMatch?: string }> {
+  if (!label && !removeLabel) return {}
+  let ifMatch: string | null = null
+  const server = await berth.servers.get(server_id, {
+    onReply: ({ headers }) => {
+      ifMatch = headers.get('etag')
+    },
+  })
+  const kept = Object.entries(server.labels).filter(([name]) => !removeLabel?.includes(name))
+  const labels = Object.fromEntries([...kept, ...Object.entries(label ?? {})])
+  return ifMatch === null ? { labels } : { labels, ifMatch }
 }

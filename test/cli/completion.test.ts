@@ -35,7 +35,7 @@ test('commands, options and choices are completed wherever the line has come to'
   expect(await known('server --url= list --so')).toEqual(['--sort'])
   expect(await known('server metrics --since ')).toEqual(['1h', '24h', '7d', '30d'])
   expect(await known('server metrics --since=3')).toEqual(['--since=30d'])
-  expect(await known('server metrics --type cpu n')).toEqual(['network'])
+  expect(await known('server metrics --type cpu --type n')).toEqual(['network'])
   expect(await known('server list -o j')).toEqual(['json'])
   expect(await known('completion ')).toEqual(['bash', 'zsh', 'fish'])
   expect(await known('server metrics -- --s')).toEqual([])

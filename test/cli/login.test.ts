@@ -1,7 +1,17 @@
-import { chmodSync, readFileSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { service } from '../sdk/client.ts'
+import { listen } from '../sdk/listener.ts'
 import { berthOf, expectSession, loggedIn, type Run } from './berth.ts'
 
 const said = (out: string): Run => ({ code: 0, out, err: '' })
@@ -41,6 +51,16 @@ test('a file of tokens that others can read is not used', async () => {
   )
 })
 
+test('who sends the token to another machine as it is, is told so', async () => {
+  const t = await service()
+  const { run } = berthOf(t)
+  // Another name of this machine, but not one that every machine has for itself.
+  expect(await run(`login ${t.baseUrl.replace('127.0.0.1', '0.0.0.0')}`, t.token)).toEqual({
+    ...said('You are logged in as customer1@example.com.\n'),
+    err: 'Whoever is on the way reads the token: http:// is not encrypted.\n',
+  })
+})
+
 test('a login that fails keeps nothing', async () => {
   const t = await service()
   const { run } = berthOf(t)
@@ -50,9 +70,64 @@ test('a login that fails keeps nothing', async () => {
     refused(2, 'Error: No token was given.\nPipe it in, or type it when it is asked for.\n'),
   )
   expect(await run('login cloud.example', t.token)).toEqual(
-    refused(2, 'Error: "cloud.example" is no address.\nAddresses begin with http:// or https://.\n'),
+    refused(
+      2,
+      'Error: "cloud.example" is no address.\nAddresses begin with http:// or https://, and have a host.\n',
+    ),
   )
   expect((await run('whoami')).err).toMatch(/^Error: You are not logged in/)
+})
+
+test('what is no token is not sent, and not told; what is no Berth is not kept', async () => {
+  const t = await service()
+  const { run } = berthOf(t)
+  for (const token of ['a secret', 'one\nsecret', 'secret…']) {
+    const { code, err } = await run(`login ${t.baseUrl}`, token)
+    expect({ code, tells: err.includes('secret') }).toEqual({ code: 2, tells: false })
+  }
+  const other = await listen((_, reply) => reply.setHeader('content-type', 'application/json').end('{}'))
+  expect(await run(`login ${other}`, t.token)).toEqual(
+    refused(1, `Error: What answers at ${other} is no Berth.\nNothing was kept.\n`),
+  )
+  expect(await run(`login ${t.baseUrl} --as ''`, t.token)).toMatchObject({ code: 2 })
+  expect((await run('context list --no-header -o name')).out).toBe('')
+})
+
+const configs = [
+  'null',
+  '[]',
+  '{}',
+  '5',
+  '{',
+  '{"current":5,"contexts":{}}',
+  '{"contexts":{"a":{"url":"x"}}}',
+]
+
+test.each(configs)('a file that has no contexts in it is told: %s', async (content) => {
+  const { home, run } = berthOf(await service())
+  mkdirSync(path.join(home, 'berth'))
+  const file = path.join(home, 'berth/contexts.json')
+  writeFileSync(file, content, { mode: 0o600 })
+  for (const command of ['whoami', 'context list', 'logout'])
+    expect(await run(command)).toEqual(
+      refused(1, `Error: ${file} can't be read.\nMend it, or delete it and log in again: berth login\n`),
+    )
+})
+
+test('a file that is kept elsewhere stays there, and one that can not be written is told', async () => {
+  const t = await service()
+  const { home, env, run } = berthOf(t)
+  await run(`login ${t.baseUrl}`, t.token)
+  const [file, kept] = [path.join(home, 'berth/contexts.json'), path.join(home, 'kept.json')]
+  renameSync(file, kept)
+  symlinkSync(kept, file)
+  expect(await run(`login ${t.baseUrl} --as other`, t.token)).toMatchObject({ code: 0 })
+  expect(lstatSync(file).isSymbolicLink()).toBe(true)
+  expect(readFileSync(kept, 'utf8')).toContain('"other"')
+  expect(statSync(kept).mode & 0o777).toBe(0o600)
+  env.XDG_CONFIG_HOME = '/dev/null/no'
+  const { code, err } = await run(`login ${t.baseUrl}`, t.token)
+  expect({ code, lines: err.split('\n').length }).toEqual({ code: 1, lines: 3 })
 })
 
 test('one can be logged in to several places, and choose', async () => {
@@ -69,6 +144,7 @@ test('one can be logged in to several places, and choose', async () => {
     'whoami -o name',
     'whoami --context none',
     'context list -o json',
+    'context list other',
     'context use none',
     'logout',
     'whoami',

@@ -36,7 +36,7 @@ test('what a server uses is a card, and what it has used are charts; what is not
   await expectSession(t, 'metrics', [
     'server stats web-1',
     'server stats web-1 -o json',
-    'server metrics web-1 --type cpu network',
+    'server metrics --type cpu --type network web-1',
     'server metrics web-1 --since 24h --type memory',
     'server metrics web-1 --type cpu --step 600 -o json',
     'server metrics web-1 --step 5',

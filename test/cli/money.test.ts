@@ -23,5 +23,6 @@ test('what was paid, what it went to, and who did what can be read', async () =>
     'audit list --limit 1 -o json',
     'audit list --limit 2 --columns action,object_type',
     'audit list --limit 0 -o name',
+    'audit list --sort when',
   ])
 })

@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { listen } from '../sdk/listener.ts'
 import { expectSession, loggedIn } from './berth.ts'
 
 test('a server is created, listed, shown, stopped, started and deleted by its name', async () => {
@@ -23,6 +26,44 @@ test('a server is created, listed, shown, stopped, started and deleted by its na
     'server create --template micro --cpu 1',
     'server list --sort color',
     'server list --tint',
+  ])
+})
+
+test('for programs each command prints what the API replied as JSON', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await expectSession(t, 'server-json', [
+    'server create web-1 --template micro --preset nano --wait -o json',
+    'server list -o json',
+    'server show web-1 -o json',
+    'server update web-1 --description shop -o json',
+    'server stop web-1 --wait -o json',
+    'server start web-1 --wait -o json',
+    'server start web-1',
+    'server reboot web-1 --wait',
+    'server reboot web-1 --no-wait -o json',
+    'server reboot web-1',
+    'server wait web-1 -o name',
+    'server resize web-1 --preset small --stop -o json',
+    'server details none',
+    'server delete web-1 --yes --wait -o json',
+  ])
+})
+
+test('operations are listed, shown and waited for by their ids', async () => {
+  const t = await loggedIn()
+  const { server_id } = await t.make('web-1')
+  const { operation_id } = (await t.berth.operations.list(server_id)).items[0] ?? {}
+  await expectSession(t, 'operation', [
+    'operation list web-1',
+    'operation list web-1 -o json',
+    'operation list none',
+    `operation show web-1 ${operation_id}`,
+    `operation show web-1 ${operation_id} -o json`,
+    `operation show web-1 ${server_id}`,
+    'operation show web-1 first',
+    `operation wait web-1 ${operation_id}`,
+    `operation wait web-1 ${operation_id} -o json`,
+    'operation wait web-1 ../first',
   ])
 })
 
@@ -78,6 +119,16 @@ test('a server is renamed, labelled, moved and protected', async () => {
   ])
 })
 
+test('of two who set labels at once neither undoes what the other did', async () => {
+  const t = await loggedIn()
+  const { server_id } = await t.make('web-1')
+  const runs = ['a=1', 'b=2', 'c=3'].map((label) => t.run(`server update web-1 --label ${label}`))
+  const codes = (await Promise.all(runs)).map(({ code }) => code)
+  expect(codes.filter((code) => code !== 0 && code !== 4)).toEqual([])
+  const { labels } = await t.berth.servers.get(server_id)
+  expect(Object.keys(labels)).toHaveLength(codes.filter((code) => code === 0).length)
+})
+
 test('a server that runs is resized between a stop and a start, also where that is refused', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.make('web-1')
@@ -109,6 +160,30 @@ test('who waits for an operation that failed is told so, and by the exit code', 
     'server wait web-1 -o json',
     'server wait none',
   ])
+})
+
+test.each([
+  ['is cut off', (reply: ServerResponse) => reply.destroy()],
+  ['ends at a proxy', (reply: ServerResponse) => reply.writeHead(502).end()],
+])('who waits while the connection %s is told how to follow what was ordered', async (_, lose) => {
+  const t = await loggedIn()
+  const address = new URL(t.baseUrl).origin
+  t.env.BERTH_URL = await listen(async (request, reply) => {
+    if (request.url?.includes('/operations')) return lose(reply)
+    const { method = '', headers, url = '' } = request
+    const body = method === 'POST' ? { body: await text(request) } : {}
+    const { authorization = '' } = headers
+    const sent = { 'content-type': 'application/json', authorization }
+    const answer = await fetch(new URL(url, address), { method, headers: sent, ...body })
+    reply.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  })
+  const { code, err } = await t.run('server create web-1 --template micro --preset nano --wait')
+  expect(code).toBe(1)
+  const told = /^Error: .*\nThe operation was ordered\. Follow it with: berth (operation wait .*)\n$/.exec(
+    err,
+  )
+  t.env.BERTH_URL = t.baseUrl
+  expect(await t.run(told?.[1] ?? err)).toMatchObject({ code: 0 })
 })
 
 test('with -o json a command prints what the API replied, before or after its name', async () => {

@@ -9,6 +9,7 @@ test('a token is made, listed and revoked by its name', async () => {
     'token list',
     'token list -o json --sort name',
     'token list -o name',
+    'token list --columns secret',
     'token create ci',
     'token create --scope read',
     'token create ci --scope everything',

@@ -164,7 +164,7 @@ test('where nothing listens, the error says where and what to look at', async ()
   expect(error).toBeInstanceOf(ConnectionError)
   expect(error).toHaveProperty(
     'message',
-    `${baseUrl} can't be reached (ECONNREFUSED). Is Berth running there, and is the baseUrl right?`,
+    `${baseUrl} can't be reached (ECONNREFUSED). Is Berth running there, and is the address right?`,
   )
 })
 
@@ -195,8 +195,38 @@ test('another program at the address is told from Berth', async () => {
   const error = await failure(new Berth({ baseUrl }).zones.list())
   expect(error).toMatchObject({
     code: 'unexpected_reply',
-    detail: `${baseUrl}/zones answered 200 with text/html, not JSON. Is the baseUrl right, and is nothing else in between?`,
+    detail: `${baseUrl}/zones answered 200 with text/html, not JSON. Is the address right, and is nothing else in between?`,
   })
+})
+
+test.each([301, 302, 303, 307, 308])('a redirect by %i is told, and not followed', async (status) => {
+  let followed = 0
+  const elsewhere = await listen((_, reply) => {
+    followed += 1
+    reply.end()
+  })
+  const baseUrl = await listen((_, reply) => reply.writeHead(status, { location: elsewhere }).end())
+  const { projects } = new Berth({ baseUrl, token: 'secret' })
+  expect(await failure(projects.create({ name: 'Shop' }))).toMatchObject({
+    code: 'unexpected_reply',
+    detail: expect.stringContaining(`answered ${status} with a redirect to ${elsewhere}.`),
+  })
+  expect(followed).toBe(0)
+})
+
+test('what looks like an answer of Berth and is none is an unexpected reply', async () => {
+  const problem = { status: 400, code: 'x', detail: 'x', request_id: 'x' }
+  const broken = ['{', 'null', '{}', '5', ...[5, [null], [{}]].map((errors) => ({ ...problem, errors }))]
+  const replies = [
+    { status: 200, type: 'application/json', body: '{' },
+    ...broken.map((body) => ({ status: 400, type: 'application/problem+json', body })),
+  ]
+  for (const { status, type, body } of replies) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const baseUrl = await listen((_, reply) => reply.writeHead(status, { 'content-type': type }).end(text))
+    const error = await failure(new Berth({ baseUrl }).zones.list())
+    expect(error).toMatchObject({ code: 'unexpected_reply', status })
+  }
 })
 
 test('who aborts gets their own reason back, also in a pause between tries', async () => {
@@ -222,9 +252,25 @@ test('what goes wrong in the caller’s own function is not taken for a lost con
 
 test('what is no address or no id is said before anything is sent', async () => {
   expect(() => new Berth({ baseUrl: 'cloud.example' })).toThrow('The baseUrl "cloud.example" is no address')
+  for (const baseUrl of [
+    'http://a b',
+    'http://me:secret@a',
+    'http://127.0.0.1:99999',
+    'http://a/?b',
+    'http://a/#b',
+  ])
+    expect(() => new Berth({ baseUrl })).toThrow('is no address')
   const { berth } = await service()
   await expect(berth.servers.delete('')).rejects.toThrow('server_id must be an id, not "".')
   await expect(berth.servers.delete('../account')).rejects.toThrow('server_id must be an id')
+})
+
+test('a token that is none is refused before anything is sent, and not told', () => {
+  for (const token of ['one\nsecret', 'a secret', 'secret…', '\u001bsecret']) {
+    const make = () => new Berth({ baseUrl: 'http://127.0.0.1:1', token })
+    expect(make).toThrow('The token is none')
+    expect(make).not.toThrow('secret')
+  }
 })
 
 test('the address of the service will do, with or without /v1 and slashes', async () => {

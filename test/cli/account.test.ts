@@ -1,0 +1,26 @@
+import { test } from 'vitest'
+import { expectSession, loggedIn } from './berth.ts'
+
+test('the account and its balance are shown', async () => {
+  await expectSession(await loggedIn(), 'account', [
+    'whoami',
+    'whoami -o json',
+    'balance',
+    'balance -o json',
+    'balance extra',
+  ])
+})
+
+test('what is mistyped is told in two lines, with what may be meant', async () => {
+  await expectSession(await loggedIn(), 'mistyped', [
+    'servers',
+    'xyzzy',
+    'server lst',
+    'server list --colums name',
+    "whoami --token 'a secret'",
+    "whoami --url 'http://a b' --token x",
+    'whoami --url http://me:pass@127.0.0.1:8080 --token x',
+    'login cloud.example',
+    'login http://127.0.0.1:99999',
+  ])
+})

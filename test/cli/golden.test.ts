@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { programOf } from '../../cli/program.ts'
+
+const folder = path.join(import.meta.dirname, 'golden')
+
+/** What sessions show: the line that was typed, and whether it went well. */
+const shown = readdirSync(folder)
+  .flatMap((file) => readFileSync(path.join(folder, file), 'utf8').split(/^(?=\$ berth )/m))
+  .map((text) => ({
+    line: text.split('\n', 1)[0]?.slice('$ berth '.length) ?? '',
+    isOk: !/^\[exit \d+\]$/m.test(text),
+  }))
+
+/** The commands that do something, by what is typed. */
+function linesOf(command: Command, before = ''): string[] {
+  const parts = command.createHelp().visibleCommands(command)
+  const own = parts.filter((part) => command.commands.includes(part))
+  if (own.length === 0) return [before.trim()]
+  return own.flatMap((part) => linesOf(part, `${before} ${part.name()}`))
+}
+
+const { env, stdin, stdout, stderr } = process
+const commands = linesOf(programOf({ env, stdin, stdout, stderr, on: () => {}, off: () => {} }))
+
+/** Those of which no session shows it; what stands in `but` is left out as long as none does. */
+function without(is: (seen: { line: string; isOk: boolean }) => boolean, but: string[]): string[] {
+  const lacks = (command: string) =>
+    !shown.some((seen) => `${seen.line} `.startsWith(`${command} `) && is(seen))
+  return commands.filter((command) => lacks(command) !== but.includes(command))
+}
+
+// It reads the token from its input, which sessions have not: login.test.ts. What ssh prints is ssh's own: ssh.test.ts.
+const others = ['login', 'server ssh']
+// They print nothing, or what is no reply.
+const silent = ['logout', 'context use', 'completion', 'ssh-key delete', 'token delete', 'webhook delete']
+
+test('the sessions show each command at its work, its JSON, and an error of it', () => {
+  expect({
+    atWork: without(({ isOk }) => isOk, others),
+    asJson: without(({ line, isOk }) => isOk && line.includes('-o json'), [...others, ...silent]),
+    refused: without(({ isOk }) => !isOk, []),
+  }).toEqual({ atWork: [], asJson: [], refused: [] })
+})
