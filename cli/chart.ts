@@ -37,12 +37,15 @@ export function chart(values: (number | null)[], { width, label, start, end }: C
   ]
 }
 
-/** As many values as there are columns: each the mean of what is known of its part of the time. */
+/** As many values as there are columns: each the largest of what is known of its part of the time, so that no peak is lost. */
 function spread(values: (number | null)[], columns: number): (number | null)[] {
   const edge = (column: number) => Math.floor((column * values.length) / columns)
-  return Array.from({ length: columns }, (_, column) =>
-    mean(values.slice(edge(column), Math.max(edge(column + 1), edge(column) + 1))),
-  )
+  return Array.from({ length: columns }, (_, column) => {
+    const known = values
+      .slice(edge(column), Math.max(edge(column + 1), edge(column) + 1))
+      .filter((value) => value !== null && Number.isFinite(value))
+    return known.length === 0 ? null : Math.max(...known.map(Number))
+  })
 }
 
 /** The mean of what is known; null where nothing is. */

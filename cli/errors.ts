@@ -99,7 +99,7 @@ const adviceByCode: Partial<Record<string, string>> = {
   invalid_token: 'Log in with a token that is valid: berth login',
   token_expired: 'Make a new token, then log in with it: berth login',
   token_revoked: 'Make a new token, then log in with it: berth login',
-  insufficient_scope: 'See what the token may do with: berth whoami',
+  insufficient_scope: 'Log in with a token that has it, or make one: berth token create',
   insufficient_balance: 'See what is left with: berth balance',
   quota_exceeded: 'See what the account may have with: berth whoami',
   server_state_conflict: 'See how the server stands with: berth server show <server>',

@@ -13,7 +13,7 @@ interface EventOptions extends LimitOptions {
 const columns: Columns<BerthEvent> = {
   id: ({ event_id }) => event_id,
   type: ({ type }) => type,
-  object: ({ data }) => nameOf(data),
+  object: objectOf,
   created: ({ created_at }) => created_at,
 }
 
@@ -23,7 +23,14 @@ const TYPE_WIDTH = 'server.status_changed'.length
 const line: Columns<BerthEvent> = {
   created: ({ created_at }) => created_at,
   type: ({ type }) => type.padEnd(TYPE_WIDTH),
-  object: ({ data }) => nameOf(data),
+  object: objectOf,
+}
+
+/** What it happened to, with what people ask next. */
+function objectOf({ type, data }: BerthEvent): string {
+  if (type === 'server.status_changed') return `${nameOf(data)}: ${data.old_status} → ${data.new_status}`
+  if (type.startsWith('operation.')) return `${data.type} of ${data.server_id}`
+  return nameOf(data)
 }
 
 /** `berth event --follow` and `berth event list --follow` are the same: list is what is meant where nothing is said. */

@@ -40,7 +40,11 @@ function createCommand(): Command {
   return new Command('create')
     .description('make a token; its value is shown this once')
     .argument('<name>', 'what it is for')
-    .requiredOption('--scope <scope>', 'what it may do, such as servers:read; again for each', repeated)
+    .requiredOption(
+      '--scope <scope>',
+      'what it may do: account:read, account:write, servers:read, servers:write, read or write; again for each',
+      repeated,
+    )
     .option(
       '--expires <when>',
       'after so long, such as 30d or 12h, or at a date, such as 2027-01-01; never without it',

@@ -9,6 +9,7 @@ import { bytes, bytesPerSecond, percent } from '../units.ts'
 
 /** Where the terminal does not say how wide it is. */
 const WIDTH = 80
+const MINUTE = 60_000
 
 const spans = { '1h': 3_600, '24h': 86_400, '7d': 7 * 86_400, '30d': 30 * 86_400 }
 
@@ -42,13 +43,23 @@ export function metricsCommand(): Command {
         const { berth, format, terminal, show } = session
         const server_id = await idOf(berth, 'server', given)
         // The service's clock counts: by one that is fast, 30 days would begin before there can be metrics.
-        const { collected_at: end } = await berth.servers.stats(server_id)
-        const start = new Date(Date.parse(end) - spans[since] * 1000).toISOString()
+        const [{ collected_at: end }, { created_at }] = await Promise.all([
+          berth.servers.stats(server_id),
+          berth.servers.get(server_id),
+        ])
+        const asked = new Date(Date.parse(end) - spans[since] * 1000).toISOString()
+        const start = format === 'table' ? startOfChart(asked, created_at, end) : asked
         const metrics = await berth.servers.metrics(server_id, { start, end, step, type: type?.join() })
         if (format !== 'table') return show(metrics, {})
         terminal.stdout.write(charts(session, metrics))
       }),
     )
+}
+
+/** Before it was created a server has nothing to show; one that was just now gets a minute. */
+function startOfChart(asked: string, created: string, end: string): string {
+  const latest = Date.parse(end) - MINUTE
+  return new Date(Math.min(Math.max(Date.parse(asked), Date.parse(created)), latest)).toISOString()
 }
 
 function charts({ terminal: { stdout } }: Session, { start, end, series }: ServerMetrics): string {
@@ -73,7 +84,7 @@ const labels: Record<Series['unit'], (value: number) => string> = {
 function summaryOf(values: (number | null)[], label: (value: number) => string): string {
   const known = values.filter((value) => value !== null)
   const average = mean(known)
-  if (average === null) return 'nothing is known'
+  if (average === null) return 'not measured'
   return `min ${label(Math.min(...known))}, mean ${label(average)}, max ${label(Math.max(...known))}`
 }
 

@@ -99,7 +99,14 @@ async function planOf(
   { preset, cpu, ramMb: ram_mb, diskGb: disk_gb }: Pick<OrderOptions, 'preset' | 'cpu' | 'ramMb' | 'diskGb'>,
 ): Promise<Plan> {
   const size = { cpu, ram_mb, disk_gb }
-  if (preset === undefined) return { plan_type: 'custom', ...size }
+  if (preset === undefined) {
+    if ([cpu, ram_mb, disk_gb].includes(undefined))
+      throw new Refusal(
+        'It is not said how large the server is.',
+        'Say --preset, or all of --cpu, --ram-mb and --disk-gb; see what there is with: berth preset list',
+      )
+    return { plan_type: 'custom', ...size }
+  }
   // Both at once is refused by the API, which says it best.
   return { plan_type: 'preset', preset_id: (await findPreset(berth, place, preset)).preset_id, ...size }
 }

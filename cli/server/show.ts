@@ -15,10 +15,12 @@ export function showCommand(): Command {
 
 /** A server with how to log in to it. */
 export async function showServer({ berth, show }: Session, server_id: string): Promise<void> {
-  await show(await berth.servers.details(server_id), {
-    Id: (server) => server.server_id,
+  const server = await berth.servers.details(server_id)
+  await show(server, {
+    Id: () => server_id,
     Name: ({ name }) => name,
     Status: ({ status }) => status,
+    ...(server.status_reason === null ? {} : { Reason: ({ status_reason }) => status_reason }),
     Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
     System: ({ template }) => template?.title ?? null,
     'Price a month': ({ price_month_rub }) => price_month_rub,

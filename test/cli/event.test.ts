@@ -88,8 +88,8 @@ test.each(['event', 'event list'])('%s --follow shows what happens until Ctrl-C'
   expect(all.map((line) => line.replace(/^\S{24}/, 'time').replace(/[0-9a-f-]{36}/, 'id'))).toEqual([
     'time  project.created        Shop',
     'time  server.created         web-1',
-    'time  server.status_changed  web-1',
-    'time  operation.succeeded    id',
+    'time  server.status_changed  web-1: creating → running',
+    'time  operation.succeeded    create of id',
     'time  project.created        Later',
   ])
 })
