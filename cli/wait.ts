@@ -82,12 +82,14 @@ function waitingFor(what: Waitable, seen: Operation | undefined): string {
 function progressBar(stream: Session['terminal']['stderr']) {
   // Room for the ^C that a terminal shows. A line that breaks would leave its first part behind.
   const room = () => (stream.columns || 80) - 3
+  const begun = Date.now()
   const write = (text: string) => {
     if (stream.isTTY) stream.write(`\r\x1b[K${text.slice(0, room())}`)
   }
   return {
     show: ({ type, progress, step }: Operation) => {
-      const words = printable(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}`)
+      const seconds = Math.round((Date.now() - begun) / 1000)
+      const words = printable(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}  ${seconds} s`)
       const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))
       const full = Math.max(0, Math.min(width, Math.round((progress / 100) * width)))
       write(`${printable(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)

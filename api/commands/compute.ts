@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Driver, DriverError } from '../drivers/driver.ts'
-import { ImageStore } from '../drivers/qemu/images/store.ts'
+import { type ImageLog, ImageStore } from '../drivers/qemu/images/store.ts'
 import { openQemu } from '../drivers/qemu/qemu.ts'
 import { Simulator } from '../drivers/simulator.ts'
 
@@ -14,7 +14,7 @@ import { Simulator } from '../drivers/simulator.ts'
 const SIMULATED = { imageMs: 2_000, bootMs: 3_000, shutdownMs: 1_500 }
 
 /** The images of this installation, for the driver and for the operator's commands. */
-export function openImages(config: Config, log: (line: string) => void): ImageStore {
+export function openImages(config: Config, log: ImageLog): ImageStore {
   return new ImageStore({ dataDir: config.dataDir, baseDir: path.dirname(config.catalogFile), log })
 }
 
@@ -29,7 +29,7 @@ export interface Compute {
 /** @throws ConfigError where what was asked for can't be had */
 export async function openCompute(config: Config, log: Logger): Promise<Compute> {
   if (config.compute === 'simulator') return { driver: openSimulator(config), images: null, fallback: null }
-  const images = openImages(config, (line) => log.info(line))
+  const images = openImages(config, (line, level = 'info') => log[level](line))
   try {
     if (!hasQemu()) throw new DriverError('unavailable', 'QEMU is not installed.')
     const driver = await openQemu({

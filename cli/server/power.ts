@@ -4,6 +4,7 @@ import { confirmDelete } from '../ask.ts'
 import { wholeNumber } from '../flags.ts'
 import { find, idOf } from '../names.ts'
 import { showOperation } from '../operation.ts'
+import { showText } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
 
@@ -47,14 +48,32 @@ function powerCommand(
     action(async (session, given: string, { force, timeout, ...options }: OffOptions & WaitOptions) => {
       const server_id = await idOf(session.berth, 'server', given)
       const ordered = await act(session.berth, server_id, { force, timeout_seconds: timeout })
-      await follow(session, ordered, options)
+      await follow(session, given, ordered, options)
     }),
   )
 }
 
-/** Shows an operation that was ordered: how it ended, or as it is. */
-export async function follow(session: Session, ordered: Operation, options: WaitOptions): Promise<void> {
-  await showOperation(session, wantsWait(session, options) ? await waitFor(session, ordered) : ordered)
+/** What has come of an operation that succeeded, for people. */
+const outcomes: Record<Operation['type'], string> = {
+  create: 'is made',
+  start: 'runs',
+  stop: 'is stopped',
+  reboot: 'runs again',
+  resize: 'has its new size',
+  delete: 'is deleted',
+}
+
+/** Says what has come of an operation that was ordered; shows it as it is where nobody waits. */
+async function follow(
+  session: Session,
+  name: string,
+  ordered: Operation,
+  options: WaitOptions,
+): Promise<void> {
+  if (!wantsWait(session, options)) return showOperation(session, ordered)
+  const operation = await waitFor(session, ordered)
+  if (session.format !== 'table') return showOperation(session, operation)
+  showText(session.terminal.stdout, `The server ${name} ${outcomes[operation.type]}.\n`)
 }
 
 export function waitCommand(): Command {
@@ -83,7 +102,7 @@ export function deleteCommand(): Command {
       const { berth, terminal } = session
       const { server_id, name } = await find(berth, 'server', given)
       await confirmDelete(terminal, { noun: 'server', name, yes: options.yes })
-      await follow(session, await berth.servers.delete(server_id), options)
+      await follow(session, name, await berth.servers.delete(server_id), options)
     }),
   )
 }

@@ -60,7 +60,7 @@ function openStore(scripts?: string): ImageStore {
   const store = new ImageStore({
     dataDir: path.join(dir, 'data'),
     baseDir: dir,
-    log: (line) => log.push(line),
+    log: (line, level) => log.push(level === 'warn' ? `warn: ${line}` : line),
     clock,
     limits,
     ...(scripts && { scripts }),
@@ -184,6 +184,7 @@ test('sources are tried in their order and a failure says what each said', async
     /Download from 127\.0\.0\.1:\d+: 127\.0\.0\.1:\d+ answered 404\. The operator's file none: The file does not exist/,
   )
   expect(error).not.toContain(dir)
+  expect(log.at(-1)).toMatch(/^warn: image /)
   expect(log.join('\n')).toContain(path.join(dir, 'none'))
 })
 

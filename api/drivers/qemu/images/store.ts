@@ -21,7 +21,7 @@ export interface ImageStoreOptions {
   /** What relative paths of `file` sources start from: the folder of the catalogue. */
   baseDir?: string
   /** Lines for the operator. They may name paths of this host. */
-  log?: (line: string) => void
+  log?: ImageLog
   clock?: Clock
   limits?: Partial<DownloadLimits>
   /** Folder with the build scripts. */
@@ -41,11 +41,14 @@ const FAILURE_KEPT_MS = 30_000
 /** How often to look whether another process has finished the image that we want too. */
 const OTHER_PROCESS_MS = 500
 
+/** What happens to images; `warn` is for what the operator has to look at. */
+export type ImageLog = (line: string, level?: 'info' | 'warn') => void
+
 /** Prepares, checks and keeps the images that servers' disks are made from. Several processes may share a folder. */
 export class ImageStore {
   readonly #clock: Clock
   readonly #shelf: Shelf
-  readonly #log: (line: string) => void
+  readonly #log: ImageLog
   readonly #place: SourcePlace
   readonly #limits: DownloadLimits
   readonly #jobs = new Map<string, Job>()
@@ -160,6 +163,7 @@ export class ImageStore {
         error instanceof ImageError ? error.message : `The image ${spec.slug} could not be prepared.`
       this.#log(
         `image ${spec.slug}: ${error instanceof ImageError ? `${error.message} ${error.detail}` : String(error)}`,
+        'warn',
       )
       this.#failures.set(key, { message, at: this.#clock.now() })
     })
