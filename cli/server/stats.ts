@@ -8,7 +8,6 @@ import { action, type Session } from '../session.ts'
 import { bytes, bytesPerSecond, duration, ifKnown, percent } from '../units.ts'
 
 const MIB = 2 ** 20
-const GIB = 2 ** 30
 
 export function statsCommand(): Command {
   return new Command('stats')
@@ -100,7 +99,7 @@ const brief: Columns<ServerStats> = {
   STATUS: ({ status }) => status,
   CPU: ({ cpu }) => ifKnown(cpu.usage_percent, percent),
   MEMORY: ({ memory }) => ifKnown(memory.used_mb, (mb) => bytes(mb * MIB)),
-  DISK: ({ disk }) => ifKnown(disk.used_gb, (gb) => bytes(gb * GIB)),
+  DISK: ({ disk }) => ifKnown(disk.used_gb, (gb) => `${gb} GB`),
   READ: ({ disk }) => ifKnown(disk.read_bytes_per_second, bytesPerSecond),
   WRITTEN: ({ disk }) => ifKnown(disk.write_bytes_per_second, bytesPerSecond),
   RECEIVED: ({ network }) => ifKnown(network.rx_bytes_per_second, bytesPerSecond),
@@ -127,7 +126,8 @@ function cardFor({ terminal }: Session): Columns<ServerStats> {
         ifKnown(used_mb, (mb) => mb / total_mb),
       ),
     Disk: ({ disk: { used_gb, total_gb } }) =>
-      `${ifKnown(used_gb, (gb) => bytes(gb * GIB)) ?? '-'} of ${bytes(total_gb * GIB)}`,
+      // Of which the API says hundredths: smaller units would make a 0 of what is not.
+      `${used_gb ?? '-'} of ${total_gb} GB`,
     Read: ({ disk }) => flow(disk.read_bytes_per_second, disk.read_bytes_total),
     Written: ({ disk }) => flow(disk.write_bytes_per_second, disk.write_bytes_total),
     Received: ({ network }) => flow(network.rx_bytes_per_second, network.rx_bytes_total),
