@@ -38,6 +38,7 @@ export function eventCommand(): Command {
   return new Command('event')
     .description('what has happened; with --follow what happens')
     .addCommand(listEvents(), { isDefault: true })
+    .addHelpText('after', '\nWithout a command it lists, with the options of list: berth event --follow')
 }
 
 function listEvents(): Command {

@@ -1,6 +1,7 @@
 import { Berth } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { type Asked, chooseContext } from './contexts.ts'
+import { Refusal } from './errors.ts'
 import { type Columns, type Format, formats, printable, showList, showOne } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -71,6 +72,15 @@ export function sessionOf(command: Command): Session {
     show: (item, parts) => showOne(terminal.stdout, format, item, parts),
     note: (text) => void terminal.stderr.write(`${printable(text)}\n`),
   }
+}
+
+/** For what is shown only once: a name in place of it would lose it. @throws Refusal before anything is made */
+export function mustShow({ format }: Session, what: string): void {
+  if (format === 'name')
+    throw new Refusal(
+      `-o name would not print the ${what}, which is shown only once.`,
+      'Leave it out, or say -o json. Nothing was made.',
+    )
 }
 
 interface List<Item, Options> {

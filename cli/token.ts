@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
-import { action, listCommand } from './session.ts'
+import { action, listCommand, mustShow } from './session.ts'
 
 const columns: Columns<Token> = {
   id: ({ token_id }) => token_id,
@@ -51,7 +51,9 @@ function createCommand(): Command {
       (when) => expiry(when, Date.now()),
     )
     .action(
-      action(async ({ berth, show, note }, name: string, { scope: scopes, expires }: CreateOptions) => {
+      action(async (session, name: string, { scope: scopes, expires }: CreateOptions) => {
+        mustShow(session, 'token')
+        const { berth, show, note } = session
         await show(await berth.tokens.create({ name, scopes, expires_at: expires }), {
           Id: ({ token_id }) => token_id,
           Name: ({ name }) => name,

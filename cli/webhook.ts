@@ -5,7 +5,7 @@ import { nothingToChange } from './errors.ts'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import { idOf } from './names.ts'
 import type { Columns } from './output.ts'
-import { action, listCommand, type Session } from './session.ts'
+import { action, listCommand, mustShow, type Session } from './session.ts'
 
 const columns: Columns<Webhook> = {
   id: ({ webhook_id }) => webhook_id,
@@ -81,6 +81,7 @@ function createCommand(): Command {
     .option('--disable', 'send nothing yet')
     .action(
       action(async (session, name: string, { to: url, event, disable }: CreateOptions) => {
+        mustShow(session, 'secret')
         const made = await session.berth.webhooks.create({
           name,
           url,
@@ -141,6 +142,7 @@ function rotateSecretCommand(): Command {
     .argument('<webhook>', 'name or id')
     .action(
       action(async (session, given: string) => {
+        mustShow(session, 'secret')
         const { berth } = session
         await showSecret(session, await berth.webhooks.rotateSecret(await idOf(berth, 'webhook', given)))
       }),

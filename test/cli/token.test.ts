@@ -10,6 +10,7 @@ test('a token is made, listed and revoked by its name', async () => {
     'token list -o json --sort name',
     'token list -o name',
     'token list --columns secret',
+    'token create lost --scope read -o name',
     'token create ci',
     'token create --scope read',
     'token create ci --scope everything',

@@ -29,6 +29,7 @@ test('a webhook is made, listed, shown, changed and deleted by its name', async 
     'webhook rotate-secret all',
     'webhook rotate-secret all -o json',
     'webhook rotate-secret all -o name',
+    'webhook create lost --to https://hooks.example -o name',
     'webhook rotate-secret shop',
     'webhook deliveries all',
     'webhook deliveries all -o json',
