@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import { type Columns, nameOf, showNext } from './output.ts'
 import { listCommand, type Session } from './session.ts'
+import { untilInterrupt } from './terminal.ts'
 
 interface EventOptions extends LimitOptions {
   after?: string
@@ -61,20 +62,11 @@ function listEvents(): Command {
   return addLimitOption(command)
 }
 
-/** Shows what happens until Ctrl-C, which is how it is meant to end. */
-async function follow(session: Session, options: EventOptions): Promise<void> {
-  const { berth, terminal, format } = session
-  const interrupted = new AbortController()
-  const interrupt = () => interrupted.abort()
-  terminal.on('SIGINT', interrupt)
-  try {
-    const events = berth.events({ after: options.after, signal: interrupted.signal })
+function follow({ berth, terminal, format }: Session, options: EventOptions): Promise<void> {
+  return untilInterrupt(terminal, async (signal) => {
+    const events = berth.events({ after: options.after, signal })
     for await (const event of wanted(events, options)) await showNext(terminal.stdout, format, event, line)
-  } catch (error) {
-    if (!interrupted.signal.aborted) throw error
-  } finally {
-    terminal.off('SIGINT', interrupt)
-  }
+  })
 }
 
 async function* wanted<Event extends BerthEvent>(

@@ -68,16 +68,16 @@ export const kinds = {
 /** The words of the table. */
 export type Noun = keyof typeof kinds
 
-type ItemOf<Noun extends keyof typeof kinds> = (typeof kinds)[Noun] extends Kind<infer Item> ? Item : never
+type ItemOf<Known extends Noun> = (typeof kinds)[Known] extends Kind<infer Item> ? Item : never
 
 /** The one that is meant by a name or an id. @throws Refusal where there is none, or several: which are listed */
-export async function find<Noun extends keyof typeof kinds>(
+export async function find<Known extends Noun>(
   berth: Berth,
-  noun: Noun,
+  noun: Known,
   given: string,
-): Promise<ItemOf<Noun>> {
+): Promise<ItemOf<Known>> {
   // The table's entry is of the noun that was asked for; of all entries at once TypeScript can't tell.
-  const { all, id, name, seen } = kinds[noun] as unknown as Kind<ItemOf<Noun>>
+  const { all, id, name, seen } = kinds[noun] as unknown as Kind<ItemOf<Known>>
   const items = await Array.fromAsync(await all(berth, given))
   const found = pick(items, given, { id, name })
   const [only] = found
@@ -95,7 +95,7 @@ export async function find<Noun extends keyof typeof kinds>(
 }
 
 /** The id of the one that is meant; one that is given is not looked at, so that it may be of something that is gone. */
-export async function idOf(berth: Berth, noun: keyof typeof kinds, given: string): Promise<string> {
+export async function idOf(berth: Berth, noun: Noun, given: string): Promise<string> {
   if (UUID.test(given)) return given
   // Of whatever noun: its own items are what find returns.
   const { id } = kinds[noun] as unknown as Kind<unknown>

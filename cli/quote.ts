@@ -3,11 +3,12 @@ import { Command } from 'commander'
 import { type Columns, showWithItems } from './output.ts'
 import { addOrderOptions, type OrderOptions, requestOf } from './server/order.ts'
 import { action } from './session.ts'
+import { sizeOf } from './units.ts'
 
 const parts: Columns<Quote> = {
   Zone: ({ zone_slug }) => zone_slug,
   'CPU type': ({ cpu_type }) => cpu_type,
-  Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+  Size: sizeOf,
   'Price a month': ({ price_month_rub, currency }) => `${price_month_rub} ${currency}`,
   'Price an hour': ({ price_hour_rub, currency }) => `${price_hour_rub} ${currency}`,
   'Can be created': ({ can_create }) => can_create,

@@ -22,6 +22,10 @@ export function bytes(value: number): string {
 
 export const bytesPerSecond = (value: number) => `${bytes(value)}/s`
 
+/** What a server is made of: `1 CPU, 512 MB of memory, 10 GB of disk`. */
+export const sizeOf = ({ cpu, ram_mb, disk_gb }: { cpu: number; ram_mb: number; disk_gb: number }) =>
+  `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`
+
 /** A time in its largest unit and the one below: `3 d 4 h`. */
 export function duration(seconds: number): string {
   const first = TIMES.findIndex((time) => seconds >= time.seconds)

@@ -32,14 +32,7 @@ export function lockWebhook(
   accountId: string,
   webhookId: string,
 ): Promise<WebhookTable | undefined> {
-  return tx
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
-    .where('deleted_at', 'is', null)
-    .forUpdate()
-    .executeTakeFirst()
+  return liveWebhook(tx, accountId, webhookId).forUpdate().executeTakeFirst()
 }
 
 /** Of a webhook that is locked. */
@@ -94,13 +87,17 @@ function tell(tx: Queries, type: EventType, row: WebhookTable, at: number, event
 }
 
 export function findWebhook(db: Queries, accountId: string, webhookId: string) {
+  return liveWebhook(db, accountId, webhookId).executeTakeFirst()
+}
+
+/** One that is not deleted: its row may be there for a while yet. */
+function liveWebhook(db: Queries, accountId: string, webhookId: string) {
   return db
     .selectFrom('webhooks')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('webhook_id', '=', webhookId)
     .where('deleted_at', 'is', null)
-    .executeTakeFirst()
 }
 
 /** Newest first. */

@@ -3,8 +3,8 @@ import { Command } from 'commander'
 import { idOf } from '../names.ts'
 import type { Columns } from '../output.ts'
 import { action } from '../session.ts'
+import { sizeOf } from '../units.ts'
 
-const yesOrNo = (is: boolean) => (is ? 'yes' : 'no')
 const listed = (items: string[]) => (items.length > 0 ? items.join(', ') : null)
 
 const parts: Columns<ServerDetails> = {
@@ -18,11 +18,11 @@ const parts: Columns<ServerDetails> = {
     current_operation &&
     `${current_operation.type}, ${current_operation.progress} %: ${current_operation.operation_id}`,
   'Can be asked': ({ allowed_actions }) => listed(allowed_actions),
-  Protected: ({ delete_protection }) => yesOrNo(delete_protection),
+  Protected: ({ delete_protection }) => delete_protection,
   Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),
   System: ({ template }) => template?.title,
   Plan: ({ plan_type, preset }) => preset?.slug ?? plan_type,
-  Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+  Size: sizeOf,
   'CPU type': ({ cpu_type }) => cpu_type,
   Created: ({ created_at }) => created_at,
   Started: ({ started_at }) => started_at,
@@ -31,7 +31,7 @@ const parts: Columns<ServerDetails> = {
   IPv4: ({ network: { ipv4 } }) => ipv4 && `${ipv4.address}/${ipv4.prefix_length} by ${ipv4.gateway}`,
   IPv6: ({ network: { ipv6 } }) => ipv6 && `${ipv6.address}/${ipv6.prefix_length} by ${ipv6.gateway}`,
   'Log in': ({ ssh }) => ssh.command,
-  'Answers ssh': ({ ssh }) => yesOrNo(ssh.is_ready),
+  'Answers ssh': ({ ssh }) => ssh.is_ready,
   'Logs in by': ({ ssh }) => listed(ssh.auth_methods.map((method) => method.replaceAll('_', ' '))),
   'SSH keys': ({ ssh }) => listed(ssh.keys.map(({ name, fingerprint }) => `${name} ${fingerprint}`)),
   Password: ({ ssh }) => ssh.password,
@@ -41,7 +41,7 @@ const parts: Columns<ServerDetails> = {
   'Price an hour': ({ billing }) => billing.price_hour_rub,
   'Cost this month': ({ billing }) => billing.month_to_date_rub,
   'Billed since': ({ billing }) => billing.billed_since,
-  'Billed when stopped': ({ billing }) => yesOrNo(billing.is_billed_when_stopped),
+  'Billed when stopped': ({ billing }) => billing.is_billed_when_stopped,
 }
 
 export function detailsCommand(): Command {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { idOf } from '../names.ts'
 import { action, type Session } from '../session.ts'
+import { sizeOf } from '../units.ts'
 
 export function showCommand(): Command {
   return new Command('show')
@@ -21,7 +22,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     Name: ({ name }) => name,
     Status: ({ status }) => status,
     ...(server.status_reason === null ? {} : { Reason: ({ status_reason }) => status_reason }),
-    Size: ({ cpu, ram_mb, disk_gb }) => `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`,
+    Size: sizeOf,
     System: ({ template }) => template?.title ?? null,
     'Price a month': ({ price_month_rub }) => price_month_rub,
     'Log in': ({ ssh }) => ssh.command,

@@ -3,8 +3,9 @@ import type { ServerStats } from '@berth/sdk'
 import { Command, InvalidArgumentError } from 'commander'
 import { gauge } from '../chart.ts'
 import { idOf } from '../names.ts'
-import { type Columns, cardOf } from '../output.ts'
+import { type Columns, cardOf, showNext } from '../output.ts'
 import { action, type Session } from '../session.ts'
+import { untilInterrupt } from '../terminal.ts'
 import { bytes, bytesPerSecond, duration, ifKnown, percent } from '../units.ts'
 
 const MIB = 2 ** 20
@@ -32,39 +33,24 @@ function intervalOf(given: string): number {
   return seconds
 }
 
-/** Until Ctrl-C, which is how it is meant to end: no error. */
-async function watchStats(session: Session, server_id: string, pauseMs: number): Promise<void> {
+function watchStats(session: Session, server_id: string, pauseMs: number): Promise<void> {
   const { berth, terminal } = session
-  const interrupted = new AbortController()
-  const { signal } = interrupted
-  const interrupt = () => interrupted.abort()
-  terminal.on('SIGINT', interrupt)
-  const showNext = readingsOf(session)
-  try {
+  const showReading = readingsOf(session)
+  return untilInterrupt(terminal, async (signal) => {
     for (;;) {
-      await showNext(await berth.servers.stats(server_id, { signal }))
+      await showReading(await berth.servers.stats(server_id, { signal }))
       await pause(pauseMs, undefined, { signal })
     }
-  } catch (error) {
-    if (!signal.aborted) throw error
-  } finally {
-    terminal.off('SIGINT', interrupt)
-  }
+  })
 }
 
 type ShowReading = (stats: ServerStats) => Promise<void>
 
 /** How one reading after the other is shown: on a terminal in the same place, elsewhere each by itself. */
 function readingsOf(session: Session): ShowReading {
-  const { format, terminal, show } = session
+  const { format, terminal } = session
   const { stdout } = terminal
-  if (format === 'json') return async (stats) => void stdout.write(`${JSON.stringify(stats)}\n`)
-  if (format === 'yaml')
-    return async (stats) => {
-      stdout.write('---\n')
-      await show(stats, {})
-    }
-  if (format === 'name') return (stats) => show(stats, {})
+  if (format !== 'table') return (stats) => showNext(stdout, format, stats, {})
   return stdout.isTTY ? redrawn(session) : inLines(session)
 }
 
