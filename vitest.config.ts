@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['api/**/*.test.ts', 'test/rules.test.ts'],
-          exclude: ['api/drivers/qemu/**'],
+          exclude: ['api/drivers/qemu/**', 'api/drivers/images/**'],
         },
       },
       {
@@ -36,7 +36,7 @@ export default defineConfig({
           name: 'api-postgres',
           include: ['test/api/**/*.test.ts'],
           env: { BERTH_TEST_DATABASE: 'postgres' },
-          globalSetup: 'test/postgres.ts',
+          globalSetup: 'test/harness/postgres.ts',
         },
       },
       {
@@ -69,7 +69,7 @@ export default defineConfig({
               ? 'test/acceptance/smoke.test.ts'
               : 'test/acceptance/**/*.test.ts',
           ],
-          globalSetup: 'test/acceptance/simulator.ts',
+          globalSetup: 'test/acceptance/harness/simulator.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,
           fileParallelism: false,
@@ -82,7 +82,7 @@ export default defineConfig({
               test: {
                 name: 'acceptance-qemu',
                 include: ['test/acceptance/smoke.test.ts'],
-                globalSetup: 'test/acceptance/qemu.ts',
+                globalSetup: 'test/acceptance/harness/qemu.ts',
                 testTimeout: 300_000,
                 hookTimeout: 300_000,
               },
@@ -93,7 +93,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'qemu',
-          include: ['api/drivers/qemu/**/*.test.ts', 'test/qemu/**/*.test.ts'],
+          include: ['api/drivers/{qemu,images}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
+import { BillingWorker } from './billing/worker.ts'
 import { Capacity, openPool } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
@@ -21,17 +22,18 @@ import { buildHttp } from './http/server.ts'
 import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import type { Secrets } from './secrets.ts'
-import { BillingWorker } from './servers/billing-worker.ts'
 import { recordEnd } from './servers/events.ts'
+import { procedures } from './servers/lifecycle/procedures.ts'
+import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { PortRange } from './servers/ports.ts'
-import { procedures } from './servers/procedures.ts'
-import { Reconciler } from './servers/reconcile.ts'
+import { reprice } from './servers/repricing.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
+import { suspendAndResume } from './servers/suspension.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
-import { lookupName } from './webhooks/names.ts'
+import { lookupName } from './webhooks/resolve.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import type { Lookup } from './webhooks/send.ts'
 import { WebhookWorker } from './webhooks/worker.ts'
@@ -90,7 +92,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const watched = telemetry ? { told: telemetry.operation } : {}
   const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts), ...watched })
   const servers = new Servers({ ...parts, engine })
-  const billing = new BillingWorker({ ...parts, engine })
+  const billing = new BillingWorker({
+    db,
+    clock,
+    log: options.log,
+    reprice: (now) => reprice(db, catalog, now),
+    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs }),
+  })
   const reconciler = new Reconciler({ ...parts, engine })
   const sampler = new Sampler({ ...parts, everySeconds: sampleSeconds })
   const { events, webhooks, routes: pushRoutes } = pushing(options)

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { ManualClock } from '../test/clock.ts'
+import { ManualClock } from '../test/harness/clock.ts'
 import { Loop } from './loop.ts'
 
 /** Lets what is due run. */

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
-import { microImage } from '../api/drivers/qemu/images/test-image.ts'
-import { seedVolume } from '../api/drivers/qemu/seed.ts'
-import { offeredKeys } from '../api/drivers/qemu/ssh.ts'
-import { Service } from '../test/qemu/service.ts'
+import { microImage } from '../api/drivers/images/test-image.ts'
+import { seedVolume } from '../api/drivers/qemu/guest/seed.ts'
+import { offeredKeys } from '../api/drivers/qemu/guest/ssh.ts'
+import { Service } from '../test/qemu/harness/service.ts'
 
 const run = promisify(execFile)
 const RAW_PORT = 21999

@@ -14,8 +14,8 @@ import { openSqlite } from '../api/database/sqlite.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { tiers } from '../api/monitoring/tiers.ts'
 import { Secrets } from '../api/secrets.ts'
-import { ManualClock } from '../test/clock.ts'
-import { serverRow } from '../test/server-row.ts'
+import { ManualClock } from '../test/harness/clock.ts'
+import { serverRow } from '../test/harness/server-row.ts'
 
 const SERVERS = 10_000
 /** So many have a history of 30 days; all 10,000 would take 20 GB. */

@@ -12,7 +12,7 @@ import { resolvePlan } from '../api/catalog/plans.ts'
 import { systemClock } from '../api/clock.ts'
 import { type Database, migrate } from '../api/database/database.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
-import { serverRow } from '../test/server-row.ts'
+import { serverRow } from '../test/harness/server-row.ts'
 
 const HOUR = 3600_000
 const SERVERS_OF_ONE = 20

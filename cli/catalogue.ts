@@ -1,6 +1,6 @@
 import type { Capacity, Limits, Preset, Template, Zone } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf } from './names.ts'
+import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { addPlaceOptions, type PlaceOptions, placeOf } from './place.ts'
 import { action, listCommand } from './session.ts'

@@ -1,7 +1,7 @@
 import { Berth } from '@berth/sdk'
 import type { Argument, Command, Option } from 'commander'
 import { type Asked, chooseContext, readContexts } from './contexts.ts'
-import { kinds } from './names.ts'
+import { kinds } from './find.ts'
 import { printable } from './output.ts'
 import { type Program, terminalOf } from './session.ts'
 import type { Terminal } from './terminal.ts'

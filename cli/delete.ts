@@ -1,6 +1,6 @@
 import type { Berth } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf, type Noun } from './names.ts'
+import { idOf, type Noun } from './find.ts'
 import { action } from './session.ts'
 
 /** A command that deletes at once, without asking, what can be made again. */

@@ -1,7 +1,7 @@
 import type { Operation } from '@berth/sdk'
 import { Command } from 'commander'
 import { Refusal } from './errors.ts'
-import { idOf, UUID } from './names.ts'
+import { idOf, UUID } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { waitFor } from './wait.ts'

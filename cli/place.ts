@@ -1,7 +1,7 @@
 import type { Berth, Zone } from '@berth/sdk'
 import { type Command, Option } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
-import { find } from './names.ts'
+import { find } from './find.ts'
 
 export interface PlaceOptions {
   zone?: string | undefined

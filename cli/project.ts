@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { confirmDelete } from './ask.ts'
 import { deleted } from './delete.ts'
 import { nothingToChange } from './errors.ts'
-import { find, idOf } from './names.ts'
+import { find, idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 

@@ -6,7 +6,7 @@ import type { SshKey } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, Refusal } from './errors.ts'
-import { idOf } from './names.ts'
+import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 

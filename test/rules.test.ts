@@ -20,7 +20,7 @@ import {
   root,
   type Source,
   sources,
-} from './sources.ts'
+} from './harness/sources.ts'
 
 /** Fails with all the places at once, the reason and the remedy. */
 function refuse(places: string[], why: string, mend: string): void {
@@ -71,7 +71,7 @@ test('no folder of the service needs itself by way of another, not even for a ty
 
 /** From the ground up. A part may use those of its own floor and below. */
 const floors = [
-  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of', 'loop'],
+  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of', 'loop', 'files'],
   ['operations', 'http'],
   ['catalog', 'events'],
   ['billing', 'accounts', 'monitoring', 'webhooks'],
@@ -228,7 +228,7 @@ test('there are no barrel files', () => {
 
 /** Files whose reader demands a default export. */
 const needsDefault = (file: string) =>
-  /(^|\/)(vite|vitest|playwright)\.config\.ts$/.test(file) || file === 'test/postgres.ts'
+  /(^|\/)(vite|vitest|playwright)\.config\.ts$/.test(file) || file === 'test/harness/postgres.ts'
 
 test('there are no default exports', () => {
   const wrong = sources

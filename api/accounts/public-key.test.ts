@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ecdsa, ed25519, line, pack, privateKey, rsa, securityKey } from '../../test/api/keys.ts'
+import { ecdsa, ed25519, line, pack, privateKey, rsa, securityKey } from '../../test/api/harness/keys.ts'
 import { parsePublicKey } from './public-key.ts'
 
 test('a key is read whatever its comment and the space around it', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { ManualClock } from '../../test/clock.ts'
+import { ManualClock } from '../../test/harness/clock.ts'
 import { CatalogError } from './file.ts'
 import { openCatalog, watchCatalog } from './live.ts'
 

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Driver, DriverError } from '../drivers/driver.ts'
-import { type ImageLog, ImageStore } from '../drivers/qemu/images/store.ts'
+import { type ImageLog, ImageStore } from '../drivers/images/store.ts'
 import { openQemu } from '../drivers/qemu/qemu.ts'
 import { Simulator } from '../drivers/simulator.ts'
 

@@ -1,4 +1,4 @@
-import { ManualClock } from '../../test/clock.ts'
+import { ManualClock } from '../../test/harness/clock.ts'
 import { type DriverWorld, driverSuite } from './driver-suite.ts'
 import { Simulator } from './simulator.ts'
 

@@ -12,7 +12,7 @@ import type { ServerTable, SshKeyTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { bodyIssue, type Issue, invalid } from '../http/problem.ts'
 import { generatePassword, type Secrets } from '../secrets.ts'
-import { generateName } from './names.ts'
+import { generateName } from './host-name.ts'
 import type { QuoteRequest, ServerCreate } from './schema.ts'
 
 const USER_DATA_BYTES = 65_536

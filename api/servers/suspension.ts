@@ -3,7 +3,7 @@ import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
-import { becomeSuspended, orderOperation, SUSPENDED } from './procedures.ts'
+import { becomeSuspended, orderOperation, SUSPENDED } from './lifecycle/procedures.ts'
 import { listOverdue, listResumable, lockServer, updateServer } from './store.ts'
 
 interface SuspensionOptions {

@@ -1,6 +1,6 @@
 import type { ServerDetails } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf } from '../names.ts'
+import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { action } from '../session.ts'
 import { sizeOf } from '../units.ts'

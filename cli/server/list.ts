@@ -1,6 +1,6 @@
 import type { Server, ServerFilter } from '@berth/sdk'
 import type { Command } from 'commander'
-import { idOf } from '../names.ts'
+import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { listCommand } from '../session.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { idOf } from '../names.ts'
+import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
 import { sizeOf } from '../units.ts'
 

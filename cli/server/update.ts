@@ -1,8 +1,8 @@
 import type { Berth, ServerUpdate } from '@berth/sdk'
 import { Command } from 'commander'
 import { nothingToChange } from '../errors.ts'
+import { idOf } from '../find.ts'
 import { addLabel, type Labels, repeated } from '../flags.ts'
-import { idOf } from '../names.ts'
 import { action } from '../session.ts'
 import { showServer } from './show.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Call } from '../app.ts'
-import { add, call, callAs, fresh, holderOf, NOBODY, schema, send } from './client.ts'
+import type { Call } from '../harness/app.ts'
+import { add, call, callAs, fresh, holderOf, NOBODY, schema, send } from './harness/client.ts'
 
 /** The interface's own table: which scope each route takes. */
 const scopes: Record<string, string> = {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { ed25519, pack, privateKey, rsa } from '../api/keys.ts'
-import { add, call, fresh, issues, make, makeStopped, NOBODY, remove } from './client.ts'
+import { ed25519, pack, privateKey, rsa } from '../api/harness/keys.ts'
+import { add, call, fresh, issues, make, makeStopped, NOBODY, remove } from './harness/client.ts'
 
 // ---- projects ----
 

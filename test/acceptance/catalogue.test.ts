@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../app.ts'
-import { call, issues, make, makeStopped, NOBODY, order, remove } from './client.ts'
+import type { Reply } from '../harness/app.ts'
+import { call, issues, make, makeStopped, NOBODY, order, remove } from './harness/client.ts'
 
 const query = (params: Record<string, string>) => new URLSearchParams(params).toString()
 const cents = (rubles: string) => Math.round(Number(rubles) * 100)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../app.ts'
-import { add, call, callAs, fresh, issues, makeStopped, NOBODY, order, schema } from './client.ts'
+import type { Reply } from '../harness/app.ts'
+import { add, call, callAs, fresh, issues, makeStopped, NOBODY, order, schema } from './harness/client.ts'
 
 const place = async () => {
   const { zone_slug, cpu_type } = await order()

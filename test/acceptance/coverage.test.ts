@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { Schema, unconventional } from './schema.ts'
+import { Schema, unconventional } from './harness/schema.ts'
 
 const here = import.meta.dirname
 const sources = readdirSync(here)

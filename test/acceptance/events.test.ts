@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../app.ts'
-import { add, call, fresh, issues, url } from './client.ts'
+import type { Reply } from '../harness/app.ts'
+import { add, call, fresh, issues, url } from './harness/client.ts'
 
 /** What has happened since an event, or at all. */
 async function eventsAfter(after?: string): Promise<Reply['body'][]> {

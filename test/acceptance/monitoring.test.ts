@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { act, call, issues, make, makeStopped, NOBODY, settle } from './client.ts'
+import { act, call, issues, make, makeStopped, NOBODY, settle } from './harness/client.ts'
 
 type Points = [number, number | null][]
 

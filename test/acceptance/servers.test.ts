@@ -1,6 +1,6 @@
 import { describe, expect, type TestContext, test } from 'vitest'
-import { ed25519 } from '../api/keys.ts'
-import type { Reply } from '../app.ts'
+import { ed25519 } from '../api/harness/keys.ts'
+import type { Reply } from '../harness/app.ts'
 import {
   act,
   add,
@@ -15,7 +15,7 @@ import {
   order,
   remove,
   settle,
-} from './client.ts'
+} from './harness/client.ts'
 
 const show = async (id: string) => (await call('GET', `/servers/${id}`)).body
 const statusOf = async (id: string) => (await show(id)).status

@@ -1,8 +1,21 @@
 // The profile smoke: one look at each part, and the life of one server. It runs on simulated and on real machines.
 import { expect, type TestContext, test } from 'vitest'
-import { ed25519 } from '../api/keys.ts'
-import type { Reply } from '../app.ts'
-import { act, add, call, ended, fresh, make, order, remove, schema, send, settle, url } from './client.ts'
+import { ed25519 } from '../api/harness/keys.ts'
+import type { Reply } from '../harness/app.ts'
+import {
+  act,
+  add,
+  call,
+  ended,
+  fresh,
+  make,
+  order,
+  remove,
+  schema,
+  send,
+  settle,
+  url,
+} from './harness/client.ts'
 
 test('GET /docs and GET /openapi.json require no authentication, and load nothing from another host', async () => {
   const moved = (await send('GET', '/docs')).headers.location ?? '/v1/docs'

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { testApp } from '../app.ts'
+import { testApp } from '../harness/app.ts'
 import { launch } from './chromium.ts'
 
 let browser: Browser

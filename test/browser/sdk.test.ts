@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { meanwhile, type Service, service } from '../sdk/client.ts'
-import { installedPackage } from '../sdk/packed.ts'
+import { meanwhile, type Service, service } from '../sdk/harness/client.ts'
+import { installedPackage } from '../sdk/harness/packed.ts'
 import { launch } from './chromium.ts'
 
 let browser: Browser

@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { expectSession, loggedIn } from './berth.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('the account and its balance are shown', async () => {
   await expectSession(await loggedIn(), 'account', [

@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { expectSession, loggedIn } from './berth.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('what is on offer is listed, with what it costs', async () => {
   await expectSession(await loggedIn(), 'catalogue', [

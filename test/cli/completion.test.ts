@@ -6,8 +6,8 @@ import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Service, service } from '../sdk/client.ts'
-import { berthOf, type Cli, expectSession, loggedIn } from './berth.ts'
+import { type Service, service } from '../sdk/harness/client.ts'
+import { berthOf, type Cli, expectSession, loggedIn } from './harness/berth.ts'
 
 const run = promisify(execFile)
 const program = path.resolve(import.meta.dirname, '../../cli/berth.mjs')

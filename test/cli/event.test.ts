@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { run } from '../../cli/program.ts'
-import { expectSession, loggedIn } from './berth.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 /** Starts a command that goes on until Ctrl-C. */
 function start(env: Record<string, string | undefined>, args: string[]) {

@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { service } from '../sdk/client.ts'
-import { listen } from '../sdk/listener.ts'
-import { berthOf, expectSession, loggedIn, type Run } from './berth.ts'
+import { service } from '../sdk/harness/client.ts'
+import { listen } from '../sdk/harness/listener.ts'
+import { berthOf, expectSession, loggedIn, type Run } from './harness/berth.ts'
 
 const said = (out: string): Run => ({ code: 0, out, err: '' })
 const refused = (code: number, err: string): Run => ({ code, out: '', err })

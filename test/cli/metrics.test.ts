@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { simulatedUse } from '../../api/drivers/simulated-use.ts'
-import type { TestApp } from '../app.ts'
-import { expectSession, loggedIn } from './berth.ts'
-import { lookedAt } from './looked-at.ts'
+import type { TestApp } from '../harness/app.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
+import { lookedAt } from './harness/looked-at.ts'
 
 async function sample(t: TestApp, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {

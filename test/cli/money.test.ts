@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { expectSession, loggedIn } from './berth.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('what was paid, what it went to, and who did what can be read', async () => {
   const t = await loggedIn()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectSession, loggedIn } from './berth.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('a project is created, listed, changed and deleted by its name', async () => {
   const t = await loggedIn()

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { listen } from '../sdk/listener.ts'
-import { expectSession, loggedIn } from './berth.ts'
+import { listen } from '../sdk/harness/listener.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('a server is created, listed, shown, stopped, started and deleted by its name', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { privateKey } from '../api/keys.ts'
-import { expectSession, loggedIn } from './berth.ts'
+import { privateKey } from '../api/harness/keys.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 const ED25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGI73rMsMSVJ9YTh4RDAPb3zpKRtnVwK9/dm2gTrryGw ann@laptop\n'

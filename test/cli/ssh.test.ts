@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { ServerDetails } from '../../sdk/index.ts'
-import { expectSession, loggedIn } from './berth.ts'
-import { liar } from './liar.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
+import { liar } from './harness/liar.ts'
 
 /** Logged in, with a program in place of ssh that keeps what it is called with and ends with 7; test/qemu has the real one. */
 async function withSsh(options?: Parameters<typeof loggedIn>[0]) {

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test as always, expect } from 'vitest'
-import { meanwhile, type Service } from '../sdk/client.ts'
-import { loggedIn } from './berth.ts'
-import { keys, screenOf } from './screen.ts'
+import { meanwhile, type Service } from '../sdk/harness/client.ts'
+import { loggedIn } from './harness/berth.ts'
+import { keys, screenOf } from './harness/screen.ts'
 
 const { enter, down, space, ctrlC, ctrlD } = keys
 // npm test says loudly that it leaves these out.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { deliverAll, endpoint, LOOPBACK } from '../api/endpoint.ts'
-import { expectSession, loggedIn } from './berth.ts'
+import { deliverAll, endpoint, LOOPBACK } from '../api/harness/endpoint.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('a webhook is made, listed, shown, changed and deleted by its name', async () => {
   const t = await loggedIn()

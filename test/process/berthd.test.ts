@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Reply } from '../app.ts'
-import { type Child, start, twoAtATime } from './child.ts'
+import type { Reply } from '../harness/app.ts'
+import { type Child, start, twoAtATime } from './harness/child.ts'
 
 const TIMEOUT_MS = 240_000
 

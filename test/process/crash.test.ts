@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { start, twoAtATime } from './child.ts'
-import type { Death, Finding, Order, StepName } from './orders.ts'
+import { start, twoAtATime } from './harness/child.ts'
+import type { Death, Finding, Order, StepName } from './harness/orders.ts'
 
 /** `before` the step, `after` its effect but before its result is saved, and right after it was `saved`. */
 const MOMENTS = ['before', 'after', 'saved'] as const

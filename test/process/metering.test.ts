@@ -4,8 +4,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
-import { start } from './child.ts'
-import { METERED, START } from './metered.ts'
+import { start } from './harness/child.ts'
+import { METERED, START } from './harness/metered.ts'
 
 /** The thousand takes some minutes: BERTH_KILLS=1000. */
 const KILLS = Number(process.env.BERTH_KILLS ?? 60)

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
-import { type Child, start } from './child.ts'
-import { brokenAlways } from './invariants.ts'
-import { type Described, Requests, type World } from './requests.ts'
+import { type Child, start } from './harness/child.ts'
+import { brokenAlways } from './harness/invariants.ts'
+import { type Described, Requests, type World } from './harness/requests.ts'
 
 const REQUESTS = 10_000
 /** The first of them fill caches and compile what is hot, before memory is looked at. */
@@ -45,7 +45,7 @@ function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise<Answer
 /** The real program on simulated machines, with a probe that tells its memory. */
 async function serve() {
   const data = mkdtempSync(path.join(tmpdir(), 'berthd-'))
-  const probe = path.join(import.meta.dirname, 'probe.ts')
+  const probe = path.join(import.meta.dirname, 'harness/probe.ts')
   const service = start('api/main.ts', ['serve'], {
     BERTH_DATA: data,
     BERTH_COMPUTE: 'simulator',

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
-import { endpoint } from '../api/endpoint.ts'
-import { Listener } from '../api/sse.ts'
-import { start } from './child.ts'
+import { endpoint } from '../api/harness/endpoint.ts'
+import { Listener } from '../api/harness/sse.ts'
+import { start } from './harness/child.ts'
 
 const KILLS = 6
 const WRITERS = 4

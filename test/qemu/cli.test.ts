@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { liar } from '../cli/liar.ts'
-import { Service } from './service.ts'
+import { liar } from '../cli/harness/liar.ts'
+import { Service } from './harness/service.ts'
 
 const service = new Service()
 const main = path.resolve(import.meta.dirname, '../../cli/main.ts')

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isPortOpen, Service, until } from './service.ts'
+import { isPortOpen, Service, until } from './harness/service.ts'
 
 const service = new Service()
 let identity = ''

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Service, until } from './service.ts'
+import { Service, until } from './harness/service.ts'
 
 const service = new Service()
 const FLAGS = ['--sample-seconds', '2']

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { messagesOf } from '../../sdk/events.ts'
 import { Berth, type BerthEvent } from '../../sdk/index.ts'
-import { listen } from './listener.ts'
+import { listen } from './harness/listener.ts'
 
 type Answer = (reply: ServerResponse, request: IncomingMessage) => void
 

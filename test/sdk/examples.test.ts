@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { meanwhile, service } from './client.ts'
+import { meanwhile, service } from './harness/client.ts'
 
 const sdk = path.resolve(import.meta.dirname, '../../sdk')
 const readme = readFileSync(path.join(sdk, 'README.md'), 'utf8')

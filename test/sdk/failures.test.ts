@@ -7,8 +7,8 @@ import {
   isBerthError,
   TimeoutError,
 } from '../../sdk/index.ts'
-import { service } from './client.ts'
-import { listen, nobody } from './listener.ts'
+import { service } from './harness/client.ts'
+import { listen, nobody } from './harness/listener.ts'
 
 /** What a call came to, where it should fail. */
 const failure = (call: Promise<unknown>): Promise<unknown> =>

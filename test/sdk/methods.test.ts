@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isBerthError } from '../../sdk/index.ts'
-import { ed25519 } from '../api/keys.ts'
-import { meanwhile, type Service, service } from './client.ts'
+import { ed25519 } from '../api/harness/keys.ts'
+import { meanwhile, type Service, service } from './harness/client.ts'
 
 test('what belongs to the account is made, read, changed and deleted', async () => {
   const { berth } = await service()

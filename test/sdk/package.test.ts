@@ -4,8 +4,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { expect, test } from 'vitest'
-import { service } from './client.ts'
-import { installedPackage } from './packed.ts'
+import { service } from './harness/client.ts'
+import { installedPackage } from './harness/packed.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const tsc = path.join(root, 'node_modules/.bin/tsc')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OperationFailed } from '../../sdk/index.ts'
-import { meanwhile, service } from './client.ts'
+import { meanwhile, service } from './harness/client.ts'
 
 test('who waits hears how far it is, from the first moment to the end', async () => {
   const t = await service({ simulator: { imageMs: 5_000, bootMs: 5_000 } })

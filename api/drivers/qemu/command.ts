@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { CpuType } from '../driver.ts'
-import type { Accel } from './accel.ts'
+import type { Accel } from './host/accel.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
 
 const VENDORS: Record<CpuType, string> = { amd: 'AuthenticAMD', intel: 'GenuineIntel' }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { chmod, rename, rm, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { isMissing } from '../../files.ts'
 import { DriverError } from '../driver.ts'
-import { isMissing } from './layout.ts'
 
 const run = promisify(execFile)
 const GIB = 1024 ** 3

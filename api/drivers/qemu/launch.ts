@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs'
 import { chown, mkdir, truncate } from 'node:fs/promises'
 import type { Clock } from '../../clock.ts'
+import { errorCode } from '../../files.ts'
 import { DriverError } from '../driver.ts'
-import { type Accel, QEMU } from './accel.ts'
-import type { Cgroups } from './cgroup.ts'
 import { qemuArguments } from './command.ts'
-import { errorCode, type Layout, type MachineFiles, type MachineRecord, type RunRecord } from './layout.ts'
+import { type Accel, QEMU } from './host/accel.ts'
+import type { Cgroups } from './host/cgroup.ts'
+import { isReadable, machineOwner } from './host/owner.ts'
+import { type Owner, spawnDetached } from './host/process.ts'
+import type { Layout, MachineFiles, MachineRecord, RunRecord } from './layout.ts'
 import { endOfLog } from './logs.ts'
 import { type NetworkKind, netdev, saysPortTaken, startPasst } from './network.ts'
-import { isReadable, machineOwner } from './owner.ts'
-import { type Owner, spawnDetached } from './process.ts'
 
 /** Where loggers like pino fit in. */
 export interface Log {

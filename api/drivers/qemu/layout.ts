@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, rmdirSync } from 'node:fs'
-import { open, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { isMissing } from '../../files.ts'
 import type { MachineSpec } from '../driver.ts'
-import { isPassable } from './owner.ts'
+import { isPassable } from './host/owner.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
 const SOCKET_PATH_LIMIT = 107
@@ -129,40 +130,6 @@ function ownFolder(path: string): string {
   return path
 }
 
-/** Writes so that a reader, also after a power cut, finds the old or the new content, never a part. Mode 0600. */
-export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
-  const draft = `${path}.tmp`
-  await rm(draft, { force: true })
-  const file = await open(draft, 'wx', 0o600)
-  try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(draft, path)
-  await syncFolder(dirname(path))
-}
-
-export async function removeDurably(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (error) {
-    if (isMissing(error)) return
-    throw error
-  }
-  await syncFolder(dirname(path))
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
 /** @returns null when the file is not there. */
 export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
   // We alone write this file, whole or not at all.
@@ -182,14 +149,4 @@ async function readJson(path: string): Promise<unknown> {
     if (isMissing(error)) return null
     throw new Error(`${basename(dirname(path))}: ${basename(path)} cannot be read`, { cause: error })
   }
-}
-
-export function isMissing(error: unknown): boolean {
-  return errorCode(error) === 'ENOENT'
-}
-
-/** The system's name of a failure (ENOENT, ENOSPC), or undefined. */
-export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined
-  return String(error.code)
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { isMissing } from './layout.ts'
+import { isMissing } from '../../files.ts'
 
 const LIMIT = 1024 * 1024
 const KEPT = 64 * 1024

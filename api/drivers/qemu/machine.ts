@@ -1,29 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode, exists, removeDurably, writeDurably } from '../../files.ts'
 import { DriverError, type MachineSpec, type MachineState, type Measurement } from '../driver.ts'
-import { removeCgroups } from './cgroup.ts'
 import { qmpSocket } from './command.ts'
-import { hashPassword, isHashOf } from './crypt.ts'
 import { diskFailure, provideDisk, type ReadyImage } from './disk.ts'
+import { hashPassword, isHashOf } from './guest/crypt.ts'
+import { seedVolume } from './guest/seed.ts'
+import { removeCgroups } from './host/cgroup.ts'
+import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './host/process.ts'
 import { launch, prepareRun, type Surroundings, startFailure } from './launch.ts'
-import {
-  errorCode,
-  type MachineFiles,
-  type MachineRecord,
-  type RunRecord,
-  readRecord,
-  readRun,
-  removeDurably,
-  writeDurably,
-} from './layout.ts'
+import { type MachineFiles, type MachineRecord, type RunRecord, readRecord, readRun } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
 import { measureMachine } from './measure.ts'
 import { stopPasst } from './network.ts'
-import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './process.ts'
 import { Qmp, type QmpEvent } from './qmp.ts'
-import { seedVolume } from './seed.ts'
 
 type Seen =
   | { power: 'absent' }
@@ -361,11 +353,4 @@ export class Machine {
 function hashFor(password: string | null, old: string | null): string | null {
   if (password === null) return old
   return old !== null && isHashOf(password, old) ? old : hashPassword(password)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }

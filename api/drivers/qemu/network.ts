@@ -1,12 +1,12 @@
-import { chown, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode, exists } from '../../files.ts'
 import { DriverError } from '../driver.ts'
 import { escaped } from './command.ts'
-import { errorCode } from './layout.ts'
-import { machineOwner } from './owner.ts'
-import { findByArgument, killVerified, spawnDetached } from './process.ts'
+import { machineOwner } from './host/owner.ts'
+import { findByArgument, killVerified, spawnDetached } from './host/process.ts'
 
 /** What both kinds of network give every guest: each has one of its own, so all may have the same. */
 export const GUEST_ADDRESS = { address: '10.0.2.15', prefix_length: 24, gateway: '10.0.2.2' }
@@ -104,13 +104,6 @@ export async function stopPasst(sockets: string): Promise<void> {
   const found = findByArgument(mark)
   if (found && !(await killVerified(found, mark)))
     throw new DriverError('unavailable', `Process ${found.pid} (passt) cannot be ended`)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Whether a program's last words say that the machine's ssh port is not free. */

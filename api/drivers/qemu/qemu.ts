@@ -17,18 +17,18 @@ import {
   type MachineState,
   type Measurement,
 } from '../driver.ts'
-import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './accel.ts'
-import { Cgroups } from './cgroup.ts'
 import type { ReadyImage } from './disk.ts'
-import { raiseFirewall } from './firewall.ts'
-import { hostCapacity } from './host.ts'
+import { Readiness } from './guest/readiness.ts'
+import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './host/accel.ts'
+import { hostCapacity } from './host/capacity.ts'
+import { Cgroups } from './host/cgroup.ts'
+import { raiseFirewall } from './host/firewall.ts'
+import { ownerObstacle } from './host/owner.ts'
 import type { Log, Surroundings } from './launch.ts'
 import { Layout } from './layout.ts'
 import { endOfLog } from './logs.ts'
 import { Machine } from './machine.ts'
 import { chooseNetwork, GUEST_ADDRESS, type NetworkKind } from './network.ts'
-import { ownerObstacle } from './owner.ts'
-import { Readiness } from './readiness.ts'
 
 /** What the driver wants of the image store. */
 export interface Images {

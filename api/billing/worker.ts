@@ -1,0 +1,71 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { Loop } from '../loop.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { chargeDue } from './metering.ts'
+
+const LOOK_EVERY_MS = 10_000
+
+interface BillingWorkerOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  /** Moves what is rented to prices that have changed. */
+  reprice: (now: number) => Promise<void>
+  /** Suspends what a used-up balance no longer pays for, and resumes it after a top-up. */
+  suspendAndResume: () => Promise<void>
+}
+
+/** Charges what is due, and does what follows from prices and balances, for as long as the service runs. */
+export class BillingWorker {
+  readonly #options: BillingWorkerOptions
+  readonly #loop: Loop
+  readonly #watch = new ClockWatch()
+
+  constructor(options: BillingWorkerOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.#turn(),
+      failure: 'bills could not be looked at; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+  }
+
+  /** One round. Prices come first, so that no hour is charged at one that had ended. */
+  async look(): Promise<void> {
+    const { db, clock, log, reprice, suspendAndResume } = this.#options
+    const now = clock.now()
+    await this.#attempt('prices could not be changed', () => reprice(now))
+    await this.#attempt('servers could not be charged', () =>
+      chargeDue(db, now, (server_id, err) => log.error({ err, server_id }, 'a server could not be charged')),
+    )
+    await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
+  }
+
+  /** One part that fails must not keep the others from their work. */
+  async #attempt(failure: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#options.log.error({ err: error }, `${failure}; trying again`)
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { clock, log } = this.#options
+    const trust = this.#watch.look(clock.now(), performance.now())
+    if (trust === 'jumped')
+      log.error('the clock has jumped ahead; nothing is charged until it has stayed so for 10 minutes')
+    if (trust === 'trusted') await this.look()
+  }
+}

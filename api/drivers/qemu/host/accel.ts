@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CpuType, DriverError } from '../../driver.ts'
+
+export const QEMU = 'qemu-system-x86_64'
+
+export type Accel = 'kvm' | 'tcg'
+
+export interface AccelChoice {
+  accel: Accel
+  /** Why, as a sentence part for people. */
+  reason: string
+}
+
+/**
+ * A boot sector that proves that a CPU really runs: it enters long mode with paging, counts twenty million down
+ * and writes 42 to port 0xf4, which the device isa-debug-exit turns into exit status 42 * 2 + 1. Less is not
+ * enough: where KVM is broken, a few instructions may still get through.
+ */
+const PROBE_CODE = `
+  fa                      cli
+  31c0 8ed8 8ec0 8ed0     xor ax,ax; mov ds,ax; mov es,ax; mov ss,ax
+  bc007c fc               mov sp,0x7c00; cld
+  bf0010 b90018 f3ab      mov di,0x1000; mov cx,0x1800; rep stosw    ; three page tables, zeroed
+  c70600100320            mov word [0x1000],0x2003                   ; PML4 -> 0x2000
+  c70600200330            mov word [0x2000],0x3003                   ; PDPT -> 0x3000
+  c70600308300            mov word [0x3000],0x0083                   ; one 2 MiB page, identity
+  66b820000000 0f22e0     mov eax,0x20; mov cr4,eax                  ; PAE
+  66b800100000 0f22d8     mov eax,0x1000; mov cr3,eax
+  66b9800000c0 0f32       mov ecx,0xc0000080; rdmsr
+  0d0001 0f30             or ax,0x100; wrmsr                         ; EFER.LME
+  0f20c0 660d01000080     mov eax,cr0; or eax,0x80000001             ; PG, PE
+  0f0116907c              lgdt [0x7c90]
+  0f22c0                  mov cr0,eax
+  66ea5f7c00000800        jmp 8:0x7c5f
+  48b88877665544332211    mov rax,0x1122334455667788                 ; 64-bit from here
+  b9002d3101              mov ecx,20000000
+  ffc9 75fc               dec ecx; jnz -4
+  48c1e838 0419           shr rax,56; add al,0x19                    ; 0x11 + 0x19 = 42
+  e6f4 f4 ebfd            out 0xf4,al; hlt; jmp -3
+  0f1f00                  (padding)
+  0000000000000000        GDT: null
+  00000000009a2000        GDT: 64-bit code
+  0f00 807c0000           its limit and address`
+
+const PROBE_STATUS = 85
+
+export function probeSector(): Buffer {
+  const hex = PROBE_CODE.split('\n').map((line) => /^ {2}((?:[0-9a-f]+ )+)/.exec(`${line} `)?.[1] ?? '')
+  const sector = Buffer.alloc(512)
+  sector.write(hex.join('').replaceAll(' ', ''), 'hex')
+  sector.writeUInt16LE(0xaa55, 510)
+  return sector
+}
+
+/**
+ * Boots a sector and tells whether it got to its end in time.
+ * @returns null when it did, else what happened instead, as a sentence part
+ */
+export async function bootSector(accel: Accel, sector: Buffer, timeoutMs: number): Promise<string | null> {
+  const dir = await mkdtemp(join(tmpdir(), 'berth-probe-'))
+  try {
+    const image = join(dir, 'sector.img')
+    await writeFile(image, sector)
+    const machine = [
+      '-machine',
+      'pc,graphics=off',
+      '-m',
+      '16',
+      '-nodefaults',
+      '-no-user-config',
+      '-no-reboot',
+    ]
+    const args = [
+      ...['-accel', accel, '-cpu', accel === 'kvm' ? 'host' : 'max', ...machine, '-display', 'none'],
+      ...['-device', 'isa-debug-exit,iobase=0xf4,iosize=1'],
+      // A floppy, because SeaBIOS boots no 512-byte disk through virtio.
+      ...[
+        '-blockdev',
+        JSON.stringify({ driver: 'file', 'node-name': 'f', filename: image, 'read-only': true }),
+      ],
+      ...['-blockdev', '{"driver":"raw","node-name":"d","file":"f","read-only":true}'],
+      ...['-device', 'floppy,drive=d'],
+    ]
+    return await new Promise((resolve) => {
+      execFile(QEMU, args, { timeout: timeoutMs, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
+        if (error === null) resolve('the test ended too early')
+        else if (error.code === PROBE_STATUS) resolve(null)
+        else if (error.killed) resolve('a test guest hung')
+        else resolve(firstComplaint(stderr) ?? error.message)
+      })
+    })
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+function firstComplaint(stderr: string): string | null {
+  const line = stderr.split('\n').find((text) => /error|fail|could not|denied/i.test(text))
+  return line?.replace(`${QEMU}: `, '').trim() || null
+}
+
+/**
+ * Decides what runs guests. A machine's speed differs tenfold between the two, so the choice is always explained.
+ *
+ * A broken KVM hangs, and a hang costs all the time that we wait for it: 12 seconds. So a failure is remembered
+ * until the host boots again, and then one shorter try is enough; where KVM works it takes a tenth of a second.
+ *
+ * @param memory a file that holds the host's boot id while KVM is known to fail
+ * @throws DriverError unavailable, when KVM was asked for by name and does not work
+ */
+export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promise<AccelChoice> {
+  if (wanted === 'tcg') return { accel: 'tcg', reason: 'it was asked for (BERTH_ACCEL=tcg)' }
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
+  const known = (await readFile(memory, 'utf8').catch(() => '')) === boot
+  let failure = await bootSector('kvm', probeSector(), known ? 1000 : 2000)
+  // A busy host may need longer, and a false "no" is expensive.
+  if (failure !== null && !known) failure = await bootSector('kvm', probeSector(), 10_000)
+  if (failure === null) {
+    await rm(memory, { force: true })
+    return { accel: 'kvm', reason: 'a test guest ran to its end' }
+  }
+  await writeFile(memory, boot)
+  if (wanted === 'kvm')
+    throw new DriverError(
+      'unavailable',
+      `BERTH_ACCEL=kvm was asked for, but KVM does not work on this host: ${failure}. ` +
+        'Turn on virtualization in the firmware, load the kvm module and let this user open /dev/kvm, ' +
+        'or use BERTH_ACCEL=tcg, which is some ten times slower.',
+    )
+  return { accel: 'tcg', reason: `KVM does not work here: ${failure}` }
+}
+
+/** KVM passes the host's own CPU on; TCG can be either. */
+export function offeredCpuTypes(accel: Accel): CpuType[] {
+  if (accel === 'tcg') return ['amd', 'intel']
+  const vendor = /^vendor_id\s*:\s*(\S+)/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]
+  if (vendor === 'AuthenticAMD') return ['amd']
+  return vendor === 'GenuineIntel' ? ['intel'] : []
+}

@@ -1,0 +1,123 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import type { Driver, MachineState } from '../../drivers/driver.ts'
+import { Loop } from '../../loop.ts'
+import type { Engine } from '../../operations/engine.ts'
+import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
+import { orderOperation } from './procedures.ts'
+
+const LOOK_EVERY_MS = 10_000
+/** A machine that dies this often within this time is left alone: starting it again only burns the host. */
+const MAX_CRASHES = 5
+const CRASHES_COUNT_FOR_MS = 10 * 60_000
+const FIRST_BACKOFF_MS = 1_000
+
+interface ReconcilerOptions {
+  db: Database
+  clock: Clock
+  driver: Driver
+  engine: Engine
+  log: Logger
+}
+
+/**
+ * Compares running servers with what their machines do, and writes down what happened without us: a guest that
+ * turned itself off, a machine that died. Servers with an operation are the operation's business.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions
+  readonly #loop: Loop
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.look(),
+      failure: 'the machines could not be looked at; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
+  }
+
+  start(): void {
+    this.#options.driver.watch(() => this.#loop.wake())
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+  }
+
+  /** One look at all machines. */
+  async look(): Promise<void> {
+    const { db, driver, log } = this.#options
+    const [servers, machines] = await Promise.all([listRunning(db), driver.list()])
+    for (const { server_id } of servers) {
+      if (machines.get(server_id)?.power === 'running') continue
+      try {
+        // Looked at anew: a list of many machines may have taken long enough for a reboot.
+        await this.#whatBecameOf(server_id, await driver.inspect(server_id))
+      } catch (error) {
+        log.error({ err: error, server_id }, 'the machine of a server could not be looked at')
+      }
+    }
+  }
+
+  /** Machines of the driver that no server belongs to. They are named, never touched. */
+  async strangers(): Promise<string[]> {
+    const { db, driver } = this.#options
+    const ids = [...(await driver.list()).keys()]
+    const known = await knownServers(db, ids)
+    return ids.filter((id) => !known.has(id))
+  }
+
+  async #whatBecameOf(serverId: string, machine: MachineState): Promise<void> {
+    const { log } = this.#options
+    if (machine.power === 'running') return
+    if (machine.power === 'hung')
+      return log.error({ server_id: serverId }, 'the machine of a server does not answer')
+    if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {
+      const off = { status: 'stopped', status_reason: 'guest_shutdown', started_at: null } as const
+      return this.#write(serverId, () => off)
+    }
+    if (machine.power === 'absent') {
+      log.error({ server_id: serverId }, 'the machine of a running server is gone')
+      return this.#write(serverId, () => ({ status: 'error', status_reason: 'disk_lost', started_at: null }))
+    }
+    await this.#restart(serverId)
+  }
+
+  /** Starts a machine that died, each time after a longer pause. */
+  async #restart(serverId: string): Promise<void> {
+    const { clock, engine, log } = this.#options
+    const now = clock.now()
+    await this.#write(serverId, async (server, tx) => {
+      const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
+      const crashes = isRecent ? server.crash_count + 1 : 1
+      log.warn({ server_id: serverId, crashes }, 'the machine of a server died')
+      const crash = { crash_count: crashes, crashed_at: now, started_at: null }
+      if (crashes > MAX_CRASHES) return { ...crash, status: 'error', status_reason: 'crash_loop' }
+      const runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
+      await orderOperation(tx, server, 'start', {}, now, runAt)
+      return { ...crash, status: 'starting', status_reason: 'crashed' }
+    })
+    engine.wake()
+  }
+
+  /** Writes a change to a server that is still `running`; any other status is news from an operation. */
+  async #write(
+    serverId: string,
+    change: (
+      server: ServerTable,
+      tx: Parameters<typeof lockServer>[0],
+    ) => Partial<ServerTable> | Promise<Partial<ServerTable>>,
+  ): Promise<void> {
+    const { db, clock } = this.#options
+    await db.transaction().execute(async (tx) => {
+      const server = await lockServer(tx, serverId)
+      if (server?.status !== 'running') return
+      await updateServer(tx, serverId, { ...(await change(server, tx)), updated_at: clock.now() })
+    })
+  }
+}

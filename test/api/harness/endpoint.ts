@@ -1,0 +1,79 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { Webhook } from 'standardwebhooks'
+import { onTestFinished } from 'vitest'
+import type { TestApp } from '../../harness/app.ts'
+
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** A server of the test's own that webhooks go to. */
+export async function endpoint(answer: (received: Received, reply: ServerResponse) => void) {
+  const received: Received[] = []
+  const server: Server = createServer((request, reply) => {
+    let body = ''
+    request.on('data', (chunk) => (body += chunk))
+    request.on('end', () => {
+      const one = { path: request.url ?? '', headers: request.headers, body }
+      received.push(one)
+      answer(one, reply)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('the server has no address')
+  return { received, url: `http://127.0.0.1:${address.port}`, port: address.port }
+}
+
+export const LOOPBACK = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] as const
+
+/** Sends all that is due now, and waits for what is under way. */
+export async function deliver({ app }: TestApp): Promise<void> {
+  await app.events.relay()
+  do await app.webhooks.settled()
+  while ((await app.webhooks.tick()) > 0)
+}
+
+/** Turns the clock until nothing waits to be sent. */
+export async function deliverAll(t: TestApp): Promise<void> {
+  for (;;) {
+    await deliver(t)
+    const { at } = await t.db
+      .selectFrom('webhooks')
+      .select((eb) => eb.fn.min<number | null>('next_run_at').as('at'))
+      .executeTakeFirstOrThrow()
+    if (at === null) return
+    t.clock.advance(Math.max(1, at - t.clock.now()))
+  }
+}
+
+export const hook = (t: TestApp, url: string, event_types = ['*']) =>
+  t.call('POST', '/webhooks', { name: 'mine', url, event_types })
+export const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
+export const deliveries = async (t: TestApp, id: string) =>
+  (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
+/** Of the projects that were told of. */
+export const namesOf = (received: { body: string }[]) =>
+  received.map(({ body }) => JSON.parse(body).data.name as string)
+
+/** What the library of Standard Webhooks reads from a message. Throws where the secret signed nothing of it. */
+export function verify(
+  { clock }: TestApp,
+  { headers, body }: Pick<Received, 'headers' | 'body'>,
+  secret: string,
+): unknown {
+  // The library compares the time of the message with the one of this machine.
+  const real = Date.now
+  Date.now = () => clock.now()
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>) // three headers with one value each
+  } finally {
+    Date.now = real
+  }
+}

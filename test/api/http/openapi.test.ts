@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { expect, test } from 'vitest'
+import { Schema } from '../../acceptance/harness/schema.ts'
+import { testApp } from '../../harness/app.ts'
+import { ed25519 } from '../harness/keys.ts'
+import { make, order } from '../harness/ordering.ts'
+
+interface Content {
+  schema: object
+  example?: unknown
+  examples?: Record<string, { $ref: string }>
+}
+
+const served = async () => (await (await testApp()).callAs(null)('GET', '/openapi.json')).body
+
+/** Every place of the document where a body is described, with its address. */
+function contents(part: unknown, at = ''): [string, Content][] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([key, value]) => {
+    const here = `${at}/${key}`
+    if (key.includes('/') && key.endsWith('json')) return [[here, value as Content]]
+    return contents(value, here)
+  })
+}
+
+test('openapi.json is what the service says of itself', async () => {
+  const committed = JSON.parse(readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'))
+  expect(committed, 'run npm run generate and commit openapi.json').toEqual(await served())
+})
+
+test('the linter of the format finds nothing to say', async () => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const source = JSON.stringify(await served())
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+})
+
+test('every body has an example, and every example is what its schema says', async () => {
+  const document = await served()
+  const ajv = formats.default(new Ajv2020({ strict: false }))
+  ajv.addSchema(document, 'openapi')
+  const wrong: unknown[] = []
+  for (const [at, { schema, example, examples }] of contents(document.paths)) {
+    const named = (ref: string) => document.components.examples[ref.split('/').at(-1) ?? ''].value
+    const samples = examples ? Object.values(examples).map(({ $ref }) => named($ref)) : [example]
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'))
+    const isValid = ajv.compile(absolute)
+    for (const sample of samples) if (!isValid(sample)) wrong.push([at, sample, isValid.errors])
+  }
+  expect(wrong).toEqual([])
+})
+
+test('every route says what it takes, what it replies, and how it fails', async () => {
+  const document = await served()
+  for (const [path, methods] of Object.entries<Record<string, { security: unknown[]; responses: object }>>(
+    document.paths,
+  ))
+    for (const [method, { security, responses }] of Object.entries(methods)) {
+      expect(security.length, `${method} ${path}`).toBeGreaterThanOrEqual(2)
+      for (const status of ['400', '401', '403', '429', '500', '503'])
+        expect(Object.keys(responses)).toContain(status)
+    }
+})
+
+test('every header of a reply is described, and every one that is promised is sent', async () => {
+  const t = await testApp({ rateLimits: { reads: 1e9, writes: 1e9, anonymous: 5 } })
+  const schema = new Schema((await t.call('GET', '/openapi.json')).body)
+  const seen = new Set<string>()
+  const hold = async (
+    ...[method, path, body, headers, call = t.call]: [...Parameters<typeof t.call>, typeof t.call?]
+  ) => {
+    const reply = await call(method, path, body, headers)
+    const faults = schema.faultsOf({ method, path: path.split('?')[0] ?? '', ...reply })
+    expect([method, path, reply.status, faults]).toEqual([method, path, reply.status, []])
+    seen.add(`${reply.status} ${reply.body.code ?? ''}`.trim())
+    return reply
+  }
+  const id = await make(t)
+  const public_key = ed25519()
+  const key = { 'idempotency-key': 'k' }
+  const { etag = '' } = (await hold('GET', `/servers/${id}`)).headers
+  await hold('GET', `/servers/${id}`, undefined, { 'if-none-match': etag })
+  await hold('GET', '/zones')
+  await hold('PATCH', `/servers/${id}`, { description: 'x' }, { 'if-match': '"other"' })
+  await hold('PATCH', `/servers/${id}`, { description: 'x' })
+  for (const _ of ['first', 'replayed']) {
+    await hold('POST', '/account/ssh_keys', { name: 'a', public_key }, key)
+    await hold('POST', '/pricing/quote', await order(t.call), key)
+    await hold('POST', `/servers/${id}/stop`, {}, key)
+    await hold('POST', `/servers/${id}/start`, { force: 1 }, key)
+  }
+  await hold('POST', '/account/ssh_keys', { name: 'b', public_key })
+  for (const _ of ['first', 'replayed']) await hold('POST', `/servers/${id}/reboot`, {}, key)
+  await hold('PATCH', `/servers/${id}`, { cpu: 2 })
+  await t.db.updateTable('idempotency_keys').set({ reply: null }).execute()
+  await hold('POST', '/pricing/quote', await order(t.call), key)
+  await hold('POST', `/servers/${id}/stop`, {}, key)
+  await hold('POST', '/account/projects', '{}', { 'content-encoding': 'gzip' })
+  await hold('POST', '/account/projects', '{')
+  await hold('GET', '/servers?limit=0')
+  await hold('DELETE', `/account/projects/${id}`)
+  await hold('GET', '/servers', undefined, {}, t.callAs(await t.makeToken(['account:read'])))
+  await hold('PUT', '/servers')
+  for (let count = 0; count < 6; count++) await hold('GET', '/servers', undefined, {}, t.callAs(null))
+  expect([...seen].sort()).toEqual([
+    ...['200', '201', '202', '304'],
+    '400 invalid_json',
+    '401 missing_token',
+    '403 insufficient_scope',
+    '404 project_not_found',
+    '405 method_not_allowed',
+    '409 idempotency_key_in_use',
+    '409 operation_in_progress',
+    '409 ssh_key_exists',
+    '412 precondition_failed',
+    '415 unsupported_media_type',
+    '422 validation_failed',
+    '429 rate_limited',
+  ])
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { testApp } from '../../harness/app.ts'
+
+const rateLimits = { reads: 3, writes: 2, anonymous: 2 }
+
+test('a token has its reads and its writes a minute, and gets them back evenly', async () => {
+  const t = await testApp({ rateLimits })
+  for (const left of [2, 1, 0]) {
+    const { status, headers } = await t.call('GET', '/zones')
+    expect([status, headers['ratelimit-policy'], headers.ratelimit]).toEqual([
+      200,
+      '"reads";q=3;w=60',
+      `"reads";r=${left};t=${(3 - left) * 20}`,
+    ])
+  }
+  const refused = await t.call('GET', '/zones')
+  expect(refused).toMatchObject({
+    status: 429,
+    body: { code: 'rate_limited' },
+    headers: { 'retry-after': '20' },
+  })
+  expect((await t.call('POST', '/account/projects', { name: 'a' })).status).toBe(201)
+  t.clock.advance(20_000)
+  expect((await t.call('GET', '/zones')).status).toBe(200)
+  expect((await t.call('GET', '/zones')).status).toBe(429)
+})
+
+test('who has no valid token shares what its address has, on every path', async () => {
+  const t = await testApp({ rateLimits })
+  const stranger = t.callAs(null)
+  expect((await stranger('GET', '/servers')).status).toBe(401)
+  expect((await stranger('GET', '/nothing')).status).toBe(404)
+  expect((await stranger('GET', '/openapi.json')).status).toBe(429)
+  expect((await t.callAs('berth_wrong')('GET', '/servers')).status).toBe(429)
+  expect((await t.call('GET', '/servers')).status).toBe(200)
+})
+
+test('callers who come by a trusted proxy have their limits to themselves, and can not forge new ones', async () => {
+  const stranger = async (trustProxy: string[]) => {
+    const call = (await testApp({ rateLimits, trustProxy })).callAs(null)
+    return async (from: string) =>
+      (await call('GET', '/servers', undefined, { 'x-forwarded-for': from })).status
+  }
+  const trusted = await stranger(['127.0.0.1/32'])
+  expect([await trusted('192.0.2.1'), await trusted('192.0.2.1'), await trusted('192.0.2.1')]).toEqual([
+    401, 401, 429,
+  ])
+  expect(await trusted('192.0.2.2')).toBe(401)
+  expect(await trusted('192.0.2.3, 192.0.2.1')).toBe(429)
+  // What is no address is the proxy's own request.
+  expect([await trusted('a'), await trusted('192.0.2.4:5'), await trusted('192.0.2.4:6')]).toEqual([
+    401, 401, 429,
+  ])
+  const other = await stranger([])
+  expect([await other('192.0.2.1'), await other('192.0.2.2'), await other('192.0.2.3')]).toEqual([
+    401, 401, 429,
+  ])
+})
+
+test('tokens do not spend each other’s requests', async () => {
+  const t = await testApp({ rateLimits })
+  const other = t.callAs(await t.makeToken(['read']))
+  for (let spent = 0; spent < 4; spent++) await t.call('GET', '/zones')
+  expect((await other('GET', '/zones')).status).toBe(200)
+})
+
+test('a request that is malformed counts like any other, and is told of the limit', async () => {
+  const t = await testApp({ rateLimits })
+  const stranger = t.callAs(null)
+  for (const left of [1, 0]) {
+    const { status, headers } = await stranger('GET', '/servers/%zz')
+    expect([status, headers.ratelimit]).toEqual([400, `"anonymous";r=${left};t=${(2 - left) * 30}`])
+  }
+  expect(await stranger('GET', '/servers/%zz')).toMatchObject({
+    status: 429,
+    body: { code: 'rate_limited' },
+    headers: { 'retry-after': '30' },
+  })
+})

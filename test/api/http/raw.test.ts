@@ -1,0 +1,114 @@
+import { createConnection } from 'node:net'
+import { expect, test } from 'vitest'
+import { testApp } from '../../harness/app.ts'
+import { make, order } from '../harness/ordering.ts'
+
+/** What the service answers to bytes that no HTTP client would send. */
+function answer(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write(bytes))
+    socket.setEncoding('utf8')
+    socket.on('data', (part) => {
+      text += part
+    })
+    socket.once('close', () => resolve(text))
+    socket.once('error', reject)
+  })
+}
+
+test('what is no HTTP at all is answered with a problem and a request id too', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  for (const bytes of [
+    'garbage\r\n\r\n',
+    'FOO /v1/zones HTTP/1.1\r\nhost: a\r\n\r\n',
+    'POST /v1/servers HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n',
+    `GET /v1/zones HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+  ]) {
+    const [head = '', body = ''] = (await answer(Number(port), bytes)).split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 4\d\d /)
+    expect(head).toContain('content-type: application/problem+json')
+    expect(head).toMatch(/x-request-id: [0-9a-f-]{36}/)
+    expect(head).toContain('ratelimit-policy: "anonymous"')
+    expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', status: Number(head.slice(9, 12)) })
+  }
+})
+
+test('a request of HTTP/1.1 without a Host is refused with a problem, and counted; one of 1.0 needs none', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const ask = async (request: string) =>
+    (await answer(Number(port), `${request}\r\nconnection: close\r\n\r\n`)).split('\r\n\r\n')
+  for (const path of ['/v1/zones', '/v1/openapi.json', '/nothing']) {
+    const [head = '', body = ''] = await ask(`GET ${path} HTTP/1.1`)
+    expect(head).toMatch(/^HTTP\/1\.1 400 /)
+    expect(head).toContain('content-type: application/problem+json')
+    expect(head).toContain('ratelimit-policy: "anonymous"')
+    expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', status: 400, instance: path })
+    expect(body).toContain('Host')
+  }
+  expect((await ask('GET /v1/openapi.json HTTP/1.1\r\nhost:'))[0]).toMatch(/^HTTP\/1\.1 200 /)
+  expect((await ask('GET /v1/openapi.json HTTP/1.0'))[0]).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('a request that expects what nobody knows is answered like any other', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const request = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nexpect: more\r\nconnection: close\r\n\r\n'
+  const reply = await answer(Number(port), request)
+  expect(reply).toMatch(/^HTTP\/1\.1 401 /)
+  expect(reply).toContain('"code":"missing_token"')
+})
+
+test('ids in capitals name the same objects', async () => {
+  const t = await testApp()
+  const capitals = (id: string) => id.toUpperCase()
+  const body = await order(t.call)
+  const { body: me } = await t.call('GET', '/account/me')
+  const reply = await t.call('POST', '/servers', {
+    ...body,
+    template_id: capitals(body.template_id),
+    preset_id: capitals(body.preset_id),
+    project_id: capitals(me.default_project_id),
+  })
+  expect(reply).toMatchObject({
+    status: 202,
+    body: { project_id: me.default_project_id, preset_id: body.preset_id },
+  })
+  expect((await t.call('GET', `/servers/${capitals(reply.body.server_id)}`)).status).toBe(200)
+  expect((await t.call('GET', `/servers?project_id=${capitals(me.default_project_id)}`)).body.total).toBe(1)
+})
+
+test('links repeat only the parameters that mean something', async () => {
+  const t = await testApp()
+  await make(t)
+  const { headers } = await t.call('GET', `/servers?status=running&nonsense=${'x'.repeat(5_000)}`)
+  expect(headers.link).toContain('status=running')
+  expect(headers.link).not.toContain('nonsense')
+})
+
+test('a database that can not be written makes a 503, and reading goes on', async () => {
+  const t = await testApp()
+  t.clock.advance(120_000)
+  const full = Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })
+  const { transaction, updateTable } = t.db
+  Object.assign(t.db, {
+    updateTable: () => {
+      throw full
+    },
+    transaction: () => {
+      throw full
+    },
+  })
+  try {
+    expect((await t.call('GET', '/account/me')).status).toBe(200)
+    expect(await t.call('POST', '/account/projects', { name: 'a' })).toMatchObject({
+      status: 503,
+      body: { code: 'backend_unavailable' },
+      headers: { 'retry-after': '5' },
+    })
+  } finally {
+    Object.assign(t.db, { transaction, updateTable })
+  }
+})

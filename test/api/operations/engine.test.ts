@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto'
+import pino from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../api/clock.ts'
+import type { Queries } from '../../../api/database/database.ts'
+import type { OperationTable } from '../../../api/database/schema.ts'
+import {
+  again,
+  done,
+  Engine,
+  type EngineOptions,
+  fail,
+  next,
+  type Procedure,
+  type Step,
+} from '../../../api/operations/engine.ts'
+import { cancelActive, insertOperation, type Outcome } from '../../../api/operations/operations.ts'
+import { type TestApp, testApp } from '../../harness/app.ts'
+import { order } from '../harness/ordering.ts'
+
+const LEASE_MS = 30_000
+
+interface Bench extends TestApp {
+  /** A server that nothing is done to. */
+  server(): Promise<string>
+  operation(serverId: string): Promise<OperationTable>
+  read(operation: OperationTable): Promise<OperationTable>
+  /** One of several processes that work on the same database. */
+  engine(
+    steps: Record<string, Step>,
+    more?: Partial<EngineOptions> & { conclude?: Procedure['conclude'] },
+  ): Engine
+}
+
+async function bench(): Promise<Bench> {
+  const t = await testApp()
+  await t.db.updateTable('accounts').set({ quotas: '{"servers":100,"cpu":100}' }).execute()
+  const body = await order(t.call, { start_on_create: false })
+  return {
+    ...t,
+    server: async () => {
+      const { server_id } = (await t.call('POST', '/servers', body)).body
+      await t.finish()
+      await t.db.deleteFrom('operations').where('server_id', '=', server_id).execute()
+      return server_id
+    },
+    operation: (serverId) => {
+      const now = t.clock.now()
+      return insertOperation(t.db, {
+        accountId: t.accountId,
+        serverId,
+        type: 'start',
+        step: 'first',
+        data: {},
+        now,
+        deadlineAt: now + 1e9,
+      })
+    },
+    read: ({ operation_id }) =>
+      t.db
+        .selectFrom('operations')
+        .selectAll()
+        .where('operation_id', '=', operation_id)
+        .executeTakeFirstOrThrow(),
+    engine: (steps, { conclude = async () => async () => {}, ...more } = {}) => {
+      const procedure: Procedure = { first: 'first', deadlineMs: 1e9, steps, conclude }
+      const types = {
+        create: procedure,
+        start: procedure,
+        stop: procedure,
+        reboot: procedure,
+        resize: procedure,
+        delete: procedure,
+      }
+      const engine = new Engine({
+        db: t.db,
+        clock: t.clock,
+        log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
+        ended: async () => {},
+        procedures: types,
+        ...more,
+      })
+      onTestFinished(() => engine.stop())
+      return engine
+    },
+  }
+}
+
+/** A step that ends when it is told to. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const entered = Promise.withResolvers<void>()
+  const step: Step = async (_operation, signal) => {
+    entered.resolve()
+    await promise
+    return signal.aborted ? again(0) : done({ by: 'the slow one' })
+  }
+  return { step, open: resolve, entered: entered.promise }
+}
+
+test('two processes on one database share the work, and never run one operation at the same time', async () => {
+  const b = await bench()
+  const running = new Set<string>()
+  const walks = new Map<string, string[]>()
+  const overlaps: string[] = []
+  const workers = new Set<string>()
+  const stepOf =
+    (worker: string, name: string, result: (walk: string[]) => ReturnType<typeof done>): Step =>
+    async ({ operation_id }) => {
+      if (running.has(operation_id)) overlaps.push(operation_id)
+      running.add(operation_id)
+      workers.add(worker)
+      const walk = walks.get(operation_id) ?? []
+      walks.set(operation_id, [...walk, name])
+      await new Promise(setImmediate)
+      running.delete(operation_id)
+      return result(walk)
+    }
+  const stepsOf = (worker: string) => ({
+    first: stepOf(worker, 'first', (walk) => (walk.length < 4 ? again(0) : next('second', 50))),
+    second: stepOf(worker, 'second', (walk) => (walk.length < 8 ? again(0) : done())),
+  })
+  const operations: OperationTable[] = []
+  const servers: string[] = []
+  for (let count = 0; count < 12; count++) servers.push(await b.server())
+  for (const server of servers) operations.push(await b.operation(server))
+  // Their clocks run: this is how they live in earnest.
+  const engines = ['a', 'b'].map((worker) =>
+    b.engine(stepsOf(worker), { clock: systemClock, concurrency: 3 }),
+  )
+  await b.db.updateTable('operations').set({ next_run_at: 0, deadline_at: Number.MAX_SAFE_INTEGER }).execute()
+  await Promise.all(engines.map((engine) => engine.start({ isAlone: false })))
+  const open = () =>
+    b.db
+      .selectFrom('operations')
+      .select('operation_id')
+      .where('status', 'in', ['pending', 'running'])
+      .execute()
+  await expect.poll(async () => (await open()).length, { timeout: 25_000 }).toBe(0)
+  expect(overlaps).toEqual([])
+  expect(workers).toEqual(new Set(['a', 'b']))
+  for (const { operation_id } of operations)
+    expect(walks.get(operation_id)).toEqual([...Array(5).fill('first'), ...Array(4).fill('second')])
+})
+
+test('the operation of a process that died is taken over when its lease has run out, not before', async () => {
+  const b = await bench()
+  const operation = await b.operation(await b.server())
+  const slow = gate()
+  const dead = b.engine({ first: slow.step })
+  const alive = b.engine({ first: async () => done({ by: 'the quick one' }) })
+  expect(await dead.tick()).toBe(1)
+  await slow.entered
+  b.clock.advance(LEASE_MS - 1)
+  expect(await alive.tick()).toBe(0)
+  b.clock.advance(1)
+  expect(await alive.tick()).toBe(1)
+  await alive.settled()
+  const after = await b.read(operation)
+  expect(after).toMatchObject({ status: 'succeeded', lease_owner: null, lease_until: 0 })
+  // The first one was not dead, only slow: what it says now is not heard any more.
+  slow.open()
+  await dead.settled()
+  expect(await b.read(operation)).toEqual(after)
+})
+
+test('a process that works on keeps its leases', async () => {
+  const b = await bench()
+  await b.operation(await b.server())
+  const slow = gate()
+  const working = b.engine({ first: slow.step })
+  const other = b.engine({ first: async () => fail('stolen', 'Another process took it.') })
+  await working.start({ isAlone: false })
+  await slow.entered
+  for (let seconds = 0; seconds < 120; seconds += 10) {
+    b.clock.advance(10_000)
+    const lease = () => b.db.selectFrom('operations').select('lease_until').executeTakeFirstOrThrow()
+    await expect.poll(async () => (await lease()).lease_until).toBe(b.clock.now() + LEASE_MS)
+    expect(await other.tick()).toBe(0)
+  }
+  slow.open()
+  await working.settled()
+  expect((await b.db.selectFrom('operations').selectAll().executeTakeFirstOrThrow()).status).toBe('succeeded')
+})
+
+test('alone on the database, what a dead process held goes on at once', async () => {
+  const b = await bench()
+  const operation = await b.operation(await b.server())
+  const slow = gate()
+  const dead = b.engine({ first: slow.step })
+  await dead.tick()
+  await slow.entered
+  const alive = b.engine({ first: async () => done() })
+  await alive.start({ isAlone: true })
+  await expect.poll(async () => (await b.read(operation)).status).toBe('succeeded')
+  slow.open()
+  await dead.settled()
+})
+
+test.each(['the same process', 'another process'])(
+  'the next operation of a server waits for the step of a canceled one, in %s',
+  async (who) => {
+    const b = await bench()
+    const serverId = await b.server()
+    const log: string[] = []
+    const slow = gate()
+    const first = await b.operation(serverId)
+    const step: Step = async (operation, signal) => {
+      const name = operation.operation_id === first.operation_id ? 'canceled' : 'next'
+      log.push(`${name} begins`)
+      const result = name === 'canceled' ? await slow.step(operation, signal) : done()
+      log.push(`${name} ends${signal.aborted ? ', told to give up' : ''}`)
+      return result
+    }
+    const busy = b.engine({ first: step })
+    const taker = who === 'the same process' ? busy : b.engine({ first: step })
+    await busy.tick()
+    await slow.entered
+    expect(await cancelActive(b.db, serverId, b.clock.now())).toMatchObject({
+      operation_id: first.operation_id,
+    })
+    const second = await b.operation(serverId)
+    busy.canceled(first)
+    expect([await busy.tick(), await taker.tick()]).toEqual([0, 0])
+    slow.open()
+    await busy.settled()
+    expect(await taker.tick()).toBe(1)
+    await taker.settled()
+    expect(log).toEqual(['canceled begins', 'canceled ends, told to give up', 'next begins', 'next ends'])
+    expect(await b.read(first)).toMatchObject({ status: 'canceled', lease_until: 0 })
+    expect(await b.read(second)).toMatchObject({ status: 'succeeded', lease_until: 0 })
+  },
+)
+
+test('it does not wait forever for a step whose process died', async () => {
+  const b = await bench()
+  const serverId = await b.server()
+  const slow = gate()
+  const dead = b.engine({ first: slow.step })
+  const first = await b.operation(serverId)
+  await dead.tick()
+  await slow.entered
+  await cancelActive(b.db, serverId, b.clock.now())
+  const second = await b.operation(serverId)
+  const alive = b.engine({ first: async () => done() })
+  b.clock.advance(LEASE_MS - 1)
+  expect(await alive.tick()).toBe(0)
+  b.clock.advance(1)
+  expect(await alive.tick()).toBe(1)
+  await alive.settled()
+  expect((await b.read(second)).status).toBe('succeeded')
+  slow.open()
+  await dead.settled()
+  expect(await b.read(first)).toMatchObject({ status: 'canceled', lease_until: 0 })
+})
+
+test('a second active operation of a server is refused by the database itself', async () => {
+  const b = await bench()
+  const serverId = await b.server()
+  await b.operation(serverId)
+  await expect(b.operation(serverId)).rejects.toThrow(/unique/i)
+})
+
+test('a step that fails is tried again after ever longer pauses, then the operation fails', async () => {
+  const b = await bench()
+  const operation = await b.operation(await b.server())
+  const outcomes: Outcome[] = []
+  const at: number[] = []
+  const engine = b.engine(
+    {
+      first: async () => {
+        at.push(b.clock.now())
+        throw new Error('a secret of the host')
+      },
+    },
+    {
+      conclude: async (_operation, outcome) => {
+        outcomes.push(outcome)
+        return async () => {}
+      },
+    },
+  )
+  for (let due: number | null = b.clock.now(); due !== null; due = await engine.nextDueAt()) {
+    b.clock.advance(due - b.clock.now())
+    await engine.tick()
+    await engine.settled()
+  }
+  expect(at.map((time) => time - (at[0] ?? 0))).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000])
+  expect(outcomes).toMatchObject([{ status: 'failed', code: 'internal_error' }])
+  expect((await b.read(operation)).error_message).not.toContain('secret')
+})
+
+test('the end of an operation and what follows from it are written together, or tried again a little later', async () => {
+  const b = await bench()
+  const serverId = await b.server()
+  const operation = await b.operation(serverId)
+  let failures = 2
+  const rename = (name: string) => async (tx: Queries) => {
+    await tx.updateTable('servers').set({ name }).where('server_id', '=', serverId).execute()
+    if (failures-- > 0) throw new Error('the database hiccups')
+  }
+  const engine = b.engine(
+    { first: async () => done() },
+    { conclude: async () => rename(`renamed-${failures}`) },
+  )
+  const nameOf = async () => (await b.call('GET', `/servers/${serverId}`)).body.name
+  const before = await nameOf()
+  for (let attempt = 0; attempt < 2; attempt++) {
+    expect(await engine.tick()).toBe(1)
+    await engine.settled()
+    expect([await nameOf(), (await b.read(operation)).status]).toEqual([before, 'running'])
+    // Not at once: what fails in the same way each time must not spin.
+    expect(await engine.tick()).toBe(0)
+    b.clock.advance(((await engine.nextDueAt()) ?? 0) - b.clock.now())
+  }
+  expect(await engine.tick()).toBe(1)
+  await engine.settled()
+  expect([await nameOf(), (await b.read(operation)).status]).toEqual(['renamed-0', 'succeeded'])
+})
+
+test('what a step tells later ones outlives the process', async () => {
+  const b = await bench()
+  const operation = await b.operation(await b.server())
+  const first = b.engine({
+    first: async () => next('second', 30, { token: randomUUID(), at: 5 }),
+    second: async () => again(1_000),
+  })
+  await first.tick()
+  await first.settled()
+  expect(await b.read(operation)).toMatchObject({
+    step: 'second',
+    progress: 30,
+    status: 'running',
+    lease_until: 0,
+  })
+  const seen: Record<string, unknown>[] = []
+  const second = b.engine({
+    second: async ({ data }) => {
+      seen.push(data)
+      return done({ more: true })
+    },
+  })
+  b.clock.advance(1_000)
+  await second.tick()
+  await second.settled()
+  expect(seen).toEqual([{ token: expect.any(String), at: 5 }])
+  expect(await b.read(operation)).toMatchObject({ status: 'succeeded', progress: 100 })
+})

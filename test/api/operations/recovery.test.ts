@@ -1,0 +1,184 @@
+// What a repeat finds when the process died between the commit of the first try and its reply.
+import { expect, test } from 'vitest'
+import { Idempotency } from '../../../api/http/idempotency.ts'
+import { Secrets } from '../../../api/secrets.ts'
+import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
+import { ed25519 } from '../harness/keys.ts'
+import { make, order } from '../harness/ordering.ts'
+
+const KEY = { 'idempotency-key': 'dead' }
+
+/** As a process leaves it that is killed between the commit and the reply, a minute later. */
+async function die(t: TestApp): Promise<void> {
+  await t.db.updateTable('idempotency_keys').set({ reply: null }).execute()
+  t.clock.advance(60_000)
+}
+
+/** The same request before and after the death of its process. */
+async function twice(t: TestApp, path: string, body: unknown): Promise<[first: Reply, second: Reply]> {
+  const first = await t.call('POST', path, body, KEY)
+  await die(t)
+  return [first, await t.call('POST', path, body, KEY)]
+}
+
+const total = async (t: TestApp, path: string) => (await t.call('GET', path)).body.total
+
+test('a request whose process died is refused while it may still run, and then answered with its server', async () => {
+  const t = await testApp()
+  const body = await order(t.call)
+  const first = await t.call('POST', '/servers', body, KEY)
+  await t.db.updateTable('idempotency_keys').set({ reply: null }).execute()
+  expect((await t.call('POST', '/servers', body, KEY)).body.code).toBe('idempotency_key_in_use')
+  t.clock.advance(60_000)
+  expect(await t.call('POST', '/servers', body, KEY)).toMatchObject({
+    status: 202,
+    body: { server_id: first.body.server_id },
+    headers: { location: first.headers.location },
+  })
+  expect(await total(t, '/servers')).toBe(1)
+})
+
+test('a project is made once, though the process died before it replied', async () => {
+  const t = await testApp()
+  const [first, second] = await twice(t, '/account/projects', { name: 'a', description: 'b' })
+  expect(second).toMatchObject({
+    status: 201,
+    body: first.body,
+    headers: { location: first.headers.location },
+  })
+  expect(await total(t, '/account/projects')).toBe(2)
+})
+
+test('an SSH key is added once, and its repeat is not told that it exists', async () => {
+  const t = await testApp()
+  const [first, second] = await twice(t, '/account/ssh_keys', { name: 'a', public_key: ed25519() })
+  expect(second).toMatchObject({
+    status: 201,
+    body: first.body,
+    headers: { location: first.headers.location },
+  })
+  expect(await total(t, '/account/ssh_keys')).toBe(1)
+})
+
+test('a token whose value nobody was told is replaced by one whose value is', async () => {
+  const t = await testApp()
+  const before = await total(t, '/account/tokens')
+  const [first, second] = await twice(t, '/account/tokens', { name: 'ci', scopes: ['servers:read'] })
+  expect(second).toMatchObject({
+    status: 201,
+    body: { name: 'ci', scopes: ['servers:read'], token: expect.stringMatching(/^berth_/) },
+    headers: { location: `/v1/account/tokens/${second.body.token_id}` },
+  })
+  expect(await total(t, '/account/tokens')).toBe(before + 1)
+  expect((await t.callAs(first.body.token)('GET', '/servers')).body.code).toBe('token_revoked')
+  expect((await t.callAs(second.body.token)('GET', '/servers')).status).toBe(200)
+  // Dying once more leaves no second one behind either.
+  await die(t)
+  const third = await t.call('POST', '/account/tokens', { name: 'ci', scopes: ['servers:read'] }, KEY)
+  expect(third.status).toBe(201)
+  expect((await t.callAs(second.body.token)('GET', '/servers')).body.code).toBe('token_revoked')
+  expect(await total(t, '/account/tokens')).toBe(before + 1)
+})
+
+test('a token is replaced also where the quota has room for no other', async () => {
+  const t = await testApp()
+  const tokens = (await total(t, '/account/tokens')) + 1
+  await t.db
+    .updateTable('accounts')
+    .set({ quotas: JSON.stringify({ tokens }) })
+    .execute()
+  const [first, second] = await twice(t, '/account/tokens', { name: 'ci', scopes: ['servers:read'] })
+  expect([first.status, second.status]).toEqual([201, 201])
+})
+
+test.each(['start', 'stop', 'reboot'])(
+  '%s is asked for once: a repeat names its operation',
+  async (action) => {
+    const t = await testApp()
+    const id = await make(t, { start_on_create: action !== 'start' })
+    const first = await t.call('POST', `/servers/${id}/${action}`, {}, KEY)
+    await t.finish()
+    await die(t)
+    const second = await t.call('POST', `/servers/${id}/${action}`, {}, KEY)
+    expect(first.status).toBe(202)
+    expect(second).toMatchObject({
+      status: 202,
+      body: { operation_id: first.body.operation_id, type: action, status: 'succeeded' },
+      headers: { location: first.headers.location },
+    })
+    expect(await total(t, `/servers/${id}/operations`)).toBe(2)
+  },
+)
+
+test('what was made and is gone by the time of the repeat is its own 404, and is not made again', async () => {
+  const t = await testApp()
+  const makings: [path: string, body: unknown, id: string, code: string][] = [
+    ['/servers', await order(t.call), 'server_id', 'server_not_found'],
+    ['/account/projects', { name: 'a' }, 'project_id', 'project_not_found'],
+    ['/account/ssh_keys', { name: 'a', public_key: ed25519() }, 'ssh_key_id', 'ssh_key_not_found'],
+    ['/account/tokens', { name: 'a', scopes: ['read'] }, 'token_id', 'token_not_found'],
+  ]
+  for (const [path, body, id, code] of makings) {
+    const first = await t.call('POST', path, body, KEY)
+    await t.call('DELETE', `${path}/${first.body[id]}`)
+    await t.finish()
+    const left = await total(t, path)
+    await die(t)
+    for (const _ of ['recovered', 'replayed'])
+      expect(await t.call('POST', path, body, KEY)).toMatchObject({ status: 404, body: { code } })
+    expect(await total(t, path)).toBe(left)
+  }
+})
+
+test('every POST that makes something notes what it made', async () => {
+  const t = await testApp()
+  const id = await make(t, { start_on_create: false })
+  const bodies: Record<string, unknown> = {
+    '/servers': await order(t.call),
+    '/account/projects': { name: 'a' },
+    '/account/ssh_keys': { name: 'a', public_key: ed25519() },
+    '/account/tokens': { name: 'a', scopes: ['read'] },
+    '/servers/{server_id}/start': {},
+    '/servers/{server_id}/reboot': {},
+    '/servers/{server_id}/stop': {},
+    '/pricing/quote': await order(t.call),
+    '/webhooks': { name: 'a', url: 'https://example.com/hook', event_types: ['*'] },
+    '/webhooks/{webhook_id}/test': {},
+    '/webhooks/{webhook_id}/rotate-secret': {},
+  }
+  let webhookId = ''
+  const { paths } = (await t.call('GET', '/openapi.json')).body
+  const posts = Object.keys(paths).filter((path) => 'post' in paths[path])
+  expect(posts.sort()).toEqual(Object.keys(bodies).sort())
+  for (const [path, body] of Object.entries(bodies)) {
+    const here = path.replace('{server_id}', id).replace('{webhook_id}', webhookId)
+    const reply = await t.call('POST', here, body, { 'idempotency-key': path })
+    expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
+    webhookId = reply.body.webhook_id ?? webhookId
+    await t.finish()
+  }
+  const rows = await t.db.selectFrom('idempotency_keys').selectAll().execute()
+  const forgotten = rows.filter((row) => row.made_id === null).map((row) => row.key)
+  expect(forgotten).toEqual(['/pricing/quote'])
+})
+
+test('a request that outlives its claim makes nothing once its repeat has taken its place', async () => {
+  const t = await testApp()
+  const idempotency = new Idempotency(t.db, t.clock, new Secrets(Buffer.alloc(32, 7)))
+  const actor = { accountId: t.accountId, accountStatus: 'active', tokenId: '', scopes: ['write'] } as const
+  const begin = async () => {
+    const begun = await idempotency.begin(actor, 'POST /v1/account/projects', 'slow', {})
+    if ('replay' in begun) throw new Error('there was a reply already')
+    return begun.claim
+  }
+  const note = (claim: Awaited<ReturnType<typeof begin>>, id: string) =>
+    t.db.transaction().execute((tx) => idempotency.made(tx, claim, id))
+  const slow = await begin()
+  t.clock.advance(60_000)
+  const repeat = await begin()
+  await expect(note(slow, 'first')).rejects.toThrow('still running')
+  await idempotency.finish(slow, { status: 409, headers: {}, body: '' })
+  await note(repeat, 'second')
+  t.clock.advance(60_000)
+  expect((await begin()).madeId).toBe('second')
+})

@@ -1,0 +1,21 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { ServerDetails } from '../../../sdk/index.ts'
+
+/** An API that hands on what another one replies, but for the details of servers, of which it tells lies. */
+export async function liar(baseUrl: string, lie: (details: ServerDetails) => void): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { authorization = '' } = request.headers
+    const reply = await fetch(new URL(request.url ?? '', baseUrl), { headers: { authorization } })
+    const body = await reply.json()
+    // What the route replies.
+    if (request.url?.endsWith('/details')) lie(body as ServerDetails)
+    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  // An address and a port, as it does not listen on a pipe.
+  const { port } = server.address() as AddressInfo
+  return `http://127.0.0.1:${port}/v1`
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import pino from 'pino'
+import { onTestFinished } from 'vitest'
+import { createAccount } from '../../api/accounts/accounts.ts'
+import { createToken } from '../../api/accounts/tokens.ts'
+import { type App, type AppOptions, buildApp } from '../../api/app.ts'
+import { post } from '../../api/billing/ledger.ts'
+import { parseCatalog } from '../../api/catalog/file.ts'
+import type { Database } from '../../api/database/database.ts'
+import { Simulator, type SimulatorOptions } from '../../api/drivers/simulator.ts'
+import type { ScopeName } from '../../api/http/auth.ts'
+import { parseMoney } from '../../api/money.ts'
+import { Secrets } from '../../api/secrets.ts'
+import { ManualClock } from './clock.ts'
+import { testDatabase } from './database.ts'
+
+export interface Reply {
+  status: number
+  // Tests say themselves what they expect of a body.
+  // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the assertion that made it
+  body: any
+  headers: Record<string, string | undefined>
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD'
+export type Call = (
+  method: Method,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Reply>
+
+export interface TestApp {
+  app: App
+  db: Database
+  clock: ManualClock
+  driver: Simulator
+  accountId: string
+  /** Calls /v1 as the test's account, with every scope. */
+  call: Call
+  /** The token that `call` sends. */
+  token: string
+  /** Calls /v1 with another token, or with none. */
+  callAs(token: string | null): Call
+  makeToken(
+    scopes: readonly ScopeName[],
+    options?: { accountId?: string; expiresAt?: number },
+  ): Promise<string>
+  makeAccount(balance?: string): Promise<string>
+  /** Carries out all that is due at this moment. */
+  work(): Promise<void>
+  /** Turns the clock until nothing is left to carry out. */
+  finish(): Promise<void>
+}
+
+const ALL: readonly ScopeName[] = ['account:read', 'account:write', 'servers:read', 'servers:write']
+export const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+
+/** The real application in memory: real database, simulated machines, a clock that is turned by hand. */
+export async function testApp(
+  options: Partial<AppOptions> & {
+    simulator?: Partial<SimulatorOptions>
+    /** Of the test's account, in rubles. */
+    balance?: string
+  } = {},
+): Promise<TestApp> {
+  const { simulator, balance, ...more } = options
+  const clock = new ManualClock()
+  const { db, drop } = await testDatabase()
+  const driver = new Simulator({ clock, ...simulator })
+  const app = await buildApp({
+    db,
+    clock,
+    driver,
+    catalog: parseCatalog(catalogText, 'catalog.yaml'),
+    secrets: new Secrets(Buffer.alloc(32, 7)),
+    log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
+    sshPorts: { first: 22000, last: 22999 },
+    sshHost: '127.0.0.1',
+    rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
+    validateReplies: true,
+    ...more,
+  })
+  onTestFinished(async () => {
+    await app.close()
+    await drop()
+  })
+  const makeAccount = accountMaker(db, clock)
+  const accountId = await makeAccount(balance)
+  const makeToken: TestApp['makeToken'] = async (
+    scopes,
+    { accountId: owner = accountId, expiresAt = null as number | null } = {},
+  ) => (await createToken(db, clock, { accountId: owner, name: 'test', scopes, expiresAt })).value
+  const callAs = (token: string | null): Call => caller(app, token)
+  const { work, finish } = workers(app, clock)
+  const token = await makeToken(ALL)
+  return {
+    app,
+    db,
+    clock,
+    driver,
+    accountId,
+    call: callAs(token),
+    token,
+    callAs,
+    makeToken,
+    makeAccount,
+    work,
+    finish,
+  }
+}
+
+function accountMaker(db: Database, clock: ManualClock) {
+  let accounts = 0
+  return async (balance = '10000') => {
+    accounts += 1
+    const account = { email: `customer${accounts}@example.com`, name: `Customer ${accounts}` }
+    const accountId = await createAccount(db, clock, account)
+    if (!accountId) throw new Error('the account exists already')
+    const amount = parseMoney(balance)
+    const entry = { accountId, amount, description: 'test', reference: null }
+    if (amount !== 0) await post(db, clock, { ...entry, type: 'payment' })
+    return accountId
+  }
+}
+
+function workers(app: App, clock: ManualClock): Pick<TestApp, 'work' | 'finish'> {
+  const work = async () => {
+    do await app.engine.settled()
+    while ((await app.engine.tick()) > 0)
+  }
+  const finish = async () => {
+    for (;;) {
+      await work()
+      const due = await app.engine.nextDueAt()
+      if (due === null) return
+      clock.advance(Math.max(1, due - clock.now()))
+    }
+  }
+  return { work, finish }
+}
+
+function caller(app: App, token: string | null): Call {
+  return async (method, path, body, headers = {}) => {
+    const isText = typeof body === 'string'
+    const reply = await app.http.inject({
+      method,
+      url: `/v1${path}`,
+      headers: {
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: isText ? body : JSON.stringify(body) }),
+    })
+    const isJson = reply.headers['content-type']?.toString().includes('json')
+    return {
+      status: reply.statusCode,
+      body: isJson ? JSON.parse(reply.body) : reply.body,
+      headers: Object.fromEntries(
+        Object.entries(reply.headers).map(([name, value]) => [name, value?.toString()]),
+      ),
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+/** Starting the same program a hundred times, it is worth compiling it once. */
+const CACHE = path.join(ROOT, 'node_modules/.cache/berth-tests')
+
+export interface Child {
+  process: ChildProcess
+  /** What it has written so far. */
+  readonly stdout: string
+  readonly stderr: string
+  /** Resolves with a line of stdout for which `matches` is true. */
+  line(matches: (line: string) => boolean): Promise<string>
+  /** Resolves when it is gone. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+/** A process that takes longer than this hangs: it is killed, and the test says what it had written. */
+const PATIENCE_MS = 90_000
+
+/** Runs a program of this repository in a process of its own. */
+export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Child {
+  const child = spawn(process.execPath, [path.join(ROOT, program), ...args], {
+    cwd: ROOT,
+    env: { ...withoutSettings(process.env), NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const written = { stdout: '', stderr: '' }
+  const lines: string[] = []
+  const listeners = new Set<() => void>()
+  const news = () => {
+    for (const listener of listeners) listener()
+  }
+  child.stderr.on('data', (chunk: Buffer) => (written.stderr += chunk.toString()))
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    written.stdout += `${line}\n`
+    lines.push(line)
+    news()
+  })
+  const timer = setTimeout(() => {
+    written.stderr += `\n(killed by the test: it hung for ${PATIENCE_MS} ms)`
+    child.kill('SIGKILL')
+  }, PATIENCE_MS)
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.on('close', (code, signal) => {
+      clearTimeout(timer)
+      resolve({ code, signal })
+    }),
+  )
+  return {
+    process: child,
+    get stdout() {
+      return written.stdout
+    },
+    get stderr() {
+      return written.stderr
+    },
+    ended,
+    line: (matches) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines.find(matches)
+          if (found === undefined) return
+          listeners.delete(look)
+          resolve(found)
+        }
+        listeners.add(look)
+        void ended.then(() =>
+          reject(new Error(`${program} ended before it said that.\n${written.stdout}\n${written.stderr}`)),
+        )
+        look()
+      }),
+  }
+}
+
+/** The tests' own surroundings must not decide: no setting of ours is inherited. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(
+    ([name]) => !/^(BERTH_.*|HOST|PORT|DATABASE_URL|VITEST.*|NODE_OPTIONS)$/.test(name),
+  )
+  return Object.fromEntries(kept)
+}
+
+/** Carries out the tasks two at a time: there are two cores. */
+export async function twoAtATime(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  const left = [...tasks]
+  const worker = async () => {
+    for (let task = left.shift(); task; task = left.shift()) await task()
+  }
+  await Promise.all([worker(), worker()])
+}

@@ -1,0 +1,98 @@
+import type { Database } from '../../../api/database/database.ts'
+import type { OperationTable, ServerTable } from '../../../api/database/schema.ts'
+import type { MachineState } from '../../../api/drivers/driver.ts'
+
+const ACTIVE = ['pending', 'running']
+const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
+
+interface World {
+  db: Database
+  /** What the driver sees. */
+  machines: ReadonlyMap<string, MachineState>
+  ports: { first: number; last: number }
+}
+
+/**
+ * What must be true at every moment, whatever died: one active operation per server at the most, and every sum
+ * equal to what the servers hold.
+ * @returns a sentence for each promise that is broken
+ */
+export async function brokenAlways({ db, ports }: World): Promise<string[]> {
+  const { live, operations, accounts, projects, pool } = await readAll(db)
+  const broken: string[] = []
+  const expectEqual = (what: string, is: number, shouldBe: number) => {
+    if (is !== shouldBe) broken.push(`${what} is ${is} instead of ${shouldBe}`)
+  }
+  const active = operations.filter((operation) => ACTIVE.includes(operation.status))
+  for (const [serverId, these] of Map.groupBy(active, (operation) => operation.server_id))
+    expectEqual(`the number of active operations of ${serverId}`, these.length, 1)
+
+  // A server that is being resized holds what it had and what it will gain.
+  const growths = active.filter((operation) => operation.type === 'resize')
+  const growthOf = (operation: OperationTable): ServerTable => JSON.parse(operation.data).growth
+  const held = (accountId: string | null, part: (typeof PARTS)[number]) =>
+    sum(live.filter((row) => accountId === null || row.account_id === accountId).map((row) => row[part])) +
+    sum(
+      growths
+        .filter((row) => accountId === null || row.account_id === accountId)
+        .map((row) => growthOf(row)[part]),
+    )
+  for (const account of accounts) {
+    const own = live.filter((row) => row.account_id === account.account_id)
+    expectEqual(`servers_used of ${account.email}`, account.servers_used, own.length)
+    for (const part of PARTS)
+      expectEqual(`${part}_used of ${account.email}`, account[`${part}_used`], held(account.account_id, part))
+  }
+  for (const part of PARTS) expectEqual(`${part} of the pool`, pool[part], held(null, part))
+  for (const project of projects) {
+    const count = live.filter((row) => row.project_id === project.project_id).length
+    expectEqual(`server_count of ${project.name}`, project.server_count, count)
+  }
+
+  const used = live.map((row) => row.ssh_port ?? 0)
+  expectEqual('the number of different ssh ports', new Set(used).size, live.length)
+  const strays = used.filter((port) => port < ports.first || port > ports.last)
+  expectEqual('the number of ssh ports outside the range', strays.length, 0)
+  return broken
+}
+
+/** What must be true besides, once nothing is left to carry out. */
+export async function brokenAtRest(world: World): Promise<string[]> {
+  const { live, operations } = await readAll(world.db)
+  const broken = await brokenAlways(world)
+  for (const operation of operations) {
+    if (ACTIVE.includes(operation.status)) broken.push(`${describe(operation)} never ended`)
+    if (operation.lease_until !== 0) broken.push(`${describe(operation)} still holds a lease`)
+  }
+  for (const server of live) {
+    const newest = operations.findLast((operation) => operation.server_id === server.server_id)
+    const settled = ['running', 'stopped', 'error', 'suspended']
+    if (!settled.includes(server.status))
+      broken.push(`server ${server.server_id} is stuck in ${server.status} after ${newest?.type}`)
+    const power = world.machines.get(server.server_id)?.power ?? 'absent'
+    const shouldBe =
+      server.status === 'running' ? ['running'] : server.has_disk ? ['stopped'] : ['stopped', 'absent']
+    if (server.status !== 'error' && !shouldBe.includes(power))
+      broken.push(`server ${server.server_id} is ${server.status}, its machine is ${power}`)
+  }
+  const known = new Set(live.map((row) => row.server_id))
+  for (const id of world.machines.keys()) if (!known.has(id)) broken.push(`machine ${id} is an orphan`)
+  return broken
+}
+
+async function readAll(db: Database) {
+  const live = await db.selectFrom('servers').selectAll().where('deleted_at', 'is', null).execute()
+  const operations = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
+  const accounts = await db.selectFrom('accounts').selectAll().execute()
+  const projects = await db.selectFrom('projects').selectAll().execute()
+  const pool = await db.selectFrom('pool_usage').selectAll().executeTakeFirstOrThrow()
+  return { live, operations, accounts, projects, pool }
+}
+
+function describe({ operation_id, type, step, status }: OperationTable): string {
+  return `${type} ${operation_id} (${status}, step ${step})`
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

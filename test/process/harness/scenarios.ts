@@ -1,0 +1,75 @@
+import type { Database } from '../../../api/database/database.ts'
+import type { Driver } from '../../../api/drivers/driver.ts'
+
+/** What a scenario can do to the service. */
+export interface Stage {
+  db: Database
+  driver: Driver
+  /** POST /servers; @returns the server's id */
+  create(more?: Record<string, unknown>): Promise<string>
+  act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>): Promise<void>
+  /** Until nothing is left to carry out. */
+  settle(): Promise<void>
+}
+
+/**
+ * The ways to ask for an operation that between them walk through every step there is. Each brings a server to
+ * where it has to be, then returns the request that counts.
+ */
+export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<unknown>>> = {
+  create: async (stage) => () => stage.create(),
+  start: async (stage) => {
+    const id = await made(stage, { start_on_create: false })
+    return () => stage.act('POST', `/servers/${id}/start`)
+  },
+  'start of a server whose create failed': async (stage) => {
+    const id = await madeWithoutMachine(stage)
+    return () => stage.act('POST', `/servers/${id}/start`)
+  },
+  stop: async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/stop`)
+  },
+  'forced stop': async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/stop`, { force: true })
+  },
+  reboot: async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/reboot`)
+  },
+  'forced reboot': async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/reboot`, { force: true })
+  },
+  'reboot of a server whose create failed': async (stage) => {
+    const id = await madeWithoutMachine(stage)
+    return () => stage.act('POST', `/servers/${id}/reboot`)
+  },
+  resize: async (stage) => {
+    const id = await made(stage, { start_on_create: false })
+    return () => stage.act('PATCH', `/servers/${id}`, { cpu: 2, ram_mb: 1024, disk_gb: 20 })
+  },
+  delete: async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('DELETE', `/servers/${id}`)
+  },
+}
+
+async function made(stage: Stage, more: Record<string, unknown> = {}): Promise<string> {
+  const id = await stage.create(more)
+  await stage.settle()
+  return id
+}
+
+/** As a create leaves it that failed before there was a disk. */
+async function madeWithoutMachine(stage: Stage): Promise<string> {
+  const id = await made(stage)
+  await stage.driver.destroy(id)
+  await stage.db
+    .updateTable('servers')
+    .set({ status: 'error', status_reason: 'image_unavailable', has_disk: 0, started_at: null })
+    .where('server_id', '=', id)
+    .execute()
+  return id
+}

@@ -1,0 +1,214 @@
+import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import pino from 'pino'
+import { createAccount, findAccountByEmail } from '../../../api/accounts/accounts.ts'
+import { createToken } from '../../../api/accounts/tokens.ts'
+import { type AppOptions, buildApp } from '../../../api/app.ts'
+import { post } from '../../../api/billing/ledger.ts'
+import { readCatalog } from '../../../api/catalog/file.ts'
+import { type Clock, systemClock } from '../../../api/clock.ts'
+import { type Database, migrate } from '../../../api/database/database.ts'
+import { openSqlite } from '../../../api/database/sqlite.ts'
+import { Simulator } from '../../../api/drivers/simulator.ts'
+import { parseMoney } from '../../../api/money.ts'
+import { Secrets } from '../../../api/secrets.ts'
+import { procedures } from '../../../api/servers/lifecycle/procedures.ts'
+import { brokenAtRest } from './invariants.ts'
+import { load } from './load.ts'
+import { type Death, type Finding, type Order, PORTS, type StepName } from './orders.ts'
+import { type Stage, scenarios } from './scenarios.ts'
+
+/** How much faster time goes by here, so that pauses between steps cost nothing. */
+const SPEED = 50
+const clock: Clock = {
+  now: () => Date.now() * SPEED,
+  sleep: (ms, signal) => systemClock.sleep(ms / SPEED, signal),
+}
+
+/** When this process is to be killed, and what it has walked through so far. */
+class Fate {
+  saveEveryMs = 0
+  death: Death | null = null
+  momentsLeft = Number.POSITIVE_INFINITY
+  readonly seen: StepName[] = []
+
+  readonly observe: NonNullable<AppOptions['observe']> = (when, { type }, step) => {
+    this.seen.push({ type, step })
+    if (this.death?.type === type && this.death.step === step && this.death.moment === when) die()
+    this.moment()
+  }
+
+  /** One of the countless moments at which a process can be killed. */
+  readonly moment = () => {
+    this.momentsLeft -= 1
+    if (this.momentsLeft <= 0) die()
+  }
+}
+
+function die(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** Tells the test something; written at once, so that a kill right after it loses nothing. */
+function tell(finding: Finding): void {
+  writeSync(1, `${JSON.stringify(finding)}\n`)
+}
+
+/** Machines outlive the process in a file, as real ones do. Before and after each write is a moment to die at. */
+function storage(folder: string, moment: () => void) {
+  const file = path.join(folder, 'machines.json')
+  return {
+    load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
+    save: (machines: string) => {
+      moment()
+      writeFileSync(`${file}.new`, machines)
+      renameSync(`${file}.new`, file)
+      moment()
+    },
+  }
+}
+
+/** The real program on the data of a folder. */
+async function open(folder: string, fate: Fate) {
+  const db = openSqlite(path.join(folder, 'berth.db'))
+  await migrate(db)
+  const driver = new Simulator({ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) })
+  const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
+  const parts = { db, clock, driver, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
+  const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
+  const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
+  const { observe, saveEveryMs } = fate
+  const app = await buildApp({
+    ...parts,
+    log,
+    rateLimits,
+    sshHost: '127.0.0.1',
+    observe,
+    saveEveryMs,
+  })
+  const steps = Object.entries(procedures(parts)).flatMap(([type, { steps }]) =>
+    Object.keys(steps).map((step) => ({ type, step })),
+  )
+  const preset = { plan_type: 'preset', preset_id: catalog.presets[0]?.presetId }
+  const order = {
+    zone_slug: 'local-1',
+    template_id: catalog.templates[0]?.templateId,
+    cpu_type: 'amd',
+    ...preset,
+  }
+  return { db, driver, app, steps, order, token: await openAccount(db) }
+}
+
+/** @returns a token of an account that may have plenty of everything */
+async function openAccount(db: Database): Promise<string> {
+  const email = 'customer@example.com'
+  const accountId =
+    (await createAccount(db, clock, { email, name: 'Customer' })) ??
+    (await findAccountByEmail(db, email))?.account_id
+  if (!accountId) throw new Error('there is no account')
+  const quotas = JSON.stringify({ servers: 1000, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
+  await db.updateTable('accounts').set({ quotas }).execute()
+  const payment = {
+    accountId,
+    type: 'payment',
+    description: 'test',
+    reference: 'first',
+  } as const
+  await post(db, clock, { ...payment, amount: parseMoney('1000000') })
+  const token = { accountId, name: 'test', scopes: ['read', 'write'], expiresAt: null } as const
+  return (await createToken(db, clock, token)).value
+}
+
+type Service = Awaited<ReturnType<typeof open>>
+
+function requester({ app, token }: Service, moment: () => void) {
+  return async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: Record<string, unknown>) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    }
+    const payload = body ? { payload: JSON.stringify(body) } : {}
+    const reply = await app.http.inject({ method, url: `/v1${url}`, headers, ...payload })
+    moment()
+    if (reply.statusCode >= 500)
+      tell({ broken: [`${method} ${url} was answered ${reply.statusCode}: ${reply.body}`] })
+    return { status: reply.statusCode, body: JSON.parse(reply.body) }
+  }
+}
+
+function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof requester>): Stage {
+  const accepted = async (...call: Parameters<typeof request>) => {
+    const { status, body } = await request(...call)
+    if (status !== 202)
+      throw new Error(`${call[0]} ${call[1]} was answered ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
+  return {
+    db,
+    driver,
+    create: async (more) => (await accepted('POST', '/servers', { ...order, ...more })).server_id,
+    act: async (...call) => void (await accepted(...call)),
+    settle: async () => {
+      for (;;) {
+        const active = await activeOperation(db)
+        if (!active) return app.engine.settled()
+        await app.engine.waitFor(active.operation_id, 60_000, new AbortController().signal)
+      }
+    },
+  }
+}
+
+function activeOperation(db: Database) {
+  const operations = db.selectFrom('operations').select('operation_id')
+  return operations.where('status', 'in', ['pending', 'running']).executeTakeFirst()
+}
+
+/** Finishes what is left over from an earlier process, and tells what became of it. */
+async function recover({ app, db, driver }: Service, stage: Stage): Promise<void> {
+  await app.engine.start({ isAlone: true })
+  await app.reconciler.look()
+  await stage.settle()
+  app.reconciler.start()
+  const operations = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
+  const broken = await brokenAtRest({ db, machines: await driver.list(), ports: PORTS })
+  tell({
+    settled: operations.map(({ type, status, error_code }) => [type, status, error_code ?? '']),
+    broken,
+  })
+}
+
+async function main(order: Order): Promise<void> {
+  const fate = new Fate()
+  fate.saveEveryMs = order.saveEveryMs ?? 250
+  const service = await open(order.folder, fate)
+  const request = requester(service, fate.moment)
+  const stage = stageOf(service, request)
+  await recover(service, stage)
+
+  const play = async (scenario: string, death: Death | null) => {
+    const act = await scenarios[scenario]?.(stage)
+    if (!act) throw new Error(`there is no scenario ${scenario}`)
+    fate.death = death
+    fate.seen.length = 0
+    await act()
+    await stage.settle()
+  }
+  if (order.play) await play(order.play.scenario, order.play.death)
+  if (order.trace) {
+    for (const scenario of Object.keys(scenarios)) {
+      await play(scenario, null)
+      tell({ walk: { scenario, steps: fate.seen } })
+    }
+    tell({ steps: service.steps })
+  }
+  if (order.load) {
+    fate.momentsLeft = order.load.dieAt ?? Number.POSITIVE_INFINITY
+    tell({ loading: true })
+    await load({ seed: order.load.seed, driver: service.driver, order: service.order, request })
+    await stage.settle()
+  }
+  await service.app.close()
+  tell({ ended: true })
+}
+
+await main(JSON.parse(process.argv[2] ?? ''))
