@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
-import { etagOf, requireMatch } from '../http/etag.ts'
+import { requireMatch } from '../http/etag.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { bodyIssue, invalid, notFound } from '../http/problem.ts'
 import { type Call, type Route, route } from '../http/route.ts'
@@ -137,11 +137,9 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       body: ProjectUpdate,
       reply: { 200: Project },
       errors: ['precondition_failed'],
-      run: async ({ loaded, body, ifMatch, setHeader }) => {
+      run: async ({ loaded, body, ifMatch }) => {
         const check = (current: ProjectRow) => requireMatch(ifMatch, projectView(current))
-        const view = projectView(await updateProject(db, clock, loaded, body, check))
-        setHeader('etag', etagOf(view))
-        return view
+        return projectView(await updateProject(db, clock, loaded, body, check))
       },
     }),
     route({

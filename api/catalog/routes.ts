@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { etagOf } from '../http/etag.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type Capacity as CapacityService, fits, roomIn } from './capacity.ts'
@@ -47,7 +46,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
             return zoneView(zone, await capacity.cpuTypes(zone), isAvailable)
           }),
         )
-        return tagged(setHeader, CACHE_A_MINUTE, zones)
+        return cached(setHeader, CACHE_A_MINUTE, zones)
       },
     }),
     route({
@@ -60,7 +59,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       summary: 'List OS templates',
       reply: { 200: Type.Array(Template) },
       run: async ({ setHeader }) => {
-        return tagged(setHeader, CACHE_A_MINUTE, catalog.templates.map(templateView))
+        return cached(setHeader, CACHE_A_MINUTE, catalog.templates.map(templateView))
       },
     }),
   ]
@@ -81,12 +80,12 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
       const zone = findZone(catalog, query.zone_slug)
       const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
-      if (!prices || !isOffered) return tagged(setHeader, ASK_EACH_TIME, [])
+      if (!prices || !isOffered) return cached(setHeader, ASK_EACH_TIME, [])
       const room = roomIn(await capacity.list(db), zone.zone_slug, query.cpu_type)
       const presets = catalog.presets.map((preset) =>
         presetView(preset, presetPrice(preset, prices), fits(room, sizeOf(preset))),
       )
-      return tagged(setHeader, ASK_EACH_TIME, presets)
+      return cached(setHeader, ASK_EACH_TIME, presets)
     },
   })
 }
@@ -111,7 +110,7 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
           queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
         ])
       const limits = limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
-      return tagged(setHeader, CACHE_A_MINUTE, limits)
+      return cached(setHeader, CACHE_A_MINUTE, limits)
     },
   })
 }
@@ -131,19 +130,18 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
       const rows = (await capacity.list(db))
         .filter((row) => !query.zone_slug || row.zone_slug === query.zone_slug)
         .filter((row) => !query.cpu_type || row.cpu_type === query.cpu_type)
-      return tagged(setHeader, ASK_EACH_TIME, rows.map(capacityView))
+      return cached(setHeader, ASK_EACH_TIME, rows.map(capacityView))
     },
   })
 }
 
-/** Says how long a client may keep the reply, and by which tag it can ask whether it is still so. */
-function tagged<View>(
+/** Says how long a client may keep the reply. */
+function cached<View>(
   setHeader: (name: string, value: string) => void,
   cacheControl: string,
   view: View,
 ): View {
   setHeader('cache-control', cacheControl)
-  setHeader('etag', etagOf(view))
   return view
 }
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { ApiError } from './problem.ts'
 
-/** The entity tag (RFC 9110, 8.8.3) of what a reply shows. */
-export function etagOf(view: unknown): string {
-  return `"${hash('sha256', JSON.stringify(view), 'base64url').slice(0, 22)}"`
+/** The entity tag (RFC 9110, 8.8.3) of a reply. @param json the reply's body, or the view that it is made of */
+export function etagOf(json: string | object): string {
+  const text = typeof json === 'string' ? json : JSON.stringify(json)
+  return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
 /** Whether a list of tags as If-Match and If-None-Match carry it names this one, or any. */
@@ -16,7 +17,7 @@ export function namesEtag(header: string, etag: string): boolean {
  * @param ifMatch the If-Match header, where the request has one
  * @throws ApiError precondition_failed
  */
-export function requireMatch(ifMatch: string | undefined, view: unknown): void {
+export function requireMatch(ifMatch: string | undefined, view: object): void {
   if (ifMatch === undefined) return
   const etag = etagOf(view)
   if (namesEtag(ifMatch, etag)) return

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
 import { exampleOf } from './examples.ts'
 import { ApiError, Issue, Problem, type ProblemCode, problemCodes, problems } from './problem.ts'
-import { acceptedBy, PREFIX, type Route } from './route.ts'
+import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
 import { closed } from './validation.ts'
 
 /** What any route can say beside its own errors. */
@@ -188,12 +188,11 @@ const TEXTS: Record<string, string> = {
 function successes(route: Route, schemas: Json): Json {
   const replies = Object.entries(route.reply).map(([status, schema]): [string, object] => {
     const isMade = status === '201' || status === '202'
-    const hasEtag = route.hasEtag || route.errors?.includes('precondition_failed')
     const isList = route.query !== undefined && 'limit' in route.query.properties
     const own = [
       ...(isMade ? (['Location'] as const) : []),
       ...(isList ? (['Link'] as const) : []),
-      ...(hasEtag ? (['ETag'] as const) : []),
+      ...(carriesEtag(route) ? (['ETag'] as const) : []),
       ...(route.method === 'POST' ? (['Idempotency-Replayed'] as const) : []),
     ]
     const content = schema && {

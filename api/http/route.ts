@@ -91,6 +91,11 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
 }
 
+/** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */
+export function carriesEtag({ hasEtag, errors }: Pick<Route, 'hasEtag' | 'errors'>): boolean {
+  return hasEtag === true || errors?.includes('precondition_failed') === true
+}
+
 /** The scopes of which a token must hold one. */
 export function acceptedBy({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): ScopeName[] {
   return [...new Set([...acceptedFor[scope], ...(orScope ? acceptedFor[orScope] : [])])]

@@ -13,13 +13,13 @@ import { isUnavailable } from '../database/database.ts'
 import type { Actor } from './auth.ts'
 import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
-import { namesEtag } from './etag.ts'
+import { etagOf, namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
 import { textOf } from './json.ts'
 import { addressOf, onBehalfOf } from './origin.ts'
 import { ApiError, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
-import { acceptedBy, PREFIX, type Route } from './route.ts'
+import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
 import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
@@ -164,7 +164,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       },
     ],
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
-    ...(route.hasEtag ? { onSend: notModified } : {}),
+    ...(carriesEtag(route) ? { onSend: tagReply } : {}),
     ...(route.method === 'POST'
       ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
       : {}),
@@ -185,16 +185,22 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   })
 }
 
-/** A reader who has seen just this needs no body (RFC 9110, 13.1.2). */
-function notModified(
+/** Tags what is shown; a reader who has seen just this needs no body (RFC 9110, 13.1.2). */
+function tagReply(
   request: FastifyRequest,
   reply: FastifyReply,
   body: unknown,
   done: (error: null, body: unknown) => void,
 ): void {
-  const etag = reply.getHeader('etag')
+  if (typeof body !== 'string' || reply.statusCode >= 400) {
+    done(null, body)
+    return
+  }
+  const etag = etagOf(body)
+  reply.header('etag', etag)
   const seen = request.headers['if-none-match']
-  const isSeen = typeof etag === 'string' && seen !== undefined && namesEtag(seen, etag)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const isSeen = isRead && seen !== undefined && namesEtag(seen, etag)
   if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
   // Fastify's own hook for HEAD, which comes after this one, takes any body but null.
   done(null, isSeen ? (request.method === 'HEAD' ? '' : null) : body)

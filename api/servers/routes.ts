@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Database } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
-import { etagOf, requireMatch } from '../http/etag.ts'
+import { requireMatch } from '../http/etag.ts'
 import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
 import { notFound, type ProblemCode } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
@@ -28,7 +28,7 @@ import {
 } from './schema.ts'
 import type { Servers } from './servers.ts'
 import { isTransient } from './states.ts'
-import { findServer, listServers } from './store.ts'
+import { findListed, findServer, listServers } from './store.ts'
 import { operationView, quoteView, serverView, statsView } from './view.ts'
 
 const tag = 'Servers'
@@ -64,7 +64,7 @@ function loader(db: Database) {
 
 async function activeOn(
   db: Database,
-  { server_id, status }: ServerTable,
+  { server_id, status }: Pick<ServerTable, 'server_id' | 'status'>,
 ): Promise<OperationTable | undefined> {
   return isTransient(status) ? findActive(db, server_id) : undefined
 }
@@ -151,13 +151,13 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       tag,
       summary: 'Get a server',
       params,
-      load,
-      reply: { 200: Server },
-      run: async ({ loaded, setHeader }) => {
-        const view = serverView(loaded, await activeOn(db, loaded))
-        setHeader('etag', etagOf(view))
-        return view
+      load: async ({ actor, params }) => {
+        const server = await findListed(db, actor.accountId, params.server_id)
+        if (!server) throw notFound('server_not_found')
+        return server
       },
+      reply: { 200: Server },
+      run: async ({ loaded }) => serverView(loaded, await activeOn(db, loaded)),
     }),
     route({
       id: 'getServerDetails',
@@ -191,9 +191,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
           setStatus(202)
           setHeader('location', operationPath(operation))
         }
-        const view = serverView(server, operation ?? (await activeOn(db, server)))
-        setHeader('etag', etagOf(view))
-        return view
+        return serverView(server, operation ?? (await activeOn(db, server)))
       },
     }),
   ]

@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { Addresses } from './addresses.ts'
+
+// To import node:http is to load undici too, which it offers as well: 10 MB for what nothing here uses.
+const http = process.getBuiltinModule('node:http')
+const https = process.getBuiltinModule('node:https')
 
 /** How long an endpoint may take for all of it: name, connection, reply. */
 export const TIMEOUT_MS = 10_000
