@@ -26,6 +26,7 @@ import { recordEnd } from './servers/events.ts'
 import { procedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { PortRange } from './servers/ports.ts'
+import { allServers, poweredServers, presentServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
@@ -96,15 +97,20 @@ export async function buildApp(options: AppOptions): Promise<App> {
     db,
     clock,
     log: options.log,
+    servers: allServers,
     reprice: (now) => reprice(db, catalog, now),
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs }),
   })
   const reconciler = new Reconciler({ ...parts, engine })
-  const sampler = new Sampler({ ...parts, everySeconds: sampleSeconds })
+  const sampler = new Sampler({
+    ...parts,
+    servers: { powered: poweredServers, present: presentServers },
+    everySeconds: sampleSeconds,
+  })
   const { events, webhooks, routes: pushRoutes } = pushing(options)
   const routes: Route[] = [
     ...accountRoutes(db, clock),
-    ...billingRoutes(db, clock),
+    ...billingRoutes({ db, clock, servers: allServers }),
     ...catalogRoutes(parts),
     ...pushRoutes,
     ...serverRoutes({ ...parts, servers, engine }),

@@ -163,6 +163,16 @@ export async function balanceOf(db: Queries, accountId: string): Promise<number>
   return row?.balance ?? 0
 }
 
+/** A query of the accounts whose balance has been used up since before a moment. */
+export function accountsDepletedAt(db: Queries, moment: number) {
+  return db.selectFrom('ledgers').select('account_id').where('depleted_since', '<=', moment)
+}
+
+/** A query of the accounts whose balance is above zero. */
+export function accountsInCredit(db: Queries) {
+  return db.selectFrom('ledgers').select('account_id').where('balance', '>', 0)
+}
+
 /** Newest first. */
 export async function listTransactions(db: Queries, accountId: string, page: Page) {
   const ofAccount = db.selectFrom('transactions').where('account_id', '=', accountId)
