@@ -27,7 +27,8 @@ export class BillingWorker {
   constructor(options: BillingWorkerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.#turn(),
       failure: 'bills could not be looked at; trying again',
       pauseMs: () => LOOK_EVERY_MS,

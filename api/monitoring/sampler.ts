@@ -49,7 +49,8 @@ export class Sampler {
   constructor(options: SamplerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.round(),
       failure: 'the servers could not be measured; the next round tries again',
       pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),

@@ -54,13 +54,15 @@ export interface EngineOptions {
   /** Told of each end, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
-  saveEveryMs?: number
+  saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
   /** Told of each operation that has ended. */
-  told?: (end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void
+  told?:
+    | ((end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void)
+    | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
-  observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
+  observe?: ((moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void) | undefined
 }
 
 const LEASE_MS = 30_000
