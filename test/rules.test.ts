@@ -50,15 +50,11 @@ test('no folder of the service needs itself by way of another, not even for a ty
   )
 })
 
-/** From the ground up. A part may use those of its own floor and below. */
-const floors = [
-  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of', 'loop', 'files'],
-  ['operations', 'http'],
-  ['catalog', 'events'],
-  ['billing', 'accounts', 'monitoring', 'webhooks'],
-  ['servers'],
-  ['main', 'app', 'commands', 'telemetry'],
-]
+/** From the ground up, as AGENTS.md lists them from the top. A part may use those of its own floor and below. */
+const floors = (/^- Imports point down, floor by floor: ([^.]+)\./m.exec(read('AGENTS.md'))?.[1] ?? '')
+  .split('; ')
+  .map((floor) => floor.split(', '))
+  .reverse()
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 
 test('arrows point down, floor by floor', () => {
@@ -73,7 +69,7 @@ test('arrows point down, floor by floor', () => {
   refuse(
     wrong,
     'infrastructure that knows a feature, or a feature that knows who uses it, cannot change or be tested alone.',
-    'pass what is needed as an argument from api/app.ts, or define the type below; give a new folder its floor here.',
+    'pass what is needed as an argument from api/app.ts, or define the type below; give a new folder its floor in AGENTS.md.',
   )
 })
 

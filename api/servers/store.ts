@@ -7,7 +7,7 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
-import { shownColumns } from './view.ts'
+import { LISTED } from './view.ts'
 
 /**
  * Writes a new server, and tells of it.
@@ -97,7 +97,7 @@ const FILTERS = ['project_id', 'zone_slug', 'status', 'plan_type', 'cpu_type', '
 const newest = prepared(
   (db, { accountId, limit, offset }: { accountId: string; limit: number; offset: number }) =>
     alive(db)
-      .select(shownColumns)
+      .select(LISTED)
       .where('account_id', '=', accountId)
       .orderBy('server_id', 'desc')
       .limit(limit)
@@ -120,7 +120,7 @@ export async function listServers(db: Queries, accountId: string, filter: Server
   // Ids are made in order of time, so that the newest first is a walk along an index.
   const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
   const items = await sorted
-    .select(shownColumns)
+    .select(LISTED)
     .orderBy('server_id', direction)
     .limit(page.limit)
     .offset(page.offset)

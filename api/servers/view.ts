@@ -19,7 +19,7 @@ export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
 }
 
 /** What of a row is shown: not its secrets, nor what only steps need. */
-export const shownColumns = [
+export const LISTED = [
   'server_id',
   'name',
   'description',
@@ -43,10 +43,10 @@ export const shownColumns = [
   'updated_at',
   'started_at',
 ] as const satisfies readonly (keyof ServerTable)[]
-export type ShownServer = Pick<ServerTable, (typeof shownColumns)[number]>
+export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
 /** @param active the operation that is carried out on it now */
-export function serverView(row: ShownServer, active: OperationTable | null | undefined): Server {
+export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {
   return {
     server_id: row.server_id,
     name: row.name,
