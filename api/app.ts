@@ -26,6 +26,7 @@ import { recordEnd } from './servers/events.ts'
 import { procedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { PortRange } from './servers/ports.ts'
+import { allServers, poweredServers, presentServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
 import { serverRoutes } from './servers/routes.ts'
 import { Servers } from './servers/servers.ts'
@@ -83,33 +84,21 @@ export interface App {
 
 const DAY_MS = 24 * 3600_000
 
-/** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
+/** The whole program, wired by hand: database, driver, features, routes, workers. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, telemetry, sampleSeconds = 10, graceMs = DAY_MS } = options
+  const { db, clock, driver, catalog } = options
   await openPool(db)
   const capacity = new Capacity(driver, catalog, clock)
-  const parts = { ...options, sampleSeconds, graceMs, capacity }
-  const watched = telemetry ? { told: telemetry.operation } : {}
-  const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts), ...watched })
-  const servers = new Servers({ ...parts, engine })
-  const billing = new BillingWorker({
-    db,
-    clock,
-    log: options.log,
-    reprice: (now) => reprice(db, catalog, now),
-    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs }),
-  })
-  const reconciler = new Reconciler({ ...parts, engine })
-  const sampler = new Sampler({ ...parts, everySeconds: sampleSeconds })
+  const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
+  const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
-  const routes: Route[] = [
+  const http = answering(options, [
     ...accountRoutes(db, clock),
-    ...billingRoutes(db, clock),
-    ...catalogRoutes(parts),
+    ...chargeRoutes,
+    ...catalogRoutes({ db, clock, catalog, capacity }),
     ...pushRoutes,
-    ...serverRoutes({ ...parts, servers, engine }),
-  ]
-  const http = answering(options, routes)
+    ...rentRoutes,
+  ])
   return {
     http,
     engine,
@@ -131,6 +120,42 @@ export async function buildApp(options: AppOptions): Promise<App> {
   }
 }
 
+/** What carries out what customers do with servers, and watches their machines. */
+function renting(options: AppOptions, capacity: Capacity) {
+  const { db, clock, driver, catalog, secrets, log, telemetry, sshPorts, sshHost } = options
+  const { graceMs = DAY_MS, sampleSeconds = 10 } = options
+  const engine = new Engine({
+    db,
+    clock,
+    log,
+    procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
+    ended: recordEnd,
+    told: telemetry?.operation,
+    observe: options.observe,
+    saveEveryMs: options.saveEveryMs,
+  })
+  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts, graceMs })
+  const reconciler = new Reconciler({ db, clock, driver, engine, log })
+  const measured = { powered: poweredServers, present: presentServers }
+  const sampler = new Sampler({ db, clock, driver, log, servers: measured, everySeconds: sampleSeconds })
+  const details = { db, clock, catalog, capacity, driver, secrets, sshHost }
+  const routes = serverRoutes({ ...details, sampleSeconds, servers, engine })
+  return { engine, servers, reconciler, sampler, routes }
+}
+
+/** What money comes and goes by. */
+function charging({ db, clock, log, catalog, graceMs = DAY_MS }: AppOptions, engine: Engine) {
+  const billing = new BillingWorker({
+    db,
+    clock,
+    log,
+    servers: allServers,
+    reprice: (now) => reprice(db, catalog, now),
+    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs }),
+  })
+  return { billing, routes: billingRoutes({ db, clock, servers: allServers }) }
+}
+
 /** What answers requests. */
 function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
   const { db, clock, driver, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
@@ -142,7 +167,7 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     log,
     trustProxy,
     validateReplies: options.validateReplies ?? false,
-    ...(telemetry ? { observe: telemetry.request } : {}),
+    observe: telemetry?.request,
   })
   mountDocs(http, openApi(routes))
   mountHealth(http, { database: () => ping(db), compute: () => driver.host() })

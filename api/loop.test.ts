@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../test/harness/clock.ts'
-import { Loop } from './loop.ts'
+import { Alarm, Loop } from './loop.ts'
 
 /** Lets what is due run. */
 const settle = () => new Promise(setImmediate)
@@ -78,4 +78,21 @@ test('who stops it waits for the turn that is being taken, and for no pause', as
   expect(isStopped).toBe(false)
   taken.resolve()
   await stopping
+})
+
+test('an alarm that rang before the pause leaves it out, until it is reset', async () => {
+  const clock = new ManualClock()
+  const alarm = new Alarm(clock)
+  alarm.ring()
+  await alarm.sleep(100)
+  await alarm.sleep(100)
+  alarm.reset()
+  let isAwake = false
+  const pause = alarm.sleep(100).then(() => {
+    isAwake = true
+  })
+  await settle()
+  expect(isAwake).toBe(false)
+  alarm.ring()
+  await pause
 })

@@ -12,6 +12,7 @@ import { resolvePlan } from '../api/catalog/plans.ts'
 import { systemClock } from '../api/clock.ts'
 import { type Database, migrate } from '../api/database/database.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
+import { allServers as servers } from '../api/servers/queries.ts'
 import { serverRow } from '../test/harness/server-row.ts'
 
 const HOUR = 3600_000
@@ -25,11 +26,11 @@ export async function benchMonth(): Promise<void> {
   const december = { from: Date.UTC(2026, 11), until: Date.UTC(2027, 0) }
   await withServers(1_000, december.from, async (db, file, prices) => {
     const start = performance.now()
-    for (let at = december.from + HOUR; at <= december.until; at += HOUR) await chargeDue(db, at)
+    for (let at = december.from + HOUR; at <= december.until; at += HOUR) await chargeDue({ db, servers }, at)
     const seconds = (performance.now() - start) / 1000
     const accounts = await db.selectFrom('accounts').select('account_id').execute()
     const usage = (
-      await Promise.all(accounts.map((row) => usageOf(db, row.account_id, december.from)))
+      await Promise.all(accounts.map((row) => usageOf(db, servers, row.account_id, december.from)))
     ).flat()
     const wrong = usage.filter((row) => row.amount !== prices.get(row.server_id))
     if (usage.length !== 1_000 || wrong.length > 0)
@@ -43,9 +44,9 @@ export async function benchMonth(): Promise<void> {
     )
   })
   await withServers(10_000, december.from, async (db) => {
-    await chargeDue(db, december.from + HOUR)
+    await chargeDue({ db, servers }, december.from + HOUR)
     const start = performance.now()
-    await chargeDue(db, december.from + 73 * HOUR)
+    await chargeDue({ db, servers }, december.from + 73 * HOUR)
     const seconds = (performance.now() - start) / 1000
     console.log(`three days of 10,000 servers, made up for at once: ${seconds.toFixed(1)} s`)
   })

@@ -2,9 +2,8 @@
 // mend it. What Biome and TypeScript already hold (formatting, unused code, types) is not repeated here.
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { settings } from '../api/config.ts'
-import { migrations } from '../api/database/database.ts'
 import {
   exists,
   files,
@@ -14,43 +13,25 @@ import {
   lineOf,
   type Node,
   ownImports,
+  partOf,
   place,
   product,
   read,
+  refuse,
   root,
   type Source,
   sources,
 } from './harness/sources.ts'
 
-/** Fails with all the places at once, the reason and the remedy. */
-function refuse(places: string[], why: string, mend: string): void {
-  if (places.length === 0) return
-  expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nTo mend: ${mend}\n`)
-}
-
 // ---- how the house stands ----
 
-/** `api/servers/off.ts` is in `servers`, `api/money.ts` is `money`. */
-const partOf = (file: string) =>
-  file
-    .replace(/^api\//, '')
-    .split('/')[0]
-    ?.replace(/\.ts$/, '') ?? file
-
-test('no file imports itself, by whatever way round', () => {
+test('no file imports itself, by whatever way round, not even for a type', () => {
   const arrows = new Map(
-    sources.map((source) => [
-      source.file,
-      new Set(
-        ownImports(source)
-          .filter(({ isType }) => !isType)
-          .map(({ file }) => file),
-      ),
-    ]),
+    sources.map((source) => [source.file, new Set(ownImports(source).map(({ file }) => file))]),
   )
   refuse(
     findCycle(arrows)?.slice(0, -1) ?? [],
-    'files in a circle can only be understood, tested and loaded all together.',
+    'files in a circle can only be understood all together, also where only their types are.',
     'move what both need into a file of its own, below them.',
   )
 })
@@ -69,15 +50,11 @@ test('no folder of the service needs itself by way of another, not even for a ty
   )
 })
 
-/** From the ground up. A part may use those of its own floor and below. */
-const floors = [
-  ['drivers', 'database', 'money', 'config', 'clock', 'secrets', 'message-of', 'loop', 'files'],
-  ['operations', 'http'],
-  ['catalog', 'events'],
-  ['billing', 'accounts', 'monitoring', 'webhooks'],
-  ['servers'],
-  ['main', 'app', 'commands', 'telemetry'],
-]
+/** From the ground up, as AGENTS.md lists them from the top. A part may use those of its own floor and below. */
+const floors = (/^- Imports point down, floor by floor: ([^.]+)\./m.exec(read('AGENTS.md'))?.[1] ?? '')
+  .split('; ')
+  .map((floor) => floor.split(', '))
+  .reverse()
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 
 test('arrows point down, floor by floor', () => {
@@ -92,7 +69,7 @@ test('arrows point down, floor by floor', () => {
   refuse(
     wrong,
     'infrastructure that knows a feature, or a feature that knows who uses it, cannot change or be tested alone.',
-    'pass what is needed as an argument from api/app.ts, or define the type below; give a new folder its floor here.',
+    'pass what is needed as an argument from api/app.ts, or define the type below; give a new folder its floor in AGENTS.md.',
   )
 })
 
@@ -290,77 +267,6 @@ test('every type assertion has its reason beside it', () => {
     wrong,
     '"as X" and "!" tell the compiler to believe us; a reader must be able to check why it should.',
     'let the types prove it; where they cannot, say in a comment on that line or the one before why it is true.',
-  )
-})
-
-// ---- database ----
-
-test('money is never a float', () => {
-  const isMoney = (file: string) => /^api\/(billing\/|money\.ts|catalog\/(plans|prices)\.ts)/.test(file)
-  const names = ['parseFloat', 'parseInt', 'toFixed', 'toPrecision', 'round', 'floor', 'ceil', 'trunc']
-  const wrong = product
-    .filter(({ file }) => isMoney(file))
-    .flatMap((source) =>
-      source.nodes
-        .filter(({ node }) => {
-          if (node.type === 'BinaryExpression') return node.operator === '/' || node.operator === '**'
-          if (node.type === 'AssignmentExpression') return node.operator === '/='
-          if (node.type === 'Literal')
-            return typeof node.value === 'number' && !Number.isSafeInteger(node.value)
-          return node.type === 'Identifier' && names.includes(String(node.name))
-        })
-        .map(({ node }) => ({ line: lineOf(source, node.start), where: place(source, node) }))
-        // Exact by what it divides, or not money: then the line says so.
-        .filter(({ line }) => !/\/\/ (exact|not money)/.test(source.lines[line - 1] ?? ''))
-        .map(({ where }) => where),
-    )
-  refuse(
-    wrong,
-    'a float loses kopecks, and a division that rounds in two places does not add up.',
-    'compute in whole units with divideHalfUp and wholeTimes of api/money.ts; say "// not money: …" where it is none.',
-  )
-})
-
-test('migrations are numbered without a gap, and each is registered', () => {
-  const found = files
-    .filter((file) => /^api\/database\/migrations\/[^/]+\.ts$/.test(file) && !isTest(file))
-    .map((file) => path.posix.basename(file, '.ts'))
-    .sort()
-  const gaps = found.filter((name, at) => !name.startsWith(`${String(at + 1).padStart(4, '0')}-`))
-  const forgotten = found.filter((name) => !(name in migrations))
-  refuse(
-    [
-      ...gaps.map((name) => `${name} has not the next number`),
-      ...forgotten.map((name) => `${name} is not in the list`),
-    ],
-    'databases at customers run them in this order, once each.',
-    'number the file next after the last, and add it to the list in api/database/database.ts.',
-  )
-})
-
-/** Where each table is written whose changes are events; each of these files records them. */
-const told: Record<string, RegExp> = {
-  servers: /^api\/servers\/store\.ts$/,
-  operations: /^api\/operations\/(operations|store)\.ts$/,
-  projects: /^api\/accounts\/(accounts|projects)\.ts$/,
-  ssh_keys: /^api\/accounts\/ssh-keys\.ts$/,
-  tokens: /^api\/accounts\/tokens\.ts$/,
-  webhooks: /^api\/webhooks\/store\.ts$/,
-  ledgers: /^api\/billing\/ledger\.ts$/,
-}
-
-test('what is told as an event is written where it is told', () => {
-  const wrong = product
-    .filter(({ file }) => file.startsWith('api/') && !file.startsWith('api/database/'))
-    .flatMap(({ file, text }) =>
-      [...text.matchAll(/\.(?:insertInto|updateTable|deleteFrom)\('(\w+)'/g)].flatMap(([, table = '']) =>
-        told[table] && !told[table].test(file) ? [`${file} writes to ${table}`] : [],
-      ),
-    )
-  refuse(
-    wrong,
-    'a change that is written elsewhere is pushed to nobody, and stands in no audit.',
-    'call the function that writes it, such as updateServer of api/servers/store.ts.',
   )
 })
 

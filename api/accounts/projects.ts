@@ -8,7 +8,7 @@ import { ApiError, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
-import { projectView } from './view.ts'
+import { type ProjectRow, projectView } from './view.ts'
 
 export async function listProjects(db: Queries, accountId: string, page: Page) {
   const [items, count] = await Promise.all([
@@ -29,8 +29,6 @@ export function findProject(db: Queries, accountId: string, projectId: string) {
     .where('project_id', '=', projectId)
     .executeTakeFirst()
 }
-
-export type ProjectRow = NonNullable<Awaited<ReturnType<typeof findProject>>>
 
 /** @throws ApiError quota_exceeded */
 export async function createProject(

@@ -13,7 +13,6 @@ import {
   deleteProject,
   findProject,
   listProjects,
-  type ProjectRow,
   updateProject,
 } from './projects.ts'
 import {
@@ -29,7 +28,7 @@ import {
 } from './schema.ts'
 import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
 import { findToken, findValidToken, listTokens, mintToken, revokeToken } from './tokens.ts'
-import { meView, projectView, sshKeyView, tokenView } from './view.ts'
+import { meView, type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)

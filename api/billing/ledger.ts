@@ -2,10 +2,11 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { LedgerTable, TransactionTable } from '../database/schema.ts'
-import { record } from '../events/outbox.ts'
+import { type Event, record } from '../events/outbox.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
+import { costsNow } from './rates.ts'
 import { standing } from './standing.ts'
 
 export interface Entry {
@@ -67,7 +68,13 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
   if (charges.length === 0) return
   const ledgers = await lockLedgers(tx, [...new Set(charges.map(({ accountId }) => accountId))])
   const rows = append(ledgers, charges, now)
-  const events = await standing(tx, ledgers, now)
+  const costs = await costsNow(tx, [...ledgers.keys()])
+  const events: Event[] = []
+  for (const [accountId, ledger] of ledgers) {
+    const { event, ...since } = standing(ledger, costs.get(accountId)?.hour ?? 0, now)
+    ledgers.set(accountId, { ...ledger, ...since })
+    if (event) events.push(event)
+  }
   await save(tx, ledgers, rows)
   await record(tx, events)
 }
@@ -161,6 +168,16 @@ export async function balanceOf(db: Queries, accountId: string): Promise<number>
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return row?.balance ?? 0
+}
+
+/** A query of the accounts whose balance has been used up since before a moment. */
+export function accountsDepletedAt(db: Queries, moment: number) {
+  return db.selectFrom('ledgers').select('account_id').where('depleted_since', '<=', moment)
+}
+
+/** A query of the accounts whose balance is above zero. */
+export function accountsInCredit(db: Queries) {
+  return db.selectFrom('ledgers').select('account_id').where('balance', '>', 0)
 }
 
 /** Newest first. */

@@ -1,4 +1,4 @@
-import type { Database, Queries } from '../database/database.ts'
+import type { Database, Lent, Queries } from '../database/database.ts'
 import type { BillingMeterTable } from '../database/schema.ts'
 import { chargesBetween, hourAfter, monthStart, type Rate, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
@@ -7,40 +7,43 @@ import { ratesSince } from './rates.ts'
 /** Servers that one transaction charges: few enough that requests need not wait long for it. */
 const BATCH = 500
 
+/** Where each server is, also one that is gone. */
+export type ServerProjects = Lent<{ server_id: string; project_id: string }>
+
+interface MeteringOptions {
+  db: Database
+  servers: ServerProjects
+  /** Told of a server that could not be charged. */
+  onFault?: (serverId: string, error: unknown) => void
+}
+
 /**
  * Charges every server for the whole hours that have passed, up to now or up to its end. What a transaction charges
  * it also moves the meters past, so that nothing is lost or charged twice, whenever the process dies and however
  * many processes do this.
  * @returns how many servers were charged
  */
-export async function chargeDue(
-  db: Database,
-  now: number,
-  onFault: (serverId: string, error: unknown) => void = () => {},
-): Promise<number> {
+export async function chargeDue(options: MeteringOptions, now: number): Promise<number> {
+  const { db, servers } = options
   let charged = 0
   for (;;) {
     const count = await db
       .transaction()
-      .execute((tx) => chargeBatch(tx, now))
-      .catch(() => chargeOneByOne(db, now, onFault))
+      .execute((tx) => chargeBatch(tx, servers, now))
+      .catch(() => chargeOneByOne(options, now))
     charged += count
     if (count < BATCH) return charged
   }
 }
 
 /** A server that can't be charged must not keep the others from it: it is put off for an hour, and told of. */
-async function chargeOneByOne(
-  db: Database,
-  now: number,
-  onFault: (serverId: string, error: unknown) => void,
-): Promise<number> {
+async function chargeOneByOne({ db, servers, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueMeters(db, now).execute()
   for (const { server_id } of due)
     try {
-      await db.transaction().execute((tx) => chargeBatch(tx, now, server_id))
+      await db.transaction().execute((tx) => chargeBatch(tx, servers, now, server_id))
     } catch (error) {
-      onFault(server_id, error)
+      onFault?.(server_id, error)
       await db
         .updateTable('billing_meters')
         .set({ due_at: hourAfter(now) })
@@ -60,12 +63,17 @@ export async function chargeLagSeconds(db: Queries, now: number): Promise<number
 }
 
 /** One transaction's worth of it. */
-export async function chargeBatch(tx: Queries, now: number, only?: string): Promise<number> {
+export async function chargeBatch(
+  tx: Queries,
+  servers: ServerProjects,
+  now: number,
+  only?: string,
+): Promise<number> {
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.server_id)
   const eldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until)))
-  const [rates, projects] = [await ratesSince(tx, ids, eldest), await projectsOf(tx, ids)]
+  const [rates, projects] = [await ratesSince(tx, ids, eldest), await projectsOf(tx, servers, ids)]
   const read = meters.map((meter) => ({ meter, ...readMeter(meter, rates.get(meter.server_id) ?? [], now) }))
   const entries = read.flatMap(({ meter, charges }) =>
     charges.map(({ hour, seconds, amount }): Entry => {
@@ -136,9 +144,13 @@ async function moveMeters(tx: Queries, meters: readonly BillingMeterTable[]): Pr
 }
 
 /** An hour belongs to the project in which the server is when it is charged. */
-async function projectsOf(tx: Queries, serverIds: readonly string[]): Promise<Map<string, string>> {
+async function projectsOf(
+  tx: Queries,
+  servers: ServerProjects,
+  serverIds: readonly string[],
+): Promise<Map<string, string>> {
   const rows = await tx
-    .selectFrom('servers')
+    .selectFrom(servers(tx).as('servers'))
     .select(['server_id', 'project_id'])
     .where('server_id', 'in', serverIds)
     .execute()

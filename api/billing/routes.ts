@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Lent } from '../database/database.ts'
 import { isoTime } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -13,7 +13,15 @@ import { transactionView, usageCsv, usageView } from './view.ts'
 
 const tag = 'Account'
 
-export function billingRoutes(db: Database, clock: Clock): Route[] {
+interface BillingRoutesOptions {
+  db: Database
+  clock: Clock
+  /** Also those that are gone. */
+  servers: Lent<{ server_id: string; name: string }>
+}
+
+export function billingRoutes(options: BillingRoutesOptions): Route[] {
+  const { db, clock } = options
   return [
     route({
       id: 'getBalance',
@@ -49,11 +57,11 @@ export function billingRoutes(db: Database, clock: Clock): Route[] {
       reply: { 200: listOf(Transaction) },
       run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
     }),
-    ...usageRoutes(db, clock),
+    ...usageRoutes(options),
   ]
 }
 
-function usageRoutes(db: Database, clock: Clock): Route[] {
+function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
   const monthOf = ({ month }: UsageQuery) => (month ? Date.parse(`${month}-01`) : clock.now())
   return [
     route({
@@ -69,7 +77,7 @@ function usageRoutes(db: Database, clock: Clock): Route[] {
       reply: { 200: Usage },
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        return usageView(await usageOf(db, actor.accountId, month), month, clock.now())
+        return usageView(await usageOf(db, servers, actor.accountId, month), month, clock.now())
       },
     }),
     route({
@@ -84,7 +92,7 @@ function usageRoutes(db: Database, clock: Clock): Route[] {
       contentType: 'text/csv',
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        return usageCsv(await usageOf(db, actor.accountId, month), month)
+        return usageCsv(await usageOf(db, servers, actor.accountId, month), month)
       },
     }),
   ]

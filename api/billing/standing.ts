@@ -1,40 +1,42 @@
-import type { Queries } from '../database/database.ts'
 import type { LedgerTable } from '../database/schema.ts'
 import type { Event } from '../events/outbox.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
-import { costsNow } from './rates.ts'
 
 /** A balance that lasts less than this is worth a warning. */
 const LOW_HOURS = 72
 
 /**
- * Notes on ledgers that were charged whether their balance runs low or is used up; each is told once, until a
- * top-up mends it.
- * @returns the events that follow
+ * How a ledger's balance stands after charges: whether it runs low or is used up. Each is told once, until a top-up
+ * mends it.
+ * @param costHour what the account pays an hour now, in units
  */
-export async function standing(
-  tx: Queries,
-  ledgers: ReadonlyMap<string, LedgerTable>,
+export function standing(
+  ledger: LedgerTable,
+  costHour: number,
   now: number,
-): Promise<Event[]> {
-  const costs = await costsNow(tx, [...ledgers.keys()])
-  return [...ledgers.values()].flatMap((ledger) => {
-    const { account_id: accountId, balance } = ledger
-    const hour = costs.get(accountId)?.hour ?? 0
-    const tell = (type: Event['type'], hoursLeft: number): Event => ({
-      accountId,
-      type,
-      data: { balance: formatMoney(balance), cost_hour_rub: formatMoney(hour, 4), hours_left: hoursLeft },
-      at: now,
-    })
-    const { low_since, depleted_since } = ledger
-    const isLow = hour > 0 && balance < hour * LOW_HOURS
-    ledger.low_since = isLow ? (low_since ?? now) : null
-    // Also what was noted while the clock was ahead counts from now.
-    const isDepleted = hour > 0 && balance <= 0
-    if (isDepleted) ledger.depleted_since = Math.min(depleted_since ?? now, now)
-    else if (balance > 0) ledger.depleted_since = null
-    if (isDepleted) return depleted_since === null ? [tell('balance.depleted', 0)] : []
-    return isLow && low_since === null ? [tell('balance.low', wholeTimes(balance, hour))] : []
+): Pick<LedgerTable, 'low_since' | 'depleted_since'> & { event: Event | null } {
+  const { balance, low_since, depleted_since } = ledger
+  const isLow = costHour > 0 && balance < costHour * LOW_HOURS
+  const isDepleted = costHour > 0 && balance <= 0
+  const event = (type: Event['type'], hoursLeft: number): Event => ({
+    accountId: ledger.account_id,
+    type,
+    data: { balance: formatMoney(balance), cost_hour_rub: formatMoney(costHour, 4), hours_left: hoursLeft },
+    at: now,
   })
+  const news = () => {
+    if (isDepleted) return depleted_since === null ? event('balance.depleted', 0) : null
+    return isLow && low_since === null ? event('balance.low', wholeTimes(balance, costHour)) : null
+  }
+  return {
+    low_since: isLow ? (low_since ?? now) : null,
+    depleted_since: depletedSince(ledger, isDepleted, now),
+    event: news(),
+  }
+}
+
+function depletedSince({ balance, depleted_since }: LedgerTable, isDepleted: boolean, now: number) {
+  // Also what was noted while the clock was ahead counts from now.
+  if (isDepleted) return Math.min(depleted_since ?? now, now)
+  return balance > 0 ? null : depleted_since
 }

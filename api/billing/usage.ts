@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Queries } from '../database/database.ts'
+import type { Lent, Queries } from '../database/database.ts'
 import { monthStart } from './accrual.ts'
 
 /** What a server was charged for in a month, while it was in one project. */
@@ -17,10 +17,15 @@ export interface UsageRow {
  * entries, so that the two can't differ.
  * @param month any moment of it
  */
-export async function usageOf(db: Queries, accountId: string, month: number): Promise<UsageRow[]> {
+export async function usageOf(
+  db: Queries,
+  servers: Lent<{ server_id: string; name: string }>,
+  accountId: string,
+  month: number,
+): Promise<UsageRow[]> {
   const rows = await db
     .selectFrom('transactions')
-    .innerJoin('servers', 'servers.server_id', 'transactions.server_id')
+    .innerJoin(servers(db).as('servers'), 'servers.server_id', 'transactions.server_id')
     .select(({ fn }) => [
       'servers.server_id',
       'servers.name as server_name',

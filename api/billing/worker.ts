@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { Loop } from '../loop.ts'
 import { ClockWatch } from './clock-watch.ts'
-import { chargeDue } from './metering.ts'
+import { chargeDue, type ServerProjects } from './metering.ts'
 
 const LOOK_EVERY_MS = 10_000
 
@@ -11,6 +11,7 @@ interface BillingWorkerOptions {
   db: Database
   clock: Clock
   log: Logger
+  servers: ServerProjects
   /** Moves what is rented to prices that have changed. */
   reprice: (now: number) => Promise<void>
   /** Suspends what a used-up balance no longer pays for, and resumes it after a top-up. */
@@ -26,7 +27,8 @@ export class BillingWorker {
   constructor(options: BillingWorkerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.#turn(),
       failure: 'bills could not be looked at; trying again',
       pauseMs: () => LOOK_EVERY_MS,
@@ -43,12 +45,12 @@ export class BillingWorker {
 
   /** One round. Prices come first, so that no hour is charged at one that had ended. */
   async look(): Promise<void> {
-    const { db, clock, log, reprice, suspendAndResume } = this.#options
+    const { db, clock, log, servers, reprice, suspendAndResume } = this.#options
     const now = clock.now()
+    const onFault = (server_id: string, err: unknown) =>
+      log.error({ err, server_id }, 'a server could not be charged')
     await this.#attempt('prices could not be changed', () => reprice(now))
-    await this.#attempt('servers could not be charged', () =>
-      chargeDue(db, now, (server_id, err) => log.error({ err, server_id }, 'a server could not be charged')),
-    )
+    await this.#attempt('servers could not be charged', () => chargeDue({ db, servers, onFault }, now))
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
   }
 

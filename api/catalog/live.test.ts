@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../test/harness/clock.ts'
 import { CatalogError } from './file.ts'
@@ -34,7 +35,8 @@ test('a change is taken up while the service runs, and a bad one is told and cha
   const clock = new ManualClock(now)
   const opened = openCatalog(file, lastGood, now)
   const told: (string | null)[] = []
-  const stop = watchCatalog(opened, clock, (fault) => told.push(fault))
+  const log = pino({ level: 'silent' })
+  const watch = watchCatalog(opened, { clock, log }, (fault) => told.push(fault))
   const turn = async (text: string | null) => {
     if (text === null) rmSync(file)
     else writeFileSync(file, text)
@@ -56,5 +58,5 @@ test('a change is taken up while the service runs, and a bad one is told and cha
   ])
   expect(readFileSync(lastGood, 'utf8')).toContain('Elsewhere')
   expect(await turn(shipped)).toBe('This machine')
-  await stop()
+  await watch.stop()
 })

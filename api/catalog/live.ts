@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { type Catalog, CatalogError, parseCatalog, readCatalog, readCatalogText } from './file.ts'
 
@@ -67,26 +69,25 @@ export function openCatalog(file: string, lastGood: string, now: number): OpenCa
   return { catalog, fault: first.fault, look }
 }
 
-/** Looks at the file as long as the service runs, and tells what became of a change. @returns ends it */
+/** Looks at the file until the loop that it returns is stopped, and tells what became of a change. */
 export function watchCatalog(
   { look }: OpenCatalog,
-  clock: Clock,
+  { clock, log }: { clock: Clock; log: Logger },
   tell: (fault: string | null) => void,
-): () => Promise<void> {
-  const stopping = new AbortController()
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      // By polling: editors save by renaming, and file systems of containers and networks send no news.
-      await clock.sleep(LOOK_EVERY_MS, stopping.signal)
+): Loop {
+  const loop = new Loop({
+    clock,
+    log,
+    turn: async () => {
       const change = look(clock.now())
       if (change) tell(change.fault)
-    }
-  }
-  const loop = run()
-  return () => {
-    stopping.abort()
-    return loop
-  }
+    },
+    failure: 'the catalogue could not be looked at; trying again',
+    // By polling: editors save by renaming, and file systems of containers and networks send no news.
+    pauseMs: () => LOOK_EVERY_MS,
+  })
+  loop.start({ isPauseFirst: true })
+  return loop
 }
 
 interface Taken {

@@ -63,7 +63,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
-  const unwatch = watchCatalog(opened, systemClock, (wrong) => {
+  const watch = watchCatalog(opened, { clock: systemClock, log }, (wrong) => {
     say(
       wrong
         ? `The catalogue stays as it was. What is wrong with the change:\n${wrong}`
@@ -72,7 +72,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   })
   await stopped
   say('Stopping. Servers keep running; the next start finds them again.')
-  await unwatch()
+  await watch.stop()
   await scrapes?.close()
   await app.close()
   unlock()

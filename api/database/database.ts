@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type AliasableExpression, type Kysely, sql, type Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
@@ -11,6 +11,8 @@ import type { Schema } from './schema.ts'
 export type Database = Kysely<Schema>
 /** Inside a transaction or outside of one: stores take either. */
 export type Queries = Kysely<Schema> | Transaction<Schema>
+/** A query that the feature of a table lends to another one, which joins it and need not know the table. */
+export type Lent<Row> = (db: Queries) => AliasableExpression<Row>
 
 /** In the order they run. A number is never reused, a migration that has landed never changes. */
 export const migrations: Record<string, Migration> = {

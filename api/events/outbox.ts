@@ -38,6 +38,11 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
     .execute()
 }
 
+/** A query of all events, for what is kept beside them. */
+export function recordedEvents(db: Queries) {
+  return db.selectFrom('events').select(['event_id', 'type', 'data', 'created_at'])
+}
+
 function auditOf({ accountId, type, data, at }: Event): AuditTable | null {
   const origin = currentOrigin()
   if (!origin) return null

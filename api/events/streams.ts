@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError } from '../http/problem.ts'
+import { Alarm } from '../loop.ts'
 import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
 import { type EventType, visibleTo } from './types.ts'
 import { eventView } from './view.ts'
@@ -33,9 +34,8 @@ interface Reader {
   types: readonly EventType[]
   after: number
   stream: Readable
-  /** Ends the present pause. */
-  wake: () => void
-  hasNews: boolean
+  /** Rings when something has happened. */
+  news: Alarm
   /** Since when what it was given waits to be taken. */
   givenAt: number | null
   isOver: boolean
@@ -72,8 +72,7 @@ export class Streams {
       types: visibleTo(actor),
       after: after ?? now,
       stream: Readable.from([]),
-      wake: () => {},
-      hasNews: false,
+      news: new Alarm(this.#options.clock),
       givenAt: null,
       isOver: this.#isStopped,
     }
@@ -98,7 +97,7 @@ export class Streams {
     const accounts = new Set(position > this.#seen ? await accountsAfter(db, this.#seen) : [])
     this.#seen = position
     if (accounts.size > 0 || Math.abs(now - this.#tokensLookedAt) >= TOKENS_EVERY_MS) await this.#hangUp(now)
-    for (const reader of this.#readers) if (accounts.has(reader.actor.accountId)) wakeUp(reader)
+    for (const reader of this.#readers) if (accounts.has(reader.actor.accountId)) reader.news.ring()
   }
 
   /** Ends all streams; their readers find out where to go on by themselves. */
@@ -136,7 +135,7 @@ export class Streams {
 
   #end(reader: Reader): void {
     reader.isOver = true
-    wakeUp(reader)
+    reader.news.ring()
   }
 
   /** Notes since when a chunk waits to be taken. */
@@ -166,7 +165,7 @@ export class Streams {
     // A clock that was set back must not take the heartbeats away.
     const left = () => HEARTBEAT_MS - Math.abs(clock.now() - quietSince)
     while (!reader.isOver && left() > 0) {
-      reader.hasNews = false
+      reader.news.reset()
       const seen = this.#seen
       const found = { accountId: reader.actor.accountId, types: reader.types, after: reader.after }
       const events = (await this.#ask(reader, eventsAfter(db, found, { limit: BATCH, offset: 0 }))) ?? []
@@ -181,7 +180,7 @@ export class Streams {
       if (events.length === BATCH) continue
       // What it may not see need not be looked through again.
       reader.after = Math.max(reader.after, seen)
-      await this.#pause(reader, left())
+      await reader.news.sleep(left())
     }
   }
 
@@ -193,19 +192,6 @@ export class Streams {
       return undefined
     })
   }
-
-  /** Waits for news, at most so long. */
-  async #pause(reader: Reader, ms: number): Promise<void> {
-    if (reader.hasNews || reader.isOver) return
-    const cut = new AbortController()
-    reader.wake = () => cut.abort('news')
-    await this.#options.clock.sleep(ms, cut.signal)
-  }
-}
-
-function wakeUp(reader: Reader): void {
-  reader.hasNews = true
-  reader.wake()
 }
 
 /** JSON has no line breaks, so that it is one line of data. */

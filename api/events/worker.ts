@@ -39,7 +39,8 @@ export class EventWorker {
   constructor(options: EventWorkerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.#turn(),
       failure: 'events could not be passed on; trying again',
       pauseMs: () => LOOK_EVERY_MS,

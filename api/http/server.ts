@@ -35,7 +35,9 @@ export interface HttpOptions {
   /** Ranges of the proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
   /** Told of each request that was answered. */
-  observe?: (request: { method: string; route: string; status: number; seconds: number }) => void
+  observe?:
+    | ((request: { method: string; route: string; status: number; seconds: number }) => void)
+    | undefined
   /** Tests: a reply that its schema does not describe becomes a 500. */
   validateReplies?: boolean
 }

@@ -14,6 +14,8 @@ interface SamplerOptions {
   clock: Clock
   driver: Driver
   log: Logger
+  /** Servers whose machines may be on, and all that are not gone. */
+  servers: { powered: store.ServerIds; present: store.ServerIds }
   /** Between two rounds. */
   everySeconds: number
 }
@@ -47,7 +49,8 @@ export class Sampler {
   constructor(options: SamplerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.round(),
       failure: 'the servers could not be measured; the next round tries again',
       pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),
@@ -64,10 +67,10 @@ export class Sampler {
 
   /** One measurement of all machines, and what has become due since the last one. */
   async round(): Promise<void> {
-    const { db, clock, driver } = this.#options
+    const { db, clock, driver, servers: from } = this.#options
     const now = clock.now()
     this.#rolledUpTo ??= ((await store.lastReadAt(db)) ?? now) - AGAIN_MS
-    const servers = await store.listMetered(db)
+    const servers = await store.listMetered(db, from.powered)
     const measurements = await driver.measure(servers.map(({ server_id }) => server_id))
     let unused = await store.highestSeries(db)
     for (let at = 0; at < servers.length; at += BATCH) {
@@ -134,8 +137,8 @@ export class Sampler {
 
   /** A piece of an endless walk through all servers: what is past its time goes, and all of those that are gone. */
   async #cleanUp(now: number): Promise<void> {
-    const { db } = this.#options
-    const meters = await store.nextMeters(db, this.#cleaned, CLEANED_SERVERS)
+    const { db, servers } = this.#options
+    const meters = await store.nextMeters(db, servers.present, this.#cleaned, CLEANED_SERVERS)
     const here = meters.filter(({ isGone }) => !isGone).map(({ series }) => series)
     const gone = meters.filter(({ isGone }) => isGone).map(({ series }) => series)
     const due = tiers.flatMap(({ resolution, keptFor }) => [

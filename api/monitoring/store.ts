@@ -1,17 +1,15 @@
 import { sql } from 'kysely'
-import type { Queries } from '../database/database.ts'
+import type { Lent, Queries } from '../database/database.ts'
 import type { MeterTable, SampleTable } from '../database/schema.ts'
 
-const IS_ON = ['creating', 'running', 'starting', 'stopping', 'rebooting'] as const
+export type ServerIds = Lent<{ server_id: string }>
 
-/** Servers whose machines may be on, with their last readings. */
-export function listMetered(db: Queries) {
+/** Each of these servers, with its last reading. */
+export function listMetered(db: Queries, powered: ServerIds) {
   return db
-    .selectFrom('servers')
-    .leftJoin('meters', 'meters.server_id', 'servers.server_id')
-    .select(['servers.server_id', 'series', 'reading'])
-    .where('deleted_at', 'is', null)
-    .where('status', 'in', IS_ON)
+    .selectFrom(powered(db).as('powered'))
+    .leftJoin('meters', 'meters.server_id', 'powered.server_id')
+    .select(['powered.server_id', 'series', 'reading'])
     .execute()
 }
 
@@ -166,16 +164,16 @@ export function latestSample(db: Queries, series: number, resolution: number) {
 }
 
 /** The next meters in a walk through all of them, and whether their servers are gone. */
-export async function nextMeters(db: Queries, after: number, limit: number) {
+export async function nextMeters(db: Queries, present: ServerIds, after: number, limit: number) {
   const rows = await db
     .selectFrom('meters')
-    .innerJoin('servers', 'servers.server_id', 'meters.server_id')
-    .select(['series', 'deleted_at'])
+    .leftJoin(present(db).as('present'), 'present.server_id', 'meters.server_id')
+    .select(['series', 'present.server_id'])
     .where('series', '>', after)
     .orderBy('series')
     .limit(limit)
     .execute()
-  return rows.map(({ series, deleted_at }) => ({ series, isGone: deleted_at !== null }))
+  return rows.map(({ series, server_id }) => ({ series, isGone: server_id === null }))
 }
 
 /**

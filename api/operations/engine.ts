@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import { DriverError } from '../drivers/driver.ts'
+import { Alarm, Loop } from '../loop.ts'
 import { type Data, isStillActive, type Operation, type OperationType, type Outcome } from './operations.ts'
 import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
 
@@ -53,19 +54,23 @@ export interface EngineOptions {
   /** Told of each end, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
-  saveEveryMs?: number
+  saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
   /** Told of each operation that has ended. */
-  told?: (end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void
+  told?:
+    | ((end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void)
+    | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
-  observe?: (moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void
+  observe?: ((moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void) | undefined
 }
 
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
 /** How often to look for work that another process left. In this process, new work wakes the engine at once. */
 const LOOK_EVERY_MS = 5_000
+/** After a look that failed. */
+const LOOK_AGAIN_MS = 1_000
 const MAX_ATTEMPTS = 6
 /**
  * A step that ends sooner than this after the last write is not written down by itself: whoever takes over after a
@@ -80,14 +85,29 @@ export class Engine {
   readonly #options: EngineOptions
   readonly #owner = randomUUID()
   readonly #inFlight = new Map<string, { abort: AbortController; done: Promise<void> }>()
-  #wake: (() => void) | null = null
-  #hasNews = false
-  #stopping = new AbortController()
-  #loops: Promise<unknown> = Promise.resolve()
+  readonly #stopping = new AbortController()
+  readonly #work: Loop
+  readonly #renewal: Loop
+  #pauseMs = 0
   readonly #waiters = new Map<string, Set<() => void>>()
 
   constructor(options: EngineOptions) {
+    const { clock, log } = options
     this.#options = options
+    this.#work = new Loop({
+      clock,
+      log,
+      turn: () => this.#look(),
+      failure: 'the worker could not look for operations; trying again',
+      pauseMs: () => this.#pauseMs,
+    })
+    this.#renewal = new Loop({
+      clock,
+      log,
+      turn: () => this.#renew(),
+      failure: 'the leases of running operations could not be renewed',
+      pauseMs: () => RENEW_EVERY_MS,
+    })
   }
 
   /**
@@ -96,22 +116,22 @@ export class Engine {
    */
   async start({ isAlone }: { isAlone: boolean }): Promise<void> {
     if (isAlone) await takeOverLeases(this.#options.db)
-    this.#loops = Promise.all([this.#work(), this.#renew()])
+    this.#work.start()
+    this.#renewal.start({ isPauseFirst: true })
   }
 
   /** Lets running steps end, starts no more. Unfinished operations go on at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    this.#wake?.()
+    const stopped = Promise.all([this.#work.stop(), this.#renewal.stop()])
     for (const { abort } of this.#inFlight.values()) abort.abort()
-    await this.#loops
+    await stopped
     await this.settled()
   }
 
   /** To be called after the commit of a new operation. */
   wake(): void {
-    this.#hasNews = true
-    this.#wake?.()
+    this.#work.wake()
   }
 
   /** To be called after the commit that canceled an operation: its running step is told to give up. */
@@ -136,15 +156,15 @@ export class Engine {
     const until = clock.now() + ms
     while (!signal.aborted && !this.#stopping.signal.aborted) {
       const left = until - clock.now()
-      const cut = new AbortController()
-      const wake = () => cut.abort('news')
+      const alarm = new Alarm(clock)
+      const wake = () => alarm.ring()
       const waiters = this.#waiters.get(operationId) ?? new Set()
       this.#waiters.set(operationId, waiters.add(wake))
       signal.addEventListener('abort', wake)
       this.#stopping.signal.addEventListener('abort', wake)
       // The look comes after the waiter is set: an end in between is not missed.
       const isOver = left <= 0 || !(await isStillActive(db, operationId))
-      if (!isOver) await clock.sleep(Math.min(left, LOOK_EVERY_MS), cut.signal)
+      if (!isOver) await alarm.sleep(Math.min(left, LOOK_EVERY_MS))
       signal.removeEventListener('abort', wake)
       this.#stopping.signal.removeEventListener('abort', wake)
       waiters.delete(wake)
@@ -177,43 +197,22 @@ export class Engine {
     return nextDueAt(this.#options.db)
   }
 
-  async #work(): Promise<void> {
-    const { clock, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      this.#hasNews = false
-      try {
-        if ((await this.tick()) > 0) continue
-        const due = (await nextDueAt(this.#options.db)) ?? Number.POSITIVE_INFINITY
-        await this.#pause(Math.min(LOOK_EVERY_MS, Math.max(20, due - clock.now())))
-      } catch (error) {
-        log.error({ err: error }, 'the worker could not look for operations; trying again')
-        await this.#pause(1_000)
-      }
-    }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    if (this.#hasNews || this.#stopping.signal.aborted) return
-    const cut = new AbortController()
-    // A reason of our own: the default one is an exception with a stack, made anew each time.
-    this.#wake = () => cut.abort('news')
-    await this.#options.clock.sleep(ms, cut.signal)
-    this.#wake = null
+  async #look(): Promise<void> {
+    const { db, clock } = this.#options
+    // Until it is known when the next operation is due.
+    this.#pauseMs = LOOK_AGAIN_MS
+    // There may be more than it could take.
+    if ((await this.tick()) > 0) return this.#work.wake()
+    const due = (await nextDueAt(db)) ?? Number.POSITIVE_INFINITY
+    this.#pauseMs = Math.min(LOOK_EVERY_MS, Math.max(20, due - clock.now()))
   }
 
   async #renew(): Promise<void> {
-    const { db, clock, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      await clock.sleep(RENEW_EVERY_MS, this.#stopping.signal)
-      if (this.#inFlight.size === 0) continue
-      try {
-        const kept = await renewLeases(db, { owner: this.#owner, until: clock.now() + LEASE_MS })
-        // An operation that another process canceled is no longer ours.
-        for (const [id, { abort }] of this.#inFlight) if (!kept.has(id)) abort.abort()
-      } catch (error) {
-        log.error({ err: error }, 'the leases of running operations could not be renewed')
-      }
-    }
+    if (this.#inFlight.size === 0) return
+    const { db, clock } = this.#options
+    const kept = await renewLeases(db, { owner: this.#owner, until: clock.now() + LEASE_MS })
+    // An operation that another process canceled is no longer ours.
+    for (const [id, { abort }] of this.#inFlight) if (!kept.has(id)) abort.abort()
   }
 
   #begin(row: OperationTable): void {

@@ -40,6 +40,15 @@ export const statuses = [
   'deleting',
 ] as const satisfies readonly ServerStatus[]
 
+/** In which a machine may be on. */
+export const poweredStatuses = [
+  'creating',
+  'running',
+  'starting',
+  'stopping',
+  'rebooting',
+] as const satisfies readonly ServerStatus[]
+
 /** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
 export const allowedIn = {
   start: ['stopped', 'error'],

@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
+import { accountsDepletedAt, accountsInCredit } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
+import { LISTED, type ListedServer } from './view.ts'
 
 /**
  * Writes a new server, and tells of it.
@@ -88,33 +90,6 @@ function write(db: Queries, serverId: string, change: Partial<ServerTable>): Pro
     .returningAll()
     .executeTakeFirstOrThrow()
 }
-
-/** What lists show of a server: not its secrets, nor what only steps need. */
-const LISTED = [
-  'server_id',
-  'name',
-  'description',
-  'project_id',
-  'zone_slug',
-  'status',
-  'status_reason',
-  'plan_type',
-  'cpu_type',
-  'preset_id',
-  'cpu',
-  'ram_mb',
-  'disk_gb',
-  'template_id',
-  'ssh_keys',
-  'labels',
-  'delete_protection',
-  'price_month',
-  'price_hour',
-  'created_at',
-  'updated_at',
-  'started_at',
-] as const satisfies readonly (keyof ServerTable)[]
-export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
 /** As findServer, but of what lists show only: reading a column costs more than finding its row. */
 export function findListed(
@@ -200,9 +175,8 @@ export function countByStatus(db: Queries) {
 /** Servers that cost something though their account's balance has been used up since before a moment. */
 export function listOverdue(db: Queries, moment: number) {
   return alive(db)
-    .innerJoin('ledgers', 'ledgers.account_id', 'servers.account_id')
+    .innerJoin(accountsDepletedAt(db, moment).as('depleted'), 'depleted.account_id', 'servers.account_id')
     .select('server_id')
-    .where('ledgers.depleted_since', '<=', moment)
     .where('billed_since', 'is not', null)
     .where('status', 'in', ['running', 'stopped', 'error'])
     .execute()
@@ -211,10 +185,9 @@ export function listOverdue(db: Queries, moment: number) {
 /** Suspended servers of accounts that were topped up. */
 export function listResumable(db: Queries) {
   return alive(db)
-    .innerJoin('ledgers', 'ledgers.account_id', 'servers.account_id')
+    .innerJoin(accountsInCredit(db).as('paying'), 'paying.account_id', 'servers.account_id')
     .select('server_id')
     .where('status', '=', 'suspended')
-    .where('ledgers.balance', '>', 0)
     .execute()
 }
 

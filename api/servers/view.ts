@@ -5,7 +5,6 @@ import type { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import type { Figures } from '../monitoring/schema.ts'
 import type { Operation, Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
-import type { ListedServer } from './store.ts'
 
 /** The keys that a server was made with. */
 export interface StoredKey {
@@ -18,6 +17,33 @@ export interface StoredKey {
 export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
   return JSON.parse(row.ssh_keys)
 }
+
+/** What of a row is shown: not its secrets, nor what only steps need. */
+export const LISTED = [
+  'server_id',
+  'name',
+  'description',
+  'project_id',
+  'zone_slug',
+  'status',
+  'status_reason',
+  'plan_type',
+  'cpu_type',
+  'preset_id',
+  'cpu',
+  'ram_mb',
+  'disk_gb',
+  'template_id',
+  'ssh_keys',
+  'labels',
+  'delete_protection',
+  'price_month',
+  'price_hour',
+  'created_at',
+  'updated_at',
+  'started_at',
+] as const satisfies readonly (keyof ServerTable)[]
+export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
 /** @param active the operation that is carried out on it now */
 export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {

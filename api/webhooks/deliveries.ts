@@ -2,6 +2,7 @@ import type { SelectQueryBuilder } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
 import type { DeliveryTable, Schema, WebhookTable } from '../database/schema.ts'
+import { recordedEvents } from '../events/outbox.ts'
 import type { NumberedEvent } from '../events/types.ts'
 import type { Page } from '../http/paging.ts'
 import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks } from './store.ts'
@@ -58,7 +59,7 @@ function deliveryOf({ webhook_id }: WebhookTable, event: NumberedEvent, now: num
 export function nextDelivery(db: Queries, webhookId: string) {
   return db
     .selectFrom('deliveries')
-    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .innerJoin(recordedEvents(db).as('events'), 'events.event_id', 'deliveries.event_id')
     .select([
       'deliveries.delivery_id',
       'deliveries.attempts',

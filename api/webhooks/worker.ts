@@ -67,7 +67,8 @@ export class WebhookWorker {
   constructor(options: WebhookWorkerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.#turn(),
       failure: 'webhooks could not be looked for; trying again',
       pauseMs: () => LOOK_EVERY_MS,

@@ -1,6 +1,7 @@
 // Every file of the repository as the rules look at it: its text, its lines, its syntax tree.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { expect } from 'vitest'
 import { parseAst } from 'vitest/node'
 
 export const root = path.resolve(import.meta.dirname, '../..')
@@ -115,4 +116,17 @@ export function findCycle(arrows: Map<string, Set<string>>): string[] | null {
     if (cycle) return cycle
   }
   return null
+}
+
+/** `api/servers/off.ts` is in `servers`, `api/money.ts` is `money`. */
+export const partOf = (file: string) =>
+  file
+    .replace(/^api\//, '')
+    .split('/')[0]
+    ?.replace(/\.ts$/, '') ?? file
+
+/** Fails with all the places at once, the reason and the remedy. */
+export function refuse(places: string[], why: string, mend: string): void {
+  if (places.length === 0) return
+  expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nTo mend: ${mend}\n`)
 }

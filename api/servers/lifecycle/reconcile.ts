@@ -33,7 +33,8 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options
     this.#loop = new Loop({
-      ...options,
+      clock: options.clock,
+      log: options.log,
       turn: () => this.look(),
       failure: 'the machines could not be looked at; trying again',
       pauseMs: () => LOOK_EVERY_MS,

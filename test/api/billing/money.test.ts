@@ -6,6 +6,7 @@ import { parseCatalog } from '../../../api/catalog/file.ts'
 import { LiveCatalog } from '../../../api/catalog/live.ts'
 import { dryRun } from '../../../api/database/database.ts'
 import { parseMoney } from '../../../api/money.ts'
+import { allServers } from '../../../api/servers/queries.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'
 
@@ -173,7 +174,7 @@ class History {
   /** A round of billing that dies before its commit is as if it had never been. */
   #crash(): Promise<void> {
     const { db, clock } = this.#t
-    return dryRun(db, async (tx) => void (await chargeBatch(tx, clock.now())))
+    return dryRun(db, async (tx) => void (await chargeBatch(tx, allServers, clock.now())))
   }
 
   #changePrice({ percent, isForExisting }: Extract<Command, { do: 'price' }>): void {

@@ -3,6 +3,7 @@ import { chargeDue } from '../../../api/billing/metering.ts'
 import { changeRate } from '../../../api/billing/rates.ts'
 import { migrate } from '../../../api/database/database.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
+import { allServers } from '../../../api/servers/queries.ts'
 import { serverRow } from '../../harness/server-row.ts'
 import { METERED, PRICES, START } from './metered.ts'
 
@@ -51,5 +52,5 @@ async function hour(): Promise<void> {
     await db
       .transaction()
       .execute((tx) => changeRate(tx, rate, PRICES[now % (2 * HOUR) === 0 ? 0 : 1], moment))
-  await chargeDue(db, now)
+  await chargeDue({ db, servers: allServers }, now)
 }

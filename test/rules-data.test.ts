@@ -1,0 +1,129 @@
+// The rules of the house on money and the database, held as those of rules.test.ts are.
+import path from 'node:path'
+import { test } from 'vitest'
+import { migrations } from '../api/database/database.ts'
+import { eventTypes } from '../api/events/types.ts'
+import {
+  files,
+  isNode,
+  isTest,
+  lineOf,
+  type Node,
+  ownImports,
+  partOf,
+  place,
+  product,
+  read,
+  refuse,
+  type Source,
+} from './harness/sources.ts'
+
+test('money is never a float', () => {
+  const isMoney = (file: string) => /^api\/(billing\/|money\.ts|catalog\/(plans|prices)\.ts)/.test(file)
+  const names = ['parseFloat', 'parseInt', 'toFixed', 'toPrecision', 'round', 'floor', 'ceil', 'trunc']
+  const wrong = product
+    .filter(({ file }) => isMoney(file))
+    .flatMap((source) =>
+      source.nodes
+        .filter(({ node }) => {
+          if (node.type === 'BinaryExpression') return node.operator === '/' || node.operator === '**'
+          if (node.type === 'AssignmentExpression') return node.operator === '/='
+          if (node.type === 'Literal')
+            return typeof node.value === 'number' && !Number.isSafeInteger(node.value)
+          return node.type === 'Identifier' && names.includes(String(node.name))
+        })
+        .map(({ node }) => ({ line: lineOf(source, node.start), where: place(source, node) }))
+        // Exact by what it divides, or not money: then the line says so.
+        .filter(({ line }) => !/\/\/ (exact|not money)/.test(source.lines[line - 1] ?? ''))
+        .map(({ where }) => where),
+    )
+  refuse(
+    wrong,
+    'a float loses kopecks, and a division that rounds in two places does not add up.',
+    'compute in whole units with divideHalfUp and wholeTimes of api/money.ts; say "// not money: …" where it is none.',
+  )
+})
+
+test('migrations are numbered without a gap, and each is registered', () => {
+  const found = files
+    .filter((file) => /^api\/database\/migrations\/[^/]+\.ts$/.test(file) && !isTest(file))
+    .map((file) => path.posix.basename(file, '.ts'))
+    .sort()
+  const gaps = found.filter((name, at) => !name.startsWith(`${String(at + 1).padStart(4, '0')}-`))
+  const forgotten = found.filter((name) => !(name in migrations))
+  refuse(
+    [
+      ...gaps.map((name) => `${name} has not the next number`),
+      ...forgotten.map((name) => `${name} is not in the list`),
+    ],
+    'databases at customers run them in this order, once each.',
+    'number the file next after the last, and add it to the list in api/database/database.ts.',
+  )
+})
+
+/** Kysely's methods whose first argument names tables. */
+const namesTables =
+  /^(selectFrom|insertInto|updateTable|deleteFrom|mergeInto|using|from|(inner|left|right|full|cross)Join)$/
+
+/** What a file names where SQL names tables: in such a method, alone or in a list, or anywhere in a sql`…`. */
+function namedInSql({ text, nodes }: Source): string[] {
+  const textOf = ({ start, end }: Node) => text.slice(start, end)
+  return nodes.flatMap(({ node }) => {
+    const { callee, tag, quasi } = node
+    if (isNode(tag) && isNode(quasi) && /^sql\b/.test(textOf(tag)))
+      return [...textOf(quasi).matchAll(/\w+/g)].map(([word]) => word)
+    if (!isNode(callee) || !isNode(callee.property) || !namesTables.test(textOf(callee.property))) return []
+    const [first] = Array.isArray(node.arguments) ? node.arguments : []
+    if (!isNode(first) || !['Literal', 'ArrayExpression'].includes(first.type)) return []
+    // Each perhaps with its alias: 'servers as other'.
+    return [...textOf(first).matchAll(/'(\w+)/g)].map(([, name = '']) => name)
+  })
+}
+
+test('a table belongs to one feature: no other names it in SQL', () => {
+  const declared = /interface Schema \{([^}]*)\}/.exec(read('api/database/schema.ts'))?.[1] ?? ''
+  const tables = [...declared.matchAll(/^ *(\w+):/gm)].map(([, name = '']) => name)
+  // The database's own folder makes the tables.
+  const uses = product
+    .filter(({ file }) => file.startsWith('api/') && partOf(file) !== 'database')
+    .flatMap((source) => namedInSql(source).map((table) => ({ table, file: source.file })))
+    // The engine's room still asks whether a server is gone.
+    .filter(({ table, file }) => table !== 'servers' || file !== 'api/operations/operations.ts')
+  const shared = tables.flatMap((table) => {
+    const files = new Set(uses.filter((use) => use.table === table).map(({ file }) => file))
+    return new Set([...files].map(partOf)).size < 2 ? [] : [`${table} is named in ${[...files].join(', ')}`]
+  })
+  refuse(
+    shared,
+    'a table that several features read can be changed by none of them.',
+    'lend a query of it (Lent of api/database/database.ts, as api/servers/queries.ts does), or call a function of the feature.',
+  )
+})
+
+/** What events say of the rows of a table, as in "server.created". */
+const objectOf = (table: string) => (table === 'ledgers' ? 'balance' : table.replace(/s$/, ''))
+const objects = new Set(Object.keys(eventTypes).map((type) => type.split('.')[0] ?? ''))
+
+/** Whether a file records events of this object, by itself or by the events.ts beside it. */
+function tellsOf(source: Source, object: string): boolean {
+  const beside = ownImports(source).filter(({ from }) => from === './events.ts')
+  const text = [source.text, ...beside.map(({ file }) => read(file))].join('\n')
+  return /\/events\/outbox\.ts'/.test(text) && new RegExp(`['\`]${object}\\.`).test(text)
+}
+
+test('what is told as an event is written where it is told', () => {
+  const wrong = product
+    // Operations are told of by those who begin them, and by what the engine is given for their end.
+    .filter(({ file }) => file.startsWith('api/') && !['database', 'operations'].includes(partOf(file)))
+    .flatMap((source) =>
+      [...source.text.matchAll(/\.(?:insertInto|updateTable|deleteFrom)\('(\w+)'/g)]
+        .map(([, table = '']) => table)
+        .filter((table) => objects.has(objectOf(table)) && !tellsOf(source, objectOf(table)))
+        .map((table) => `${source.file} writes to ${table}`),
+    )
+  refuse(
+    wrong,
+    'a change that is written elsewhere is pushed to nobody, and stands in no audit.',
+    'call the function that writes it, such as updateServer of api/servers/store.ts, or record an event beside it.',
+  )
+})
