@@ -9,6 +9,7 @@ import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
+import { recordEnd } from './events/operations.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
@@ -21,9 +22,11 @@ import type { Route } from './http/route.ts'
 import { buildHttp } from './http/server.ts'
 import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
+import { operationRoutes } from './operations/routes.ts'
+import { operationSchemas } from './operations/schema.ts'
 import type { Secrets } from './secrets.ts'
-import { recordEnd } from './servers/events.ts'
-import { procedures } from './servers/lifecycle/procedures.ts'
+import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
+import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { PortRange } from './servers/ports.ts'
 import { reprice } from './servers/repricing.ts'
@@ -90,7 +93,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const capacity = new Capacity(driver, catalog, clock)
   const parts = { ...options, sampleSeconds, graceMs, capacity }
   const watched = telemetry ? { told: telemetry.operation } : {}
-  const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts), ...watched })
+  const procedures = { [SUBJECT_TYPE]: serverProcedures(parts) }
+  const engine = new Engine({ ...parts, ended: recordEnd, procedures, ...watched })
+  const schemas = operationSchemas(procedures)
   const servers = new Servers({ ...parts, engine })
   const billing = new BillingWorker({
     db,
@@ -107,7 +112,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...billingRoutes(db, clock),
     ...catalogRoutes(parts),
     ...pushRoutes,
-    ...serverRoutes({ ...parts, servers, engine }),
+    ...serverRoutes({ ...parts, servers, engine, operationSchemas: schemas }),
+    ...operationRoutes({ db, clock, engine, schemas }),
   ]
   const http = answering(options, routes)
   return {

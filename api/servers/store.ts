@@ -6,6 +6,7 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
+import { shouldBeOn, suspendableIn } from './states.ts'
 
 /**
  * Writes a new server, and tells of it.
@@ -173,7 +174,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select('server_id').where('status', '=', 'running').execute()
+  return alive(db).select('server_id').where('status', '=', shouldBeOn).execute()
 }
 
 /** How many servers there are, by status and zone. */
@@ -191,7 +192,7 @@ export function listOverdue(db: Queries, moment: number) {
     .select('server_id')
     .where('ledgers.depleted_since', '<=', moment)
     .where('billed_since', 'is not', null)
-    .where('status', 'in', ['running', 'stopped', 'error'])
+    .where('status', 'in', suspendableIn)
     .execute()
 }
 
