@@ -63,7 +63,7 @@ export function judge(action: Action, status: ServerStatus, { force = false } = 
 }
 
 /** The machine should be on, and no operation looks after it. */
-export const shouldBeOn = 'running' satisfies ServerStatus
+export const watchedIn: readonly ServerStatus[] = ['running']
 
 /** Whether an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
@@ -82,7 +82,7 @@ export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
 /** Whether the machine is known to be off, so that nothing has to be stopped. */
 export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 
-/** Whether a server costs nothing, though it was running before. */
+/** Whether a server that has run costs nothing. */
 export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
 /** What the server can be asked for now. */

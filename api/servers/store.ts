@@ -6,7 +6,7 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
-import { shouldBeOn, suspendableIn } from './states.ts'
+import { suspendableIn, watchedIn } from './states.ts'
 
 /**
  * Writes a new server, and tells of it.
@@ -174,7 +174,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select('server_id').where('status', '=', shouldBeOn).execute()
+  return alive(db).select('server_id').where('status', 'in', watchedIn).execute()
 }
 
 /** How many servers there are, by status and zone. */

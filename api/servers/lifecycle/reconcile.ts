@@ -5,7 +5,7 @@ import type { ServerTable } from '../../database/schema.ts'
 import type { Driver, MachineState } from '../../drivers/driver.ts'
 import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
-import { shouldBeOn } from '../states.ts'
+import { watchedIn } from '../states.ts'
 import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
 import { begin } from './begin.ts'
 
@@ -108,6 +108,7 @@ export class Reconciler {
     engine.wake()
   }
 
+  /** Writes a change to a server whose machine should still be on, and tells of it. */
   async #write(serverId: string, change: Partial<ServerTable>): Promise<void> {
     const updated_at = this.#options.clock.now()
     await this.#whileOn(serverId, (tx) => updateServer(tx, serverId, { ...change, updated_at }))
@@ -120,7 +121,7 @@ export class Reconciler {
   ): Promise<void> {
     await this.#options.db.transaction().execute(async (tx) => {
       const server = await lockServer(tx, serverId)
-      if (server?.status === shouldBeOn) await write(tx, server)
+      if (server && watchedIn.includes(server.status)) await write(tx, server)
     })
   }
 }
