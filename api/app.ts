@@ -9,6 +9,7 @@ import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
 import type { Driver } from './drivers/driver.ts'
+import { recordEnd } from './events/operations.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
@@ -21,9 +22,11 @@ import type { Route } from './http/route.ts'
 import { buildHttp } from './http/server.ts'
 import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
+import { operationRoutes } from './operations/routes.ts'
+import { operationSchemas } from './operations/schema.ts'
 import type { Secrets } from './secrets.ts'
-import { recordEnd } from './servers/events.ts'
-import { procedures } from './servers/lifecycle/procedures.ts'
+import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
+import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { PortRange } from './servers/ports.ts'
 import { allServers, poweredServers, presentServers } from './servers/queries.ts'
@@ -124,11 +127,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function renting(options: AppOptions, capacity: Capacity) {
   const { db, clock, driver, catalog, secrets, log, telemetry, sshPorts, sshHost } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
+  const procedures = {
+    [SUBJECT_TYPE]: serverProcedures({ db, clock, driver, catalog, secrets, sshPorts, log }),
+  }
+  const schemas = operationSchemas(procedures)
   const engine = new Engine({
     db,
     clock,
     log,
-    procedures: procedures({ db, clock, driver, catalog, secrets, sshPorts }),
+    procedures,
     ended: recordEnd,
     told: telemetry?.operation,
     observe: options.observe,
@@ -139,7 +146,10 @@ function renting(options: AppOptions, capacity: Capacity) {
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ db, clock, driver, log, servers: measured, everySeconds: sampleSeconds })
   const details = { db, clock, catalog, capacity, driver, secrets, sshHost }
-  const routes = serverRoutes({ ...details, sampleSeconds, servers, engine })
+  const routes = [
+    ...serverRoutes({ ...details, sampleSeconds, servers, engine, operationSchemas: schemas }),
+    ...operationRoutes({ db, clock, engine, schemas }),
+  ]
   return { engine, servers, reconciler, sampler, routes }
 }
 

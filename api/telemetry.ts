@@ -5,6 +5,7 @@ import { chargeLagSeconds } from './billing/metering.ts'
 import type { Capacity } from './catalog/capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
+import type { OperationEnd } from './operations/engine.ts'
 import { queueDepth } from './operations/operations.ts'
 import type { Servers } from './servers/servers.ts'
 
@@ -35,6 +36,12 @@ export class Telemetry {
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
     registers: [this.#registry],
   })
+  readonly #failures = new Counter({
+    name: 'berth_operation_failures_total',
+    help: 'Operations that have failed, by type and the code of the error; disk_lost and internal_error want a look',
+    labelNames: ['type', 'code'],
+    registers: [this.#registry],
+  })
   readonly #unreadable = new Counter({
     name: 'berth_metrics_unreadable_total',
     help: 'Gauges that could not be read when they were asked for',
@@ -52,9 +59,9 @@ export class Telemetry {
     this.#requests.observe({ method, route, status }, seconds)
   }
 
-  readonly operation = (end: { type: string; outcome: string; seconds: number }): void => {
-    const { type, outcome, seconds } = end
+  readonly operation = ({ type, outcome, code, seconds }: OperationEnd): void => {
     this.#operations.observe({ type, outcome }, seconds)
+    if (code !== null) this.#failures.inc({ type, code })
   }
 
   /** Adds what is read anew at each scrape. */

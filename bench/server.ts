@@ -66,7 +66,7 @@ const count = sqlite.prepare(
   'SELECT count(*) AS total FROM servers WHERE deleted_at IS NULL AND account_id = ?',
 )
 const active = sqlite.prepare(
-  "SELECT * FROM operations WHERE server_id = ? AND status IN ('pending', 'running')",
+  "SELECT * FROM operations WHERE subject_type = 'server' AND subject_id = ? AND status IN ('pending', 'running')",
 )
 const one = sqlite.prepare('SELECT * FROM servers WHERE deleted_at IS NULL AND server_id = ?')
 // Two connections of one process that write to one file would wait for each other on the one thread: a copy, then.

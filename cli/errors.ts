@@ -67,7 +67,7 @@ export function tellingOf(error: unknown): Told | undefined {
 }
 
 function ofOperation({ message, operation }: OperationFailed): Told {
-  const advice = `See what it did with: berth operation show ${operation.server_id} ${operation.operation_id}`
+  const advice = `See what it did with: berth operation show ${operation.operation_id}`
   return { message, advice, exitCode: exitCodes.operationFailed }
 }
 
@@ -111,7 +111,7 @@ const adviceByCode: Partial<Record<string, string>> = {
   ssh_key_exists: 'See which it is with: berth ssh-key list',
   validation_failed: 'The command with --help says what it takes.',
   server_not_found: 'See those that are with: berth server list',
-  operation_not_found: 'See those that are with: berth operation list <server>',
+  operation_not_found: 'See those that are with: berth operation list',
   route_not_found: adviceOnAddress,
   unexpected_reply: adviceOnAddress,
 }

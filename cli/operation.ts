@@ -1,4 +1,4 @@
-import type { Operation } from '@berth/sdk'
+import type { Operation, OperationFilter } from '@berth/sdk'
 import { Command } from 'commander'
 import { Refusal } from './errors.ts'
 import { idOf, UUID } from './find.ts'
@@ -9,6 +9,7 @@ import { waitFor } from './wait.ts'
 const columns: Columns<Operation> = {
   id: ({ operation_id }) => operation_id,
   type: ({ type }) => type,
+  server: ({ server_id }) => server_id,
   status: ({ status }) => status,
   progress: ({ progress }) => `${progress} %`,
   step: ({ step }) => step,
@@ -40,24 +41,27 @@ export function operationCommand(): Command {
 
 function listOperations(): Command {
   return listCommand({
-    description: 'operations of a server, the newest first',
+    description: 'all operations, or those of a server, the newest first',
     columns,
-    shown: ['id', 'type', 'status', 'progress', 'error', 'created', 'finished'],
-    items: async ({ berth }, _options, server = '') =>
-      berth.operations.listAll(await idOf(berth, 'server', server)),
-  }).argument('<server>', 'name or id; the id also of one that is gone')
+    shown: ['id', 'type', 'server', 'status', 'progress', 'error', 'created'],
+    items: async ({ berth }, { status, type }: Pick<OperationFilter, 'status' | 'type'>, server?: string) => {
+      const subject_id = server === undefined ? undefined : await idOf(berth, 'server', server)
+      return berth.operations.listAll({ subject_id, status, type })
+    },
+  })
+    .argument('[server]', 'name or id; the id also of one that is gone')
+    .option('--status <status>', 'only those of this status')
+    .option('--type <type>', 'only those of this type, such as resize')
 }
 
 function showCommand(): Command {
   return new Command('show')
     .description('an operation as it stands')
-    .argument('<server>', 'name or id of the server')
     .argument('<operation>', 'id of the operation')
     .action(
-      action(async (session, server: string, operation: string) => {
-        checkOperation(server, operation)
-        const server_id = await idOf(session.berth, 'server', server)
-        await showOperation(session, await session.berth.operations.get(server_id, operation))
+      action(async (session, operation_id: string) => {
+        checkOperation(operation_id)
+        await showOperation(session, await session.berth.operations.get(operation_id))
       }),
     )
 }
@@ -65,22 +69,17 @@ function showCommand(): Command {
 function waitCommand(): Command {
   return new Command('wait')
     .description('wait for the end of an operation; ends with 7 if it fails')
-    .argument('<server>', 'name or id of the server')
     .argument('<operation>', 'id of the operation')
     .action(
-      action(async (session, server: string, operation_id: string) => {
-        checkOperation(server, operation_id)
-        const server_id = await idOf(session.berth, 'server', server)
-        await showOperation(session, await waitFor(session, { server_id, operation_id }))
+      action(async (session, operation_id: string) => {
+        checkOperation(operation_id)
+        await showOperation(session, await waitFor(session, { operation_id }))
       }),
     )
 }
 
 /** Operations have no names. @throws Refusal where it is no id */
-function checkOperation(server: string, given: string): void {
+function checkOperation(given: string): void {
   if (UUID.test(given)) return
-  throw new Refusal(
-    `"${given}" is no id of an operation.`,
-    `See those that are with: berth operation list ${server}`,
-  )
+  throw new Refusal(`"${given}" is no id of an operation.`, 'See those that are with: berth operation list')
 }

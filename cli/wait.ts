@@ -70,9 +70,9 @@ function whileLost(error: unknown, advice: string): unknown {
 
 /** The command that waits for the same, as far as it is known what that is. */
 function waitingFor(what: Waitable, seen: Operation | undefined): string {
-  const operation = seen ?? ('operation_id' in what ? what : what.current_operation)
-  if (!operation) return `server wait ${what.server_id}`
-  return `operation wait ${what.server_id} ${operation.operation_id}`
+  if ('operation_id' in what) return `operation wait ${what.operation_id}`
+  const operation = seen ?? what.current_operation
+  return operation ? `operation wait ${operation.operation_id}` : `server wait ${what.server_id}`
 }
 
 /**

@@ -11,7 +11,7 @@ export {
 } from './errors.ts'
 export type { BerthEvent, EventsOptions } from './events.ts'
 export type * from './openapi.ts'
-export type { Waitable, WaitOptions } from './operations.ts'
+export type { OperationFilter, Waitable, WaitOptions } from './operations.ts'
 export type { Call, CallOptions, Fetch, Parts, Query, Reply, Route } from './request.ts'
 export type { Sleep } from './retries.ts'
 export type { ServerFilter } from './servers.ts'

@@ -196,7 +196,10 @@ export interface NewWebhook {
 
 export interface Operation {
   operation_id: string
-  server_id: string
+  /** What it is carried out on */
+  subject_type: 'server'
+  subject_id: string
+  server_id: string | null
   type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   progress: number
@@ -1047,6 +1050,32 @@ export interface Routes {
   'GET /servers/{server_id}/operations/{operation_id}': {
     path: {
       server_id: string
+      operation_id: string
+    }
+    query?: {
+      /** Seconds to wait for the end of the operation */
+      wait?: number | undefined
+    } | undefined
+    reply: Operation
+  }
+  /** List the operations of the account */
+  'GET /operations': {
+    query?: {
+      /** Items on a page */
+      limit?: number | undefined
+      /** Items to skip */
+      offset?: number | undefined
+      status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | undefined
+      /** What it is carried out on */
+      subject_type?: 'server' | undefined
+      subject_id?: string | undefined
+    } | undefined
+    reply: OperationList
+  }
+  /** Get an operation of the account, or wait for its end */
+  'GET /operations/{operation_id}': {
+    path: {
       operation_id: string
     }
     query?: {

@@ -4,9 +4,7 @@ import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
 /** An operation, or the server that it is carried out on, as the API replies with it. */
-export type Waitable =
-  | Pick<Operation, 'server_id' | 'operation_id'>
-  | Pick<Server, 'server_id' | 'current_operation'>
+export type Waitable = Pick<Operation, 'operation_id'> | Pick<Server, 'server_id' | 'current_operation'>
 
 export interface WaitOptions {
   signal?: AbortSignal | undefined
@@ -20,46 +18,55 @@ const PROGRESS_SECONDS = 2
 /** What a reply may take beyond the time that it was asked to wait. */
 const PATIENCE_MS = 30_000
 
-type Page = Query<'GET /servers/{server_id}/operations'>
+type Page = Query<'GET /operations'>
+export type OperationFilter = Omit<Page, 'limit' | 'offset'>
+
+/** How long a request may take that was asked to wait. */
+export const patience = ({ wait = 0 }: { wait?: number | undefined }) => ({
+  timeoutMs: wait * 1000 + PATIENCE_MS,
+})
+
+/** What was done with one server. */
+export const operationsOf =
+  (call: Call) =>
+  (server_id: string, query: Query<'GET /servers/{server_id}/operations'> = {}, options?: CallOptions) =>
+    call('GET /servers/{server_id}/operations', { path: { server_id }, query }, options)
 
 export function operations(call: Call) {
-  const list = (server_id: string, query: Page = {}, options?: CallOptions) =>
-    call('GET /servers/{server_id}/operations', { path: { server_id }, query }, options)
+  const list = (query: Page = {}, options?: CallOptions) => call('GET /operations', { query }, options)
   /** As it stands; with `wait` when it is over, or after that many seconds. */
   const get = (
-    server_id: string,
     operation_id: string,
-    query: Query<'GET /servers/{server_id}/operations/{operation_id}'> = {},
+    query: Query<'GET /operations/{operation_id}'> = {},
     options?: CallOptions,
   ) =>
     call(
-      'GET /servers/{server_id}/operations/{operation_id}',
-      { path: { server_id, operation_id }, query },
-      { timeoutMs: (query.wait ?? 0) * 1000 + PATIENCE_MS, ...options },
+      'GET /operations/{operation_id}',
+      { path: { operation_id }, query },
+      { ...patience(query), ...options },
     )
   const idOf = async (what: Waitable, options: CallOptions): Promise<string> => {
     if ('operation_id' in what) return what.operation_id
     if (what.current_operation) return what.current_operation.operation_id
-    const { items } = await list(what.server_id, { limit: 1 }, options)
+    const { items } = await operationsOf(call)(what.server_id, { limit: 1 }, options)
     // Every server has at least its create; should there be none, the API says that this is not there.
     return items[0]?.operation_id ?? 'none'
   }
   return {
-    /** One page: what was done with a server, also with one that is gone. */
+    /** One page of all operations of the account, the newest first; `subject_id` is the server's. */
     list,
-    /** All, page by page. */
-    listAll: (server_id: string, options?: CallOptions) =>
-      everyItem((page: Page, own?: CallOptions) => list(server_id, page, own), 'operation_id', {}, options),
+    /** All that match, page by page. */
+    listAll: (filter: OperationFilter = {}, options?: CallOptions) =>
+      everyItem(list, 'operation_id', filter, options),
     get,
     /**
      * Waits for the end of an operation; of a server, for that of its current one, or else takes its last.
      * @throws OperationFailed where it failed or was canceled
      */
     wait: async (what: Waitable, { signal, onProgress }: WaitOptions = {}): Promise<Operation> => {
-      const { server_id } = what
       const operation_id = await idOf(what, { signal })
       for (let wait = onProgress ? 0 : POLL_SECONDS; ; wait = onProgress ? PROGRESS_SECONDS : POLL_SECONDS) {
-        const operation = await get(server_id, operation_id, { wait }, { signal })
+        const operation = await get(operation_id, { wait }, { signal })
         onProgress?.(operation)
         if (operation.status === 'succeeded') return operation
         if (operation.finished_at !== null) throw new OperationFailed(operation)

@@ -1,4 +1,5 @@
 import type { ServerCreate, ServerUpdate, StartRequest, StopRequest } from './openapi.ts'
+import { operationsOf, patience } from './operations.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
@@ -35,6 +36,20 @@ export function servers(call: Call) {
       query: Query<'GET /servers/{server_id}/metrics'> = {},
       options?: CallOptions,
     ) => call('GET /servers/{server_id}/metrics', { path: { server_id }, query }, options),
+    /** What was done with it, also with one that is gone: one page, the newest first. */
+    operations: operationsOf(call),
+    /** An operation on it as it stands; with `wait` when it is over, or after that many seconds. */
+    operation: (
+      server_id: string,
+      operation_id: string,
+      query: Query<'GET /servers/{server_id}/operations/{operation_id}'> = {},
+      options?: CallOptions,
+    ) =>
+      call(
+        'GET /servers/{server_id}/operations/{operation_id}',
+        { path: { server_id, operation_id }, query },
+        { ...patience(query), ...options },
+      ),
     start: (server_id: string, body: StartRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/start', { path: { server_id }, body }, options),
     /** Asks the guest to shut down, and pulls the plug after a while; with `force` at once. */

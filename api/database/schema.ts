@@ -261,12 +261,17 @@ export interface ServerTable {
 export interface OperationTable {
   operation_id: string
   account_id: string
-  server_id: string
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+  /** What it is carried out on: the kind, such as `server`, and the id. */
+  subject_type: string
+  subject_id: string
+  /** The server that it concerns; null where it concerns none. */
+  server_id: string | null
+  /** What is done, in the words of the subject's feature. */
+  type: string
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   step: string
   progress: number
-  /** JSON: what the request asked for and what steps tell later ones. */
+  /** JSON: what the request asked for and what steps tell later ones; dataOf of operations/procedure.ts reads it. */
   data: string
   error_code: string | null
   error_message: string | null
@@ -279,6 +284,8 @@ export interface OperationTable {
   created_at: number
   started_at: number | null
   finished_at: number | null
+  /** Until when customers can read it; null as long as its subject is there. */
+  readable_until: number | null
 }
 
 /** What servers hold of a pool of compute, so that capacity is taken by one conditional update. */

@@ -24,6 +24,7 @@ const TAGS: Record<string, string> = {
   Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
   Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
   Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
+  Operations: 'Slow work on what the account has: to list, and to wait for.',
   Servers: 'Virtual machines, and the operations that are carried out on them.',
 }
 

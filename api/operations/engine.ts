@@ -5,64 +5,33 @@ import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import { DriverError } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
-import { type Data, isStillActive, type Operation, type OperationType, type Outcome } from './operations.ts'
-import { claimDue, nextDueAt, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
-
-/**
- * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
- * run again from its beginning, also after a later step of the same operation had begun.
- */
-export type StepResult =
-  | { kind: 'next'; step: string; progress: number; data: Data }
-  | { kind: 'again'; afterMs: number; progress?: number }
-  | { kind: 'done'; data: Data }
-  | { kind: 'fail'; code: string; message: string }
-
-/** Go on with another step; `data` is kept for the later ones. */
-export const next = (step: string, progress: number, data: Data = {}): StepResult => ({
-  kind: 'next',
-  step,
-  progress,
-  data,
-})
-/** Run this step again after a while. */
-export const again = (afterMs: number, progress?: number): StepResult =>
-  progress === undefined ? { kind: 'again', afterMs } : { kind: 'again', afterMs, progress }
-/** The operation succeeded; `data` is for its conclusion. */
-export const done = (data: Data = {}): StepResult => ({ kind: 'done', data })
-export const fail = (code: string, message: string): StepResult => ({ kind: 'fail', code, message })
-
-export type Step = (operation: Operation, signal: AbortSignal) => Promise<StepResult>
-
-/** How operations of one type are carried out. */
-export interface Procedure {
-  first: string
-  deadlineMs: number
-  steps: Readonly<Record<string, Step>>
-  /**
-   * Called once the outcome is known: looks at the world, then returns what to write. The write shares the
-   * transaction that ends the operation, so that both happen or neither.
-   */
-  conclude(operation: Operation, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
-}
+import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
+import { claimDue, nextDueAt, readOperation, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
 
 export interface EngineOptions {
   db: Database
   clock: Clock
   log: Logger
-  procedures: Readonly<Record<OperationType, Procedure>>
+  procedures: Procedures
   /** Told of each end, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
-  /** Told of each operation that has ended. */
-  told?:
-    | ((end: { type: OperationType; outcome: Outcome['status'] | 'canceled'; seconds: number }) => void)
-    | undefined
+  /** Told of each operation that has ended; of one that failed, with the code of its error. */
+  told?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
-  observe?: ((moment: 'before' | 'after' | 'saved', operation: Operation, step: string) => void) | undefined
+  observe?:
+    | ((moment: 'before' | 'after' | 'saved', operation: OperationTable, step: string) => void)
+    | undefined
+}
+
+export interface OperationEnd {
+  type: string
+  outcome: Outcome['status'] | 'canceled'
+  code: string | null
+  seconds: number
 }
 
 const LEASE_MS = 30_000
@@ -144,18 +113,25 @@ export class Engine {
     this.#announce(operation_id)
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
-    this.#options.told?.({ type, outcome: 'canceled', seconds })
+    this.#options.told?.({ type, outcome: 'canceled', code: null, seconds })
   }
 
   /**
    * Resolves soon after the operation ended, or after `ms`, or when the signal aborts. An end in this process wakes
    * at once; that of another process is seen by a look at the database now and then.
+   * @returns the operation as it stands then
    */
-  async waitFor(operationId: string, ms: number, signal: AbortSignal): Promise<void> {
+  async waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
     const { db, clock } = this.#options
+    const { operation_id: operationId } = operation
     const until = clock.now() + ms
-    while (!signal.aborted && !this.#stopping.signal.aborted) {
-      const left = until - clock.now()
+    let seen = operation
+    while (
+      seen.finished_at === null &&
+      clock.now() < until &&
+      !signal.aborted &&
+      !this.#stopping.signal.aborted
+    ) {
       const alarm = new Alarm(clock)
       const wake = () => alarm.ring()
       const waiters = this.#waiters.get(operationId) ?? new Set()
@@ -163,14 +139,16 @@ export class Engine {
       signal.addEventListener('abort', wake)
       this.#stopping.signal.addEventListener('abort', wake)
       // The look comes after the waiter is set: an end in between is not missed.
-      const isOver = left <= 0 || !(await isStillActive(db, operationId))
-      if (!isOver) await alarm.sleep(Math.min(left, LOOK_EVERY_MS))
+      seen = (await readOperation(db, operationId)) ?? seen
+      if (seen.finished_at === null) await alarm.sleep(Math.min(until - clock.now(), LOOK_EVERY_MS))
       signal.removeEventListener('abort', wake)
       this.#stopping.signal.removeEventListener('abort', wake)
       waiters.delete(wake)
       if (waiters.size === 0) this.#waiters.delete(operationId)
-      if (isOver) return
     }
+    if (seen.finished_at !== null || ms === 0) return seen
+    // What became of it during the last sleep.
+    return (await readOperation(db, operationId)) ?? seen
   }
 
   /**
@@ -215,22 +193,22 @@ export class Engine {
     for (const [id, { abort }] of this.#inFlight) if (!kept.has(id)) abort.abort()
   }
 
-  #begin(row: OperationTable): void {
+  #begin(operation: OperationTable): void {
+    const { operation_id } = operation
     const abort = new AbortController()
-    const operation: Operation = { ...row, data: JSON.parse(row.data) }
     // Taken again before its last run has quite returned: one after the other.
-    const earlier = this.#inFlight.get(row.operation_id)?.done ?? Promise.resolve()
+    const earlier = this.#inFlight.get(operation_id)?.done ?? Promise.resolve()
     const running = earlier
       .then(() => this.#carryOut(operation, abort.signal))
       .finally(() => {
-        if (this.#inFlight.get(row.operation_id)?.done === running) this.#inFlight.delete(row.operation_id)
+        if (this.#inFlight.get(operation_id)?.done === running) this.#inFlight.delete(operation_id)
         this.wake()
       })
-    this.#inFlight.set(row.operation_id, { abort, done: running })
+    this.#inFlight.set(operation_id, { abort, done: running })
   }
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
-  async #carryOut(operation: Operation, signal: AbortSignal): Promise<void> {
+  async #carryOut(operation: OperationTable, signal: AbortSignal): Promise<void> {
     const { clock, log, observe, saveEveryMs = SAVE_EVERY_MS } = this.#options
     // Claiming it was a write too.
     let savedAt = clock.now()
@@ -258,50 +236,45 @@ export class Engine {
   }
 
   /**
-   * Gives the lease back where it is still held. A canceled operation keeps the one of its server until its step
+   * Gives the lease back where it is still held. A canceled operation keeps that of its subject until its step
    * has ended; then the next one may begin. Where even this fails, the lease runs out by itself.
    */
-  async #giveBack(operation: Operation, change: { next_run_at?: number } = {}): Promise<void> {
+  async #giveBack(operation: OperationTable, change: { next_run_at?: number } = {}): Promise<void> {
     const back = { ...change, lease_owner: null, lease_until: 0 }
     await saveStep(this.#options.db, operation, back, { owner: this.#owner }).catch(() => false)
   }
 
-  async #runStep(operation: Operation, signal: AbortSignal): Promise<StepResult> {
+  async #runStep(operation: OperationTable, signal: AbortSignal): Promise<StepResult<string>> {
     const { clock, log } = this.#options
     if (clock.now() >= operation.deadline_at)
       return fail(
         'operation_timeout',
         `The operation did not end in time; it was at the step "${operation.step}".`,
       )
-    const step = this.#procedure(operation).steps[operation.step]
-    if (!step) return fail('internal_error', `There is no step "${operation.step}".`)
     try {
-      const result = await step(operation, signal)
+      const result = await this.#procedure(operation).run(operation, signal)
       if (result.kind !== 'again') operation.attempt = 0
       return result
     } catch (error) {
       if (signal.aborted) return again(0)
       operation.attempt += 1
-      log.warn(
-        {
-          err: error,
-          operation_id: operation.operation_id,
-          step: operation.step,
-          attempt: operation.attempt,
-        },
-        'a step failed',
-      )
-      if (operation.attempt >= MAX_ATTEMPTS) return failureOf(error)
+      const { operation_id, step, attempt } = operation
+      const what = { err: error, operation_id, step, attempt }
+      if (attempt >= MAX_ATTEMPTS) {
+        log.error(what, 'a step failed for the last time: its operation fails')
+        return failureOf(error)
+      }
+      log.warn(what, 'a step failed')
       return again(1_000 * 2 ** (operation.attempt - 1))
     }
   }
 
   /** @returns whether the operation is still ours to go on with */
-  async #record(operation: Operation, result: StepResult): Promise<boolean> {
+  async #record(operation: OperationTable, result: StepResult<string>): Promise<boolean> {
     const { db, clock } = this.#options
     const now = clock.now()
     const by = { owner: this.#owner, now }
-    if (result.kind === 'done') operation.data = { ...operation.data, ...result.data }
+    if (result.kind === 'done') operation.data = result.data
     if (result.kind === 'done' || result.kind === 'fail') {
       const outcome: Outcome =
         result.kind === 'done'
@@ -313,7 +286,8 @@ export class Engine {
       if (!isOurs) return false
       this.#announce(operation.operation_id)
       const seconds = (now - operation.created_at) / 1000
-      told?.({ type: operation.type, outcome: outcome.status, seconds })
+      const code = result.kind === 'fail' ? result.code : null
+      told?.({ type: operation.type, outcome: outcome.status, code, seconds })
       return true
     }
     if (result.kind === 'again') {
@@ -329,15 +303,17 @@ export class Engine {
     return saveStep(db, operation, { lease_until: now + LEASE_MS }, by)
   }
 
-  #advance(operation: Operation, next: Extract<StepResult, { kind: 'next' }>): true {
+  #advance(operation: OperationTable, next: Extract<StepResult<string>, { kind: 'next' }>): true {
     operation.step = next.step
     operation.progress = next.progress
-    operation.data = { ...operation.data, ...next.data }
+    operation.data = next.data
     return true
   }
 
-  #procedure(operation: Operation): Procedure {
-    return this.#options.procedures[operation.type]
+  #procedure({ subject_type, type }: OperationTable): Runner {
+    const procedure = this.#options.procedures[subject_type]?.[type]
+    if (!procedure) throw new Error(`there is no procedure for ${subject_type}.${type}`)
+    return procedure
   }
 
   #announce(operationId: string): void {
@@ -346,7 +322,10 @@ export class Engine {
 }
 
 /** Only our own errors carry sentences that are meant for customers. */
-function failureOf(error: unknown): StepResult {
+function failureOf(error: unknown): StepResult<never> {
   if (error instanceof DriverError) return fail(error.code, error.message)
-  return fail('internal_error', 'The machine could not be brought there; the operator has been told.')
+  return fail(
+    'internal_error',
+    'The service could not carry it out. Contact support with the id of the operation.',
+  )
 }

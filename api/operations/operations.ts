@@ -5,12 +5,8 @@ import { prepared } from '../database/prepared.ts'
 import type { OperationTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 
-export type OperationType = OperationTable['type']
-/** What the request asked for, and what steps tell later ones. */
-export type Data = Record<string, unknown>
-/** An operation in the hands of the engine. */
-export type Operation = Omit<OperationTable, 'data'> & { data: Data }
-export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
+/** What operations are carried out on; an operation names its own. */
+export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
 
 /**
  * Whether an operation is not over. In words, not in parameters: only so do the databases see that their partial
@@ -19,15 +15,17 @@ export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string
 export const isActive = (column: 'status' | 'due.status' = 'status') =>
   sql<boolean>`${sql.ref(column)} IN ('pending', 'running')`
 
-/** Writes a new operation; the database refuses a second active one of the same server. */
-export async function insertOperation(
+/** Writes a new operation; the database refuses a second active one of the same subject. */
+export async function insertOperation<Data extends object>(
   tx: Queries,
   operation: {
     accountId: string
-    serverId: string
-    type: OperationType
+    subject: Subject
+    /** The server that it concerns. */
+    serverId: string | null
+    type: string
     step: string
-    data: Record<string, unknown>
+    data: Data
     now: number
     runAt?: number
     deadlineAt: number
@@ -38,6 +36,8 @@ export async function insertOperation(
     .values({
       operation_id: uuid(),
       account_id: operation.accountId,
+      subject_type: operation.subject.subject_type,
+      subject_id: operation.subject.subject_id,
       server_id: operation.serverId,
       type: operation.type,
       status: 'pending',
@@ -54,41 +54,41 @@ export async function insertOperation(
       created_at: operation.now,
       started_at: null,
       finished_at: null,
+      readable_until: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-export async function isStillActive(db: Queries, operationId: string): Promise<boolean> {
-  const row = await db
+const activeOf = prepared((db, { subject_type, subject_id }: Subject) =>
+  db
     .selectFrom('operations')
-    .select('status')
-    .where('operation_id', '=', operationId)
-    .executeTakeFirst()
-  return row?.status === 'pending' || row?.status === 'running'
-}
-
-const activeOf = prepared((db, { serverId }: { serverId: string }) =>
-  db.selectFrom('operations').selectAll().where('server_id', '=', serverId).where(isActive()),
+    .selectAll()
+    .where('subject_type', '=', subject_type)
+    .where('subject_id', '=', subject_id)
+    .where(isActive()),
 )
 
-export function findActive(db: Queries, serverId: string): Promise<OperationTable | undefined> {
-  return activeOf.first(db, { serverId })
+export function findActive(db: Queries, subject: Subject): Promise<OperationTable | undefined> {
+  const { subject_type, subject_id } = subject
+  return activeOf.first(db, { subject_type, subject_id })
 }
 
-/** The active operations of many servers, by server id. */
+/** The active operations of many subjects of one type, by the id of the subject. */
 export async function findActiveOf(
   db: Queries,
-  serverIds: readonly string[],
+  subjectType: string,
+  ids: readonly string[],
 ): Promise<Map<string, OperationTable>> {
-  if (serverIds.length === 0) return new Map()
+  if (ids.length === 0) return new Map()
   const rows = await db
     .selectFrom('operations')
     .selectAll()
-    .where('server_id', 'in', serverIds)
+    .where('subject_type', '=', subjectType)
+    .where('subject_id', 'in', ids)
     .where(isActive())
     .execute()
-  return new Map(rows.map((row) => [row.server_id, row]))
+  return new Map(rows.map((row) => [row.subject_id, row]))
 }
 
 /** How many operations are due and wait for their turn. */
@@ -103,29 +103,49 @@ export async function queueDepth(db: Queries, now: number): Promise<number> {
   return total
 }
 
-/** Operations stay readable for a week after their server is gone. */
+/** Operations stay readable for a week after their subject is gone. */
 const KEPT_MS = 7 * 24 * 3600_000
 
-function readable(db: Queries, accountId: string, serverId: string, now: number) {
-  return db
-    .selectFrom('operations')
-    .innerJoin('servers', 'servers.server_id', 'operations.server_id')
-    .where('operations.account_id', '=', accountId)
-    .where('operations.server_id', '=', serverId)
-    .where((eb) =>
-      eb.or([eb('servers.deleted_at', 'is', null), eb('servers.deleted_at', '>', now - KEPT_MS)]),
-    )
+/** To be called in the transaction in which a subject goes: its operations can be read for a while yet. */
+export async function subjectIsGone(tx: Queries, subject: Subject, now: number): Promise<void> {
+  await tx
+    .updateTable('operations')
+    .set({ readable_until: now + KEPT_MS })
+    .where('subject_type', '=', subject.subject_type)
+    .where('subject_id', '=', subject.subject_id)
+    .execute()
 }
 
+/** Which operations a list shows; all of the account without any. */
+export interface OperationFilter extends Partial<Subject> {
+  status?: OperationTable['status']
+  type?: string
+}
+
+const FILTERS = ['subject_type', 'subject_id', 'status', 'type'] as const
+
+function readable(db: Queries, accountId: string, filter: OperationFilter, now: number) {
+  let matching = db
+    .selectFrom('operations')
+    .where('account_id', '=', accountId)
+    .where((eb) => eb.or([eb('readable_until', 'is', null), eb('readable_until', '>', now)]))
+  for (const field of FILTERS) {
+    const wanted = filter[field]
+    if (wanted !== undefined) matching = matching.where(field, '=', wanted)
+  }
+  return matching
+}
+
+/** An operation of the account that can still be read. @param subject must be its, where one is given */
 export function findOperation(
   db: Queries,
   accountId: string,
-  serverId: string,
   operationId: string,
   now: number,
-) {
-  return readable(db, accountId, serverId, now)
-    .selectAll('operations')
+  subject: Partial<Subject> = {},
+): Promise<OperationTable | undefined> {
+  return readable(db, accountId, subject, now)
+    .selectAll()
     .where('operation_id', '=', operationId)
     .executeTakeFirst()
 }
@@ -134,29 +154,25 @@ export function findOperation(
 export async function listOperations(
   db: Queries,
   accountId: string,
-  serverId: string,
+  filter: OperationFilter,
   page: Page,
   now: number,
 ) {
-  const matching = readable(db, accountId, serverId, now)
+  const matching = readable(db, accountId, filter, now)
   const [items, { total }] = await Promise.all([
-    matching
-      .selectAll('operations')
-      .orderBy('operation_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
+    matching.selectAll().orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
     matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
   return { items, total }
 }
 
-/** Ends the server's active operation, where there is one, as canceled. */
-export function cancelActive(tx: Queries, serverId: string, now: number) {
+/** Ends the subject's active operation, where there is one, as canceled. */
+export function cancelActive(tx: Queries, subject: Subject, now: number) {
   return tx
     .updateTable('operations')
     .set({ status: 'canceled', finished_at: now })
-    .where('server_id', '=', serverId)
+    .where('subject_type', '=', subject.subject_type)
+    .where('subject_id', '=', subject.subject_id)
     .where(isActive())
     .returning(['operation_id', 'type', 'created_at'])
     .executeTakeFirst()

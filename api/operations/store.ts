@@ -1,11 +1,13 @@
 import { type QueryCreator, sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { OperationTable, Schema } from '../database/schema.ts'
-import { isActive, type Operation, type Outcome } from './operations.ts'
+import { isActive } from './operations.ts'
+import type { Outcome } from './procedure.ts'
 
 /**
  * Takes due operations; what another process is just taking is left to it. An operation waits while a canceled one of
- * its server still has a step running.
+ * its subject still has a step running.
  */
 export function claimDue(
   db: Database,
@@ -24,7 +26,8 @@ export function claimDue(
           exists(
             selectFrom('operations as other')
               .select('other.operation_id')
-              .whereRef('other.server_id', '=', 'due.server_id')
+              .whereRef('other.subject_type', '=', 'due.subject_type')
+              .whereRef('other.subject_id', '=', 'due.subject_id')
               .whereRef('other.operation_id', '<>', 'due.operation_id')
               .where(isLeased('other.lease_until'))
               .where('other.lease_until', '>', now),
@@ -48,6 +51,14 @@ export function claimDue(
     .returningAll()
     .execute()
 }
+
+export function readOperation(db: Queries, operationId: string): Promise<OperationTable | undefined> {
+  return byId.first(db, { operationId })
+}
+
+const byId = prepared((db, { operationId }: { operationId: string }) =>
+  db.selectFrom('operations').selectAll().where('operation_id', '=', operationId),
+)
 
 export async function nextDueAt(db: Queries): Promise<number | null> {
   const next = await db
@@ -91,7 +102,7 @@ export async function renewLeases(
  */
 export async function saveStep(
   db: Queries,
-  operation: Operation,
+  operation: OperationTable,
   change: Partial<Pick<OperationTable, 'next_run_at' | 'lease_owner' | 'lease_until'>>,
   by: { owner: string },
 ): Promise<boolean> {
@@ -99,7 +110,7 @@ export async function saveStep(
   const isGivenBack = change.lease_until === 0
   const row = await db
     .updateTable('operations')
-    .set({ step, progress, attempt, data: JSON.stringify(data), ...change })
+    .set({ step, progress, attempt, data, ...change })
     .where('operation_id', '=', operation.operation_id)
     .where('lease_owner', '=', by.owner)
     .$if(!isGivenBack, (query) => query.where('status', '=', 'running'))
@@ -113,11 +124,11 @@ class NotOurs extends Error {}
 
 /**
  * Ends an operation and writes what follows from it, both or neither. What follows comes first: it locks the
- * server's row before the operation's, as every request does, so that no two transactions wait for each other.
+ * subject's row before the operation's, as every request does, so that no two transactions wait for each other.
  */
 export async function settle(
   db: Database,
-  operation: Operation,
+  operation: OperationTable,
   outcome: Outcome,
   write: (tx: Queries) => Promise<void>,
   by: { owner: string; now: number; ended: (tx: Queries, operation: OperationTable) => Promise<void> },

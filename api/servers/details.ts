@@ -17,6 +17,7 @@ import { notFound } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
+import { subjectOf } from './lifecycle/operations.ts'
 import type { ServerDetails } from './schema.ts'
 import { allowedActions } from './states.ts'
 import { serverView, storedKeys } from './view.ts'
@@ -40,7 +41,7 @@ export async function serverDetails(
 ): Promise<ServerDetails> {
   const { db, driver } = options
   const [active, project] = await Promise.all([
-    findActive(db, server.server_id),
+    findActive(db, subjectOf(server.server_id)),
     findProject(db, server.account_id, server.project_id),
   ])
   if (!project) throw notFound('server_not_found')

@@ -2,8 +2,9 @@ import type { Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { type Event, record } from '../events/outbox.ts'
 import { findActive } from '../operations/operations.ts'
+import { subjectOf } from './lifecycle/operations.ts'
 import { isTransient } from './states.ts'
-import { operationView, serverView } from './view.ts'
+import { serverView } from './view.ts'
 
 /** What of a server customers set, or pay. */
 const DESCRIBED = [
@@ -34,21 +35,13 @@ export async function recordChange(tx: Queries, before: ServerTable, after: Serv
   const hasStatus = before.status !== after.status
   const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
   if (!hasStatus && !isUpdated) return
-  const active = isTransient(after.status) ? await findActive(tx, after.server_id) : null
+  const active = isTransient(after.status) ? await findActive(tx, subjectOf(after.server_id)) : null
   const view = serverView(after, active)
   const change = { ...view, old_status: before.status, new_status: after.status }
   await record(tx, [
     ...(hasStatus ? [eventOf('server.status_changed', after, change)] : []),
     ...(isUpdated ? [eventOf('server.updated', after, view)] : []),
   ])
-}
-
-/** Tells how an operation ended. */
-export async function recordEnd(tx: Queries, operation: OperationTable): Promise<void> {
-  const { account_id: accountId, status, finished_at } = operation
-  if (status !== 'succeeded' && status !== 'failed') return
-  const data = operationView(operation)
-  await record(tx, [{ accountId, type: `operation.${status}`, data, at: finished_at ?? 0 }])
 }
 
 function eventOf(type: Event['type'], server: ServerTable, data: Event['data']): Event {

@@ -70,13 +70,13 @@ export async function examine(options: OrderOptions, actor: Actor, request: Quot
   return { plan, projectId, keys }
 }
 
-/** The row of a new server, before it has a port. */
+/** The row of a new server, before it has a port, and the status that its create brings. */
 export function newServer(
   options: OrderOptions,
   actor: Actor,
   request: ServerCreate,
   order: Order,
-): ServerTable {
+): Omit<ServerTable, 'status'> {
   const { clock, secrets } = options
   const { plan, keys } = order
   const now = clock.now()
@@ -88,7 +88,6 @@ export function newServer(
     name: request.name ?? generateName(),
     description: request.description ?? null,
     zone_slug: request.zone_slug,
-    status: 'creating',
     status_reason: null,
     plan_type: plan.planType,
     cpu_type: request.cpu_type,

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/file.ts'
 import { resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { isFree } from './states.ts'
 import { listPricedBefore, lockServer, updateServer } from './store.ts'
 
 /**
@@ -43,6 +44,6 @@ async function moveToPrice(
     Array.isArray(plan) || !isSame ? server : { price_hour: plan.priceHour, price_month: plan.priceMonth }
   const { price_hour, price_month } = price
   await updateServer(tx, serverId, { price_hour, price_month, priced_at: from })
-  const isBilled = server.billed_since !== null && !['suspended', 'deleting'].includes(server.status)
+  const isBilled = server.billed_since !== null && !isFree(server.status)
   if (isBilled && price !== server) await changeRate(tx, server, price, at)
 }

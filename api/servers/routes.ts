@@ -11,10 +11,11 @@ import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
 import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation, listOperations } from '../operations/operations.ts'
+import { type Operation, type OperationSchemas, OperationWait } from '../operations/schema.ts'
+import { operationView } from '../operations/view.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
+import { SUBJECT_TYPE, subjectOf } from './lifecycle/operations.ts'
 import {
-  Operation,
-  OperationWait,
   Quote,
   QuoteRequest,
   Server,
@@ -29,7 +30,7 @@ import {
 import type { Servers } from './servers.ts'
 import { isTransient } from './states.ts'
 import { findListed, findServer, listServers } from './store.ts'
-import { operationView, quoteView, serverView, statsView } from './view.ts'
+import { quoteView, serverView, statsView } from './view.ts'
 
 const tag = 'Servers'
 const params = { server_id: 'server_not_found' } as const
@@ -38,6 +39,7 @@ const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operatio
 export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   servers: Servers
   engine: Engine
+  operationSchemas: OperationSchemas
 }
 
 export function serverRoutes(options: ServerRoutesOptions): Route[] {
@@ -66,7 +68,7 @@ async function activeOn(
   db: Database,
   { server_id, status }: Pick<ServerTable, 'server_id' | 'status'>,
 ): Promise<OperationTable | undefined> {
-  return isTransient(status) ? findActive(db, server_id) : undefined
+  return isTransient(status) ? findActive(db, subjectOf(server_id)) : undefined
 }
 
 function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
@@ -83,10 +85,8 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       run: async (call) => {
         const find = async (page: Page) => {
           const { items, total } = await listServers(db, call.actor.accountId, call.query, page)
-          const active = await findActiveOf(
-            db,
-            items.filter((row) => isTransient(row.status)).map((row) => row.server_id),
-          )
+          const busy = items.filter((row) => isTransient(row.status)).map((row) => row.server_id)
+          const active = await findActiveOf(db, SUBJECT_TYPE, busy)
           return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
         }
         return paged(call, find, ({ row, active }) => serverView(row, active))
@@ -232,7 +232,10 @@ function monitoringRoutes(options: ServerRoutesOptions, load: ReturnType<typeof 
   ]
 }
 
-function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route {
+function deleteRoute(
+  { servers, operationSchemas }: ServerRoutesOptions,
+  load: ReturnType<typeof loader>,
+): Route {
   return route({
     id: 'deleteServer',
     method: 'DELETE',
@@ -242,14 +245,15 @@ function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
     summary: 'Delete a server and its disk',
     params,
     load,
-    reply: { 202: Operation },
+    reply: { 202: operationSchemas.Operation },
     errors: ['delete_protected'],
     run: async ({ loaded, setHeader }) =>
       accepted((await servers.remove(loaded.server_id)).operation, setHeader),
   })
 }
 
-function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+function powerRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loader>): Route[] {
+  const { db, clock, servers, operationSchemas } = options
   const summaries = { start: 'Start a server', stop: 'Stop a server', reboot: 'Reboot a server' }
   return (['start', 'stop', 'reboot'] as const).map((type) =>
     route({
@@ -262,7 +266,7 @@ function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnTy
       params,
       load,
       body: type === 'start' ? StartRequest : StopRequest,
-      reply: { 202: Operation },
+      reply: { 202: operationSchemas.Operation },
       errors: [
         ...STATE_ERRORS,
         ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
@@ -272,8 +276,13 @@ function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnTy
         return accepted(operation, setHeader)
       },
       recover: async ({ actor, loaded, setHeader }, operationId) => {
-        const { accountId } = actor
-        const operation = await findOperation(db, accountId, loaded.server_id, operationId, clock.now())
+        const operation = await findOperation(
+          db,
+          actor.accountId,
+          operationId,
+          clock.now(),
+          subjectOf(loaded.server_id),
+        )
         if (!operation) throw notFound('server_not_found')
         return accepted(operation, setHeader)
       },
@@ -292,7 +301,9 @@ function accepted(operation: OperationTable, setHeader: (name: string, value: st
 
 const operationsPath = '/servers/:server_id/operations'
 
-function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
+function operationsRoute({ db, clock, operationSchemas }: ServerRoutesOptions): Route {
+  const list = (accountId: string, serverId: string, page: Page) =>
+    listOperations(db, accountId, subjectOf(serverId), page, clock.now())
   return route({
     id: 'listOperations',
     method: 'GET',
@@ -303,21 +314,16 @@ function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
     params,
     query: Type.Object(pagingQuery),
     load: async ({ actor, params }) => {
-      const first = { limit: 1, offset: 0 }
-      const { total } = await listOperations(db, actor.accountId, params.server_id, first, clock.now())
+      const { total } = await list(actor.accountId, params.server_id, { limit: 1, offset: 0 })
       if (total === 0) throw notFound('server_not_found')
     },
-    reply: { 200: listOf(Operation) },
+    reply: { 200: listOf(operationSchemas.Operation) },
     run: (call) =>
-      paged(
-        call,
-        (page) => listOperations(db, call.actor.accountId, call.params.server_id, page, clock.now()),
-        operationView,
-      ),
+      paged(call, (page) => list(call.actor.accountId, call.params.server_id, page), operationView),
   })
 }
 
-function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
+function operationRoute({ db, engine, clock, operationSchemas }: ServerRoutesOptions): Route {
   return route({
     id: 'getOperation',
     method: 'GET',
@@ -328,22 +334,13 @@ function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
     params: { ...params, operation_id: 'operation_not_found' },
     query: OperationWait,
     load: async ({ actor, params }) => {
-      const operation = await findOperation(
-        db,
-        actor.accountId,
-        params.server_id,
-        params.operation_id,
-        clock.now(),
-      )
-      if (!operation) throw notFound('operation_not_found')
-      return operation
+      const subject = subjectOf(params.server_id)
+      const found = await findOperation(db, actor.accountId, params.operation_id, clock.now(), subject)
+      if (!found) throw notFound('operation_not_found')
+      return found
     },
-    reply: { 200: Operation },
-    run: async ({ actor, params, query, loaded, signal }) => {
-      if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
-      await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
-      const now = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
-      return operationView(now ?? loaded)
-    },
+    reply: { 200: operationSchemas.Operation },
+    run: async ({ loaded, query, signal }) =>
+      operationView(await engine.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
   })
 }

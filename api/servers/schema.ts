@@ -4,6 +4,8 @@ import { CpuTypeName, Preset, Template, Zone } from '../catalog/schema.ts'
 import { HourPrice, Money, nullable, Timestamp, Uuid } from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
 import { figures } from '../monitoring/schema.ts'
+import { OperationStatus, Progress } from '../operations/schema.ts'
+import { operationTypes } from './lifecycle/operations.ts'
 import { statuses } from './states.ts'
 
 const PlanType = Type.Enum(['preset', 'custom'])
@@ -152,38 +154,6 @@ export const StopRequest = Type.Object(
 )
 export type StopRequest = Static<typeof StopRequest>
 
-const OperationStatus = Type.Enum(['pending', 'running', 'succeeded', 'failed', 'canceled'])
-const OperationTypeName = Type.Enum(['create', 'start', 'stop', 'reboot', 'resize', 'delete'])
-const Progress = Type.Integer({ minimum: 0, maximum: 100 })
-
-export const Operation = Type.Object(
-  {
-    operation_id: Uuid,
-    server_id: Uuid,
-    type: OperationTypeName,
-    status: OperationStatus,
-    progress: Progress,
-    step: Type.String(),
-    error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-    created_at: Timestamp,
-    started_at: nullable(Timestamp),
-    finished_at: nullable(Timestamp),
-  },
-  { title: 'Operation' },
-)
-export type Operation = Static<typeof Operation>
-
-export const OperationWait = Type.Object({
-  wait: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 60,
-      default: 0,
-      description: 'Seconds to wait for the end of the operation',
-    }),
-  ),
-})
-
 const server = {
   server_id: Uuid,
   name: Type.String(),
@@ -207,7 +177,12 @@ const server = {
   price_month_rub: Money,
   price_hour_rub: HourPrice,
   current_operation: nullable(
-    Type.Object({ operation_id: Uuid, type: OperationTypeName, status: OperationStatus, progress: Progress }),
+    Type.Object({
+      operation_id: Uuid,
+      type: Type.Enum(operationTypes),
+      status: OperationStatus,
+      progress: Progress,
+    }),
   ),
   created_at: Timestamp,
   updated_at: Timestamp,

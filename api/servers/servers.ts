@@ -12,15 +12,17 @@ import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
-import { cancelActive, findActive, type OperationType } from '../operations/operations.ts'
+import { cancelActive, findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
-import { bootTime, orderOperation } from './lifecycle/procedures.ts'
+import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
+import { dataIf, subjectOf } from './lifecycle/operations.ts'
+import { bootTime } from './lifecycle/procedures.ts'
 import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
-import { type Action, allowedIn, judge, statusDuring } from './states.ts'
-import { countByStatus, insertServer, lockServer, updateServer } from './store.ts'
+import { type Action, allowedIn, judge, turnsOn } from './states.ts'
+import { countByStatus, lockServer, updateServer } from './store.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'
@@ -35,11 +37,6 @@ export interface ServersOptions {
   sshPorts: PortRange
   /** How long servers go on after the balance is used up. */
   graceMs: number
-}
-
-export interface Started {
-  server: ServerTable
-  operation: OperationTable
 }
 
 /** What customers do with servers. Each method is one transaction; the engine carries out what it wrote. */
@@ -65,11 +62,9 @@ export class Servers {
       // The pool's row is locked from here on, so that two servers never pick one port.
       row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       const data = { start_on_create: request.start_on_create ?? true }
-      const operation = await insertServer(tx, row, () =>
-        orderOperation(tx, row, 'create', data, row.created_at),
-      )
+      const begun = await beginCreate(tx, row, data)
       await made(tx, row.server_id)
-      return { server: row, operation }
+      return begun
     })
     engine.wake()
     return started
@@ -117,16 +112,16 @@ export class Servers {
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       await guard(tx, server, type, force)
-      // Whatever turns a machine on that is off is a start, also a reboot of a server in `error`.
-      if (type === 'start' || (type === 'reboot' && server.status === 'error')) {
+      if (turnsOn(type, server.status)) {
         refuseSuspended(actor)
         await requireBalance(tx, actor.accountId, server.price_hour)
       }
       // Else one reboot after the other would keep a server from being suspended.
       if (type === 'reboot')
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
-      canceled = await cancelActive(tx, serverId, clock.now())
-      const begun = await this.#begin(tx, server, type, { force, timeout_seconds })
+      const now = clock.now()
+      canceled = await cancelActive(tx, subjectOf(serverId), now)
+      const begun = await begin(tx, server, type, { force, timeout_seconds }, { now })
       await made(tx, begun.operation.operation_id)
       return begun
     })
@@ -146,13 +141,13 @@ export class Servers {
     request: ServerUpdate,
     check: (current: ServerTable, active: OperationTable | undefined) => void = () => {},
   ): Promise<{ server: ServerTable; operation: OperationTable | null }> {
-    const { db, capacity, engine } = this.#options
+    const { db, clock, capacity, engine } = this.#options
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
     if (isResize) await capacity.refresh()
     const result = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, before.server_id)
-      check(server, await findActive(tx, before.server_id))
+      check(server, await findActive(tx, subjectOf(before.server_id)))
       // By the locked row: a resize that ended since it was found may have grown the disk.
       const plan = isResize ? this.#resizePlan(server, request) : null
       await guard(tx, server, 'update')
@@ -163,7 +158,7 @@ export class Servers {
       const growth = difference(plan.size, server)
       await reserveQuota(tx, server, growth, 0)
       await reserveCapacity(tx, capacity, server, growth)
-      return this.#begin(tx, changed, 'resize', { plan, growth })
+      return begin(tx, changed, 'resize', { plan, growth }, { now: clock.now() })
     })
     if (result.operation) engine.wake()
     return result
@@ -178,17 +173,19 @@ export class Servers {
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
-      const active = await findActive(tx, serverId)
+      const active = await findActive(tx, subjectOf(serverId))
       if (active?.type === 'delete') return { server, operation: active }
       if (server.delete_protection)
         throw new ApiError(
           'delete_protected',
           'The server is protected. Set delete_protection to false first.',
         )
-      canceled = await cancelActive(tx, serverId, clock.now())
-      if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
+      const now = clock.now()
+      canceled = await cancelActive(tx, subjectOf(serverId), now)
+      const resize = dataIf('resize', active)
+      if (resize) await release(tx, server.account_id, resize.growth, 0)
       await this.#endBilling(tx, server, active)
-      return this.#begin(tx, server, 'delete', {})
+      return begin(tx, server, 'delete', {}, { now })
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
@@ -197,7 +194,8 @@ export class Servers {
 
   /** A server that is deleted while its first guest boots has run: only a create that fails is free. */
   async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
-    const bootedAt = active?.type === 'create' ? bootTime(JSON.parse(active.data)) : null
+    const create = dataIf('create', active)
+    const bootedAt = create && bootTime(create)
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
     await changeRate(tx, server, null, this.#options.clock.now())
@@ -212,19 +210,6 @@ export class Servers {
     const server = await lockServer(tx, serverId)
     if (!server) throw new ApiError('server_not_found', 'The server is gone.')
     return server
-  }
-
-  /** Writes the operation and the status that goes with it. */
-  async #begin(
-    tx: Queries,
-    server: ServerTable,
-    type: OperationType,
-    data: Record<string, unknown>,
-  ): Promise<Started> {
-    const change = { status: statusDuring[type], status_reason: null, updated_at: this.#options.clock.now() }
-    const operation = await orderOperation(tx, server, type, data, change.updated_at)
-    await updateServer(tx, server.server_id, change)
-    return { server: { ...server, ...change }, operation }
   }
 
   /** @throws ApiError validation_failed */
@@ -278,7 +263,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
       'The server is suspended because the balance was used up; a top-up resumes it by itself. ',
     )
   if (verdict === 'operation_in_progress') {
-    const active = await findActive(tx, server.server_id)
+    const active = await findActive(tx, subjectOf(server.server_id))
     throw new ApiError(
       verdict,
       `The server is ${server.status}. Wait for the end of that operation.`,

@@ -1,5 +1,5 @@
 import type { ServerStatus } from '../database/schema.ts'
-import type { OperationType } from '../operations/operations.ts'
+import type { ServerOperation } from './lifecycle/operations.ts'
 
 export type { ServerStatus }
 
@@ -14,7 +14,7 @@ export const transient = {
   rebooting: 'reboot',
   resizing: 'resize',
   deleting: 'delete',
-} as const satisfies Partial<Record<ServerStatus, OperationType>>
+} as const satisfies Partial<Record<ServerStatus, ServerOperation>>
 
 /** Whether an operation is active on a server: it is written together with the status that goes with it. */
 export function isTransient(status: ServerStatus): boolean {
@@ -25,7 +25,7 @@ export function isTransient(status: ServerStatus): boolean {
 export const statusDuring = Object.fromEntries(
   Object.entries(transient).map(([status, type]) => [type, status]),
   // The inverse of a one-to-one table; fromEntries forgets the keys.
-) as Record<OperationType, keyof typeof transient>
+) as Record<ServerOperation, keyof typeof transient>
 
 export const statuses = [
   'creating',
@@ -70,6 +70,29 @@ export function judge(action: Action, status: ServerStatus, { force = false } = 
   if (status in transient) return 'operation_in_progress'
   return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'
 }
+
+/** The machine should be on, and no operation looks after it. */
+export const watchedIn: readonly ServerStatus[] = ['running']
+
+/** Whether an action turns on a machine that is off: a reboot of a server in `error` is a start. */
+export function turnsOn(action: Action, status: ServerStatus): boolean {
+  return action === 'start' || (action === 'reboot' && status === 'error')
+}
+
+/** What can be suspended, and what it becomes after a top-up. What was broken is not started again. */
+export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> = {
+  running: 'running',
+  stopped: 'stopped',
+  error: 'stopped',
+}
+// The keys of a table of statuses.
+export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
+
+/** Whether the machine is known to be off, so that nothing has to be stopped. */
+export const isOff = (status: ServerStatus): boolean => status === 'stopped'
+
+/** Whether a server that has run costs nothing. */
+export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
 /** What the server can be asked for now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {

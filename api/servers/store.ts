@@ -7,6 +7,7 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
+import { suspendableIn, watchedIn } from './states.ts'
 import { LISTED, type ListedServer } from './view.ts'
 
 /**
@@ -161,7 +162,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select('server_id').where('status', '=', 'running').execute()
+  return alive(db).select('server_id').where('status', 'in', watchedIn).execute()
 }
 
 /** How many servers there are, by status and zone. */
@@ -178,7 +179,7 @@ export function listOverdue(db: Queries, moment: number) {
     .innerJoin(accountsDepletedAt(db, moment).as('depleted'), 'depleted.account_id', 'servers.account_id')
     .select('server_id')
     .where('billed_since', 'is not', null)
-    .where('status', 'in', ['running', 'stopped', 'error'])
+    .where('status', 'in', suspendableIn)
     .execute()
 }
 

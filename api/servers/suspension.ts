@@ -3,7 +3,9 @@ import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
-import { becomeSuspended, orderOperation, SUSPENDED } from './lifecycle/procedures.ts'
+import { begin } from './lifecycle/begin.ts'
+import { becomeSuspended, SUSPENDED } from './lifecycle/procedures.ts'
+import { isOff, suspendable } from './states.ts'
 import { listOverdue, listResumable, lockServer, updateServer } from './store.ts'
 
 interface SuspensionOptions {
@@ -29,28 +31,22 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
 
 /** A machine that may be on is stopped for real: by an operation, which ends in `suspended`. */
 async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
+  const now = clock.now()
   const server = await lockServer(tx, serverId)
   // Read once more behind the lock: the top-up may have come meanwhile.
   if (!server || (await balanceOf(tx, server.account_id)) > 0) return
-  if (server.status === 'stopped') return becomeSuspended(tx, server, 'stopped', clock.now())
-  if (server.status !== 'running' && server.status !== 'error') return
-  // What was broken is not started again.
-  const suspend = server.status === 'running' ? 'running' : 'stopped'
-  await orderOperation(tx, server, 'stop', { suspend }, clock.now())
-  await updateServer(tx, serverId, { status: 'stopping', status_reason: SUSPENDED, updated_at: clock.now() })
+  const suspend = suspendable[server.status]
+  if (!suspend) return
+  if (isOff(server.status)) return becomeSuspended(tx, server, suspend, now)
+  await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: SUSPENDED } })
 }
 
 async function resume(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
   if (server?.status !== 'suspended' || (await balanceOf(tx, server.account_id)) <= 0) return
-  const isStarted = server.suspended_from === 'running'
-  if (isStarted) await orderOperation(tx, server, 'start', {}, now)
-  await updateServer(tx, serverId, {
-    status: isStarted ? 'starting' : 'stopped',
-    status_reason: null,
-    suspended_from: null,
-    updated_at: now,
-  })
+  const change = { status_reason: null, suspended_from: null }
+  if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
+  else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })
   await changeRate(tx, server, server, now)
 }

@@ -4,7 +4,7 @@ import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import type { Figures } from '../monitoring/schema.ts'
-import type { Operation, Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
+import type { Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
 
 /** The keys that a server was made with. */
 export interface StoredKey {
@@ -81,21 +81,6 @@ export function serverView(row: ListedServer, active: OperationTable | null | un
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
     started_at: isoTimeOrNull(row.started_at),
-  }
-}
-
-export function operationView(row: OperationTable): Operation {
-  return {
-    operation_id: row.operation_id,
-    server_id: row.server_id,
-    type: row.type,
-    status: row.status,
-    progress: row.progress,
-    step: row.step,
-    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
-    created_at: isoTime(row.created_at),
-    started_at: isoTimeOrNull(row.started_at),
-    finished_at: isoTimeOrNull(row.finished_at),
   }
 }
 

@@ -34,6 +34,8 @@ const scopes: Record<string, string> = {
 }
 /** What Berth adds to it. */
 const added: Record<string, string> = {
+  'GET /operations': 'servers:read',
+  'GET /operations/{operation_id}': 'servers:read',
   'GET /account/ssh_keys/{ssh_key_id}': 'account:read',
   'DELETE /account/ssh_keys/{ssh_key_id}': 'account:write',
   'GET /account/tokens': 'account:read',

@@ -272,6 +272,28 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
     const elsewhere = path.replace(server.server_id, NOBODY)
     expect(await call('GET', elsewhere)).toMatchObject({ status: 404, body: { code: 'operation_not_found' } })
   })
+
+  test('GET /operations lists those of all servers, by status, type and subject; one is waited for by its id', async (t) => {
+    const server = await make(t)
+    const subject = { subject_type: 'server', subject_id: server.server_id }
+    const path = `/operations/${server.current_operation.operation_id}`
+    expect((await call('GET', path)).body).toMatchObject({ ...subject, server_id: server.server_id })
+    const over = await ended({ server_id: server.server_id, ...server.current_operation })
+    expect((await call('GET', `${path}?wait=60`)).body).toEqual(over)
+    const { items, total } = (await call('GET', '/operations?limit=1')).body
+    expect([items.length, total >= 1]).toEqual([1, true])
+    const own = `/operations?subject_type=server&subject_id=${server.server_id}`
+    expect((await call('GET', own)).body).toEqual({ items: [over], total: 1 })
+    expect((await call('GET', `${own}&type=create&status=succeeded`)).body.total).toBe(1)
+    expect((await call('GET', `${own}&status=failed`)).body).toEqual({ items: [], total: 0 })
+    expect((await call('GET', `${own}&type=delete`)).body.total).toBe(0)
+    for (const query of ['status=over', 'type=x', 'subject_type=x', 'subject_id=x'])
+      expect([query, (await call('GET', `/operations?${query}`)).status]).toEqual([query, 422])
+    expect(await call('GET', `/operations/${NOBODY}`)).toMatchObject({
+      status: 404,
+      body: { code: 'operation_not_found' },
+    })
+  })
 })
 
 async function wrong(more: Record<string, unknown>): Promise<string[]> {

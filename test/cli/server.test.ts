@@ -52,18 +52,21 @@ test('for programs each command prints what the API replied as JSON', async () =
 test('operations are listed, shown and waited for by their ids', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
-  const { operation_id } = (await t.berth.operations.list(server_id)).items[0] ?? {}
+  const { operation_id } = (await t.berth.operations.list({ subject_id: server_id })).items[0] ?? {}
   await expectSession(t, 'operation', [
     'operation list web-1',
     'operation list web-1 -o json',
+    'operation list --status running',
+    'operation list --type create',
+    'operation list --type created',
     'operation list none',
-    `operation show web-1 ${operation_id}`,
-    `operation show web-1 ${operation_id} -o json`,
-    `operation show web-1 ${server_id}`,
-    'operation show web-1 first',
-    `operation wait web-1 ${operation_id}`,
-    `operation wait web-1 ${operation_id} -o json`,
-    'operation wait web-1 ../first',
+    `operation show ${operation_id}`,
+    `operation show ${operation_id} -o json`,
+    `operation show ${server_id}`,
+    'operation show first',
+    `operation wait ${operation_id}`,
+    `operation wait ${operation_id} -o json`,
+    'operation wait ../first',
   ])
 })
 

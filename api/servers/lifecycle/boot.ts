@@ -1,7 +1,8 @@
 import { DriverError } from '../../drivers/driver.ts'
-import { again, done, fail, next, type Step, type StepResult } from '../../operations/engine.ts'
+import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
 import { pickPort } from '../ports.ts'
 import { getServer, updateMachine } from '../store.ts'
+import type { BootData } from './operations.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
@@ -15,29 +16,13 @@ const IMAGE_SHARE = 50
 const BOOT_AT = 60
 
 /** From nothing to a guest that answers: create, start and reboot walk this way, each from its own step on. */
-export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 'boot' | 'ready', Step> {
+export function bootSteps(
+  options: ProcedureOptions,
+): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
   const { db, clock, driver } = options
 
-  const image: Step = async (operation) => {
-    const server = await getServer(db, operation.server_id)
-    if (server.has_disk) {
-      const { power } = await driver.inspect(server.server_id)
-      if (power !== 'absent') return next('boot', BOOT_AT)
-      // An empty disk in place of the customer's data would be the worst of repairs.
-      return fail('disk_lost', 'The disk of the server is missing on its host. The operator has been told.')
-    }
-    const template = options.catalog.templates.find(
-      (candidate) => candidate.templateId === server.template_id,
-    )
-    if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
-    const state = await driver.image(template.image)
-    if (state.state === 'ready') return next('make', IMAGE_SHARE)
-    if (state.state === 'failed') return fail('image_unavailable', state.message)
-    return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
-  }
-
-  const make: Step = async (operation) => {
-    const server = await getServer(db, operation.server_id)
+  const make: Step<BootData> = async (operation) => {
+    const server = await getServer(db, operation.subject_id)
     // A second run may find it made, and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
       await driver.define(machineSpec(options, server))
@@ -46,32 +31,58 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
   }
 
-  const boot: Step = async (operation) => {
+  const boot: Step<BootData> = async (operation) => {
     try {
-      if ((await driver.start(operation.server_id)) === 'queued') return again(ASK_QUEUE_MS)
+      if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
       if (!(error instanceof DriverError && error.code === 'port_taken')) throw error
-      await moveToOtherPort(options, operation.server_id)
+      await moveToOtherPort(options, operation.subject_id)
       return again(0)
     }
     return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
   }
 
-  const ready: Step = async (operation) => {
-    const answer = await driver.ready(operation.server_id)
+  const ready: Step<BootData> = async (operation) => {
+    const answer = await driver.ready(operation.subject_id)
     if (answer) return done({ host_keys: answer.hostKeys })
-    const { power } = await driver.inspect(operation.server_id)
+    const { power } = await driver.inspect(operation.subject_id)
     if (power === 'stopped' || power === 'absent')
       return fail(
         'boot_failed',
         'The guest turned off before it answered on ssh. Look at its user data and its image.',
       )
-    const left = Number(operation.data.ready_by) - clock.now()
+    const left = (operation.data.ready_by ?? 0) - clock.now()
     if (left <= 0)
       return fail('boot_timeout', `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds.`)
     return waiting(left)
   }
-  return { image, make, boot, ready }
+  return { image: imageStep(options), make, boot, ready }
+}
+
+/** A machine that has its disk goes on to boot; else the image that its disk is made of comes first. */
+function imageStep({ db, driver, catalog, log }: ProcedureOptions): Step<BootData> {
+  return async (operation) => {
+    const server = await getServer(db, operation.subject_id)
+    if (server.has_disk) {
+      const { power } = await driver.inspect(server.server_id)
+      if (power !== 'absent') return next('boot', BOOT_AT)
+      // An empty disk in place of the customer's data would be the worst of repairs.
+      log.error(
+        { server_id: server.server_id, operation_id: operation.operation_id },
+        'the disk of a server is missing',
+      )
+      return fail(
+        'disk_lost',
+        'The disk of the server is missing on its host. Contact support with the id of the operation.',
+      )
+    }
+    const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+    if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
+    const state = await driver.image(template.image)
+    if (state.state === 'ready') return next('make', IMAGE_SHARE)
+    if (state.state === 'failed') return fail('image_unavailable', state.message)
+    return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+  }
 }
 
 /** Another program holds the server's port: it gets one that no server has, and its machine is told. */
@@ -83,7 +94,7 @@ async function moveToOtherPort(options: ProcedureOptions, serverId: string): Pro
   await driver.define(machineSpec(options, { ...server, ssh_port: port }))
 }
 
-function waiting(leftMs: number): StepResult {
+function waiting(leftMs: number): StepResult<never> {
   const takenMs = BOOT_MS - leftMs
   const progress = BOOT_AT + Math.floor((takenMs / BOOT_MS) * (99 - BOOT_AT))
   const { least, most, share } = ASK_READY_MS

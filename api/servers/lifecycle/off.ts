@@ -1,38 +1,38 @@
-import { again, next, type Step } from '../../operations/engine.ts'
+import { again, next, type Step } from '../../operations/procedure.ts'
 import { BOOT_MS } from './boot.ts'
+import type { BootData, OffData } from './operations.ts'
 import type { ProcedureOptions } from './spec.ts'
 
 const ASK_MS = 250
 const DEFAULT_TIMEOUT_SECONDS = 60
 
+type OffSteps = Record<'shutdown' | 'wait_off' | 'power_off', Step<OffData>> & { reset: Step<BootData> }
+
 /** From running to off, or through a reset: stop and reboot walk this way. Both go on at their own step `off`. */
-export function offSteps({
-  clock,
-  driver,
-}: ProcedureOptions): Record<'shutdown' | 'wait_off' | 'power_off' | 'reset', Step> {
-  const shutdown: Step = async (operation) => {
-    const { power } = await driver.inspect(operation.server_id)
+export function offSteps({ clock, driver }: ProcedureOptions): OffSteps {
+  const shutdown: Step<OffData> = async (operation) => {
+    const { power } = await driver.inspect(operation.subject_id)
     if (power !== 'running') return next('power_off', 50)
-    await driver.shutdown(operation.server_id)
-    const seconds = Number(operation.data.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS)
-    return next('wait_off', 10, { off_by: clock.now() + seconds * 1000 })
+    await driver.shutdown(operation.subject_id)
+    const { timeout_seconds = DEFAULT_TIMEOUT_SECONDS } = operation.data
+    return next('wait_off', 10, { off_by: clock.now() + timeout_seconds * 1000 })
   }
 
-  const waitOff: Step = async (operation) => {
-    const { power } = await driver.inspect(operation.server_id)
-    const isLate = clock.now() >= Number(operation.data.off_by)
+  const waitOff: Step<OffData> = async (operation) => {
+    const { power } = await driver.inspect(operation.subject_id)
+    const isLate = clock.now() >= (operation.data.off_by ?? 0)
     return power !== 'running' || isLate ? next('power_off', 50) : again(ASK_MS)
   }
 
-  const powerOff: Step = async (operation) => {
-    await driver.powerOff(operation.server_id)
+  const powerOff: Step<OffData> = async (operation) => {
+    await driver.powerOff(operation.subject_id)
     return next('off', 55)
   }
 
-  const reset: Step = async (operation) => {
-    const { power } = await driver.inspect(operation.server_id)
+  const reset: Step<BootData> = async (operation) => {
+    const { power } = await driver.inspect(operation.subject_id)
     if (power !== 'running') return next('power_off', 50)
-    await driver.reset(operation.server_id)
+    await driver.reset(operation.subject_id)
     return next('ready', 60, { ready_by: clock.now() + BOOT_MS })
   }
   return { shutdown, wait_off: waitOff, power_off: powerOff, reset }

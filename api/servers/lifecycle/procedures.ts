@@ -1,86 +1,65 @@
 import { countInProject } from '../../accounts/projects.ts'
 import { changeRate } from '../../billing/rates.ts'
-import type { Size } from '../../catalog/capacity.ts'
-import type { Plan } from '../../catalog/plans.ts'
 import type { Queries } from '../../database/database.ts'
-import type { OperationTable, ServerStatus, ServerTable } from '../../database/schema.ts'
-import { again, done, next, type Procedure, type Step } from '../../operations/engine.ts'
+import type { ServerStatus, ServerTable } from '../../database/schema.ts'
+import { subjectIsGone } from '../../operations/operations.ts'
 import {
-  type Data,
-  insertOperation,
+  again,
+  done,
+  next,
   type Operation,
-  type OperationType,
   type Outcome,
-} from '../../operations/operations.ts'
+  type Procedure,
+  type Runner,
+  runner,
+  type Step,
+} from '../../operations/procedure.ts'
 import { release } from '../reservation.ts'
 import { getServer, updateServer } from '../store.ts'
 import { BOOT_MS, bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
+import {
+  type BootData,
+  type OffData,
+  type ResizeData,
+  type ServerOperation,
+  type ServerOperations,
+  subjectOf,
+} from './operations.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
-const MINUTE = 60_000
-
-/** Where an operation begins and when it has taken too long, also with a download or a full start queue before it. */
-const plans: Record<OperationType, { first: string; deadlineMs: number }> = {
-  create: { first: 'image', deadlineMs: 90 * MINUTE },
-  start: { first: 'image', deadlineMs: 60 * MINUTE },
-  stop: { first: 'shutdown', deadlineMs: 20 * MINUTE },
-  reboot: { first: 'shutdown', deadlineMs: 60 * MINUTE },
-  resize: { first: 'define', deadlineMs: 10 * MINUTE },
-  delete: { first: 'destroy', deadlineMs: 60 * MINUTE },
-}
-
-/** Writes a new operation of a server, from its first step on. @param runAt not before this moment; at once without it */
-export function orderOperation(
-  tx: Queries,
-  server: Pick<ServerTable, 'account_id' | 'server_id'>,
-  type: OperationType,
-  data: Data,
-  now: number,
-  runAt = now,
-): Promise<OperationTable> {
-  return insertOperation(tx, {
-    accountId: server.account_id,
-    serverId: server.server_id,
-    type,
-    step: firstStep(type, data),
-    data,
-    now,
-    runAt,
-    deadlineAt: now + plans[type].deadlineMs,
-  })
-}
-
-function firstStep(type: OperationType, data: Data): string {
-  if (!data.force) return plans[type].first
-  return type === 'reboot' ? 'reset' : 'power_off'
-}
-
 /** How each type of operation is carried out on a server. */
-export function procedures(options: ProcedureOptions): Record<OperationType, Procedure> {
+export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
   const boot = bootSteps(options)
   const { reset, ...off } = offSteps(options)
   const conclude = concluder(options)
-  const procedure = (type: OperationType, steps: Record<string, Step>, end = conclude): Procedure => ({
-    ...plans[type],
-    steps,
-    conclude: end,
-  })
+  const isOff = async () => done()
   return {
-    create: procedure('create', boot),
-    start: procedure('start', boot),
-    stop: procedure('stop', { ...off, off: async () => done() }),
+    create: runner<ServerOperations['create']>({ steps: boot, conclude }),
+    start: runner<ServerOperations['start']>({ steps: boot, conclude }),
+    stop: runner<ServerOperations['stop']>({ steps: { ...off, off: isOff }, conclude }),
     // From `image` on as a start does: a server in `error` may have no machine yet.
-    reboot: procedure('reboot', { ...boot, ...off, reset, off: async () => next('image', 55) }),
-    resize: procedure('resize', { define: resizeStep(options) }, resizeConcluder(options)),
-    delete: procedure('delete', { destroy: destroyStep(options) }, removeConcluder(options)),
+    reboot: runner<ServerOperations['reboot']>({
+      steps: { ...boot, ...off, reset, off: async () => next('image', 55) },
+      conclude,
+    }),
+    resize: runner<ServerOperations['resize']>({
+      steps: { define: resizeStep(options) },
+      conclude: resizeConcluder(options),
+    }),
+    delete: runner<ServerOperations['delete']>({
+      steps: { destroy: destroyStep(options) },
+      conclude: removeConcluder(options),
+    }),
   }
 }
 
+type PowerData = BootData & OffData
+
 /** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
-function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude'] {
+function concluder({ db, clock, driver }: ProcedureOptions): Procedure<PowerData>['conclude'] {
   return async (operation, outcome) => {
-    const server = await getServer(db, operation.server_id)
+    const server = await getServer(db, operation.subject_id)
     const now = clock.now()
     const isOn =
       outcome.status === 'succeeded'
@@ -100,8 +79,7 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
     }
     const { suspend } = operation.data
     return async (tx) => {
-      if (outcome.status === 'succeeded' && (suspend === 'running' || suspend === 'stopped'))
-        return becomeSuspended(tx, server, suspend, now)
+      if (outcome.status === 'succeeded' && suspend) return becomeSuspended(tx, server, suspend, now)
       await updateServer(tx, server.server_id, change)
       if (server.billed_since === null && firstRunning !== null)
         await changeRate(tx, server, server, firstRunning)
@@ -110,8 +88,8 @@ function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude
 }
 
 /** When an operation turned the machine on; null where it has not come so far. */
-export function bootTime({ ready_by }: Data): number | null {
-  return typeof ready_by === 'number' ? ready_by - BOOT_MS : null
+export function bootTime({ ready_by }: BootData): number | null {
+  return ready_by === undefined ? null : ready_by - BOOT_MS
 }
 
 /** Why a suspended server is. */
@@ -135,35 +113,30 @@ export async function becomeSuspended(
 }
 
 /** The status of a server whose machine is off after an operation. */
-function restStatus(operation: Operation, outcome: Outcome): ServerStatus {
+function restStatus(operation: Operation<PowerData>, outcome: Outcome): ServerStatus {
   return operation.type === 'create' && outcome.status === 'failed' ? 'error' : 'stopped'
 }
 
 /** A stop that failed leaves the machine as it was: running since then. */
-function startTime(operation: Operation, server: ServerTable, now: number): number {
+function startTime(operation: Operation<PowerData>, server: ServerTable, now: number): number {
   return operation.type === 'stop' ? (server.started_at ?? now) : now
 }
 
-interface ResizeData {
-  plan: Plan
-  growth: Size
-}
-
-function resizeStep(options: ProcedureOptions): Step {
+function resizeStep(options: ProcedureOptions): Step<ResizeData> {
   const { db, driver } = options
   return async (operation) => {
-    const { plan } = operation.data as unknown as ResizeData // written by Servers.update
-    const server = await getServer(db, operation.server_id)
+    const { plan } = operation.data
+    const server = await getServer(db, operation.subject_id)
     // A server that never had a machine gets the new size when its first one is made.
     if (server.has_disk) await driver.define(machineSpec(options, { ...server, ...plan.size }))
     return done()
   }
 }
 
-function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude'] {
+function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>['conclude'] {
   return async (operation, outcome) => {
-    const { plan, growth } = operation.data as unknown as ResizeData // written by Servers.update
-    const server = await getServer(db, operation.server_id)
+    const { plan, growth } = operation.data
+    const server = await getServer(db, operation.subject_id)
     const rest = { status: 'stopped' as const, updated_at: clock.now() }
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
@@ -187,18 +160,18 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
   }
 }
 
-function destroyStep({ driver }: ProcedureOptions): Step {
+function destroyStep({ driver }: ProcedureOptions): Step<object> {
   return async (operation) => {
-    await driver.destroy(operation.server_id)
-    const { power } = await driver.inspect(operation.server_id)
+    await driver.destroy(operation.subject_id)
+    const { power } = await driver.inspect(operation.subject_id)
     return power === 'absent' ? done() : again(500)
   }
 }
 
 /** When nothing of the machine is left, the row gives back all it held and forgets its secrets. */
-function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude'] {
+function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['conclude'] {
   return async (operation, outcome) => {
-    const server = await getServer(db, operation.server_id)
+    const server = await getServer(db, operation.subject_id)
     const now = clock.now()
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
@@ -221,6 +194,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
       })
       await release(tx, server.account_id, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)
+      await subjectIsGone(tx, subjectOf(server.server_id), now)
     }
   }
 }

@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
-import type { Database } from '../../database/database.ts'
+import type { Database, Queries } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
 import type { Driver, MachineState } from '../../drivers/driver.ts'
 import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
+import { watchedIn } from '../states.ts'
 import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
-import { orderOperation } from './procedures.ts'
+import { begin } from './begin.ts'
 
 const LOOK_EVERY_MS = 10_000
 /** A machine that dies this often within this time is left alone: starting it again only burns the host. */
@@ -80,11 +81,11 @@ export class Reconciler {
       return log.error({ server_id: serverId }, 'the machine of a server does not answer')
     if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {
       const off = { status: 'stopped', status_reason: 'guest_shutdown', started_at: null } as const
-      return this.#write(serverId, () => off)
+      return this.#write(serverId, off)
     }
     if (machine.power === 'absent') {
       log.error({ server_id: serverId }, 'the machine of a running server is gone')
-      return this.#write(serverId, () => ({ status: 'error', status_reason: 'disk_lost', started_at: null }))
+      return this.#write(serverId, { status: 'error', status_reason: 'disk_lost', started_at: null })
     }
     await this.#restart(serverId)
   }
@@ -93,32 +94,35 @@ export class Reconciler {
   async #restart(serverId: string): Promise<void> {
     const { clock, engine, log } = this.#options
     const now = clock.now()
-    await this.#write(serverId, async (server, tx) => {
+    await this.#whileOn(serverId, async (tx, server) => {
       const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
       const crashes = isRecent ? server.crash_count + 1 : 1
       log.warn({ server_id: serverId, crashes }, 'the machine of a server died')
       const crash = { crash_count: crashes, crashed_at: now, started_at: null }
-      if (crashes > MAX_CRASHES) return { ...crash, status: 'error', status_reason: 'crash_loop' }
+      if (crashes > MAX_CRASHES) {
+        const change = { ...crash, status: 'error', status_reason: 'crash_loop', updated_at: now } as const
+        return updateServer(tx, serverId, change)
+      }
       const runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
-      await orderOperation(tx, server, 'start', {}, now, runAt)
-      return { ...crash, status: 'starting', status_reason: 'crashed' }
+      await begin(tx, server, 'start', {}, { now, runAt, change: { ...crash, status_reason: 'crashed' } })
     })
     engine.wake()
   }
 
-  /** Writes a change to a server that is still `running`; any other status is news from an operation. */
-  async #write(
+  /** Writes a change to a server whose machine should still be on, and tells of it. */
+  async #write(serverId: string, change: Partial<ServerTable>): Promise<void> {
+    const updated_at = this.#options.clock.now()
+    await this.#whileOn(serverId, (tx) => updateServer(tx, serverId, { ...change, updated_at }))
+  }
+
+  /** Writes to a server whose machine should still be on; any other status is news from an operation. */
+  async #whileOn(
     serverId: string,
-    change: (
-      server: ServerTable,
-      tx: Parameters<typeof lockServer>[0],
-    ) => Partial<ServerTable> | Promise<Partial<ServerTable>>,
+    write: (tx: Queries, server: ServerTable) => Promise<void>,
   ): Promise<void> {
-    const { db, clock } = this.#options
-    await db.transaction().execute(async (tx) => {
+    await this.#options.db.transaction().execute(async (tx) => {
       const server = await lockServer(tx, serverId)
-      if (server?.status !== 'running') return
-      await updateServer(tx, serverId, { ...(await change(server, tx)), updated_at: clock.now() })
+      if (server && watchedIn.includes(server.status)) await write(tx, server)
     })
   }
 }

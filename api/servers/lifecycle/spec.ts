@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
@@ -14,6 +15,7 @@ export interface ProcedureOptions {
   catalog: Catalog
   secrets: Secrets
   sshPorts: PortRange
+  log: Logger
 }
 
 /** What the driver has to know of a server. */

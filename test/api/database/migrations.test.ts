@@ -14,21 +14,15 @@ async function fillOld(db: Database): Promise<void> {
     quotas: '{}',
   }
   const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
-  const insert = async (table: string, row: Record<string, unknown>) => {
-    const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)))
-    await sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(row))})`.execute(
-      db,
-    )
-  }
   for (const [id, balance] of Object.entries({ a: 70, b: 0 }))
-    await insert('accounts', { ...account, ...used, account_id: id, email: `${id}@example.com`, balance })
+    await insert(db, 'accounts', { ...account, ...used, account_id: id, email: `${id}@example.com`, balance })
   for (const [n, amount, balance_after] of [
     [1, 100, 100],
     [2, -50, 50],
     [3, 20, 70],
   ]) {
     const entry = { transaction_id: `t${n}`, account_id: 'a', type: 'payment', amount, balance_after }
-    await insert('transactions', {
+    await insert(db, 'transactions', {
       ...entry,
       server_id: null,
       description: '',
@@ -38,9 +32,14 @@ async function fillOld(db: Database): Promise<void> {
   }
   const server = { server_id: 's', account_id: 'a', price_hour: 12_329, price_month: 9_000_000 }
   const { priced_at: _, suspended_from: __, ...row } = serverRow(server, 5_000)
-  await insert('servers', row)
-  await insert('servers', { ...row, server_id: 'never', billed_since: null })
-  await insert('servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
+  await insert(db, 'servers', row)
+  await insert(db, 'servers', { ...row, server_id: 'never', billed_since: null })
+  await insert(db, 'servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
+}
+
+async function insert(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
+  const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)))
+  await sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(row))})`.execute(db)
 }
 
 test('a ledger from before it was a chain becomes one, and its servers are metered from then on', async () => {
@@ -73,5 +72,47 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   expect(
     (await db.selectFrom('servers').select('priced_at').execute()).map((each) => each.priced_at),
   ).toEqual([5_000, 5_000, 5_000])
+  await drop()
+})
+
+test('operations from before they had subjects are on their servers, and keep all that they had', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0006-webhooks' })
+  const account = { account_id: 'a', email: 'a@example.com', name: 'A', status: 'active', quotas: '{}' }
+  const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
+  await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
+  const server = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
+  await insert(db, 'servers', { ...server })
+  await insert(db, 'servers', { ...server, server_id: 'gone', deleted_at: 6_000 })
+  const before = {
+    account_id: 'a',
+    type: 'resize',
+    step: 'define',
+    progress: 30,
+    data: '{"growth":{"cpu":1}}',
+    error_code: null,
+    error_message: null,
+    attempt: 2,
+    next_run_at: 7_000,
+    deadline_at: 8_000,
+    lease_owner: null,
+    lease_until: 0,
+    created_at: 5_500,
+    started_at: 5_600,
+    finished_at: null,
+  }
+  const active = { ...before, operation_id: 'o1', server_id: 'here', status: 'running' }
+  const ended = { ...before, operation_id: 'o2', server_id: 'gone', status: 'succeeded', finished_at: 5_900 }
+  for (const row of [active, ended]) await insert(db, 'operations', row)
+  await migrations['0007-operation-subjects']?.up(db)
+  const week = 7 * 24 * 3600_000
+  const rows = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
+  expect(rows).toEqual([
+    { ...active, subject_type: 'server', subject_id: 'here', readable_until: null },
+    { ...ended, subject_type: 'server', subject_id: 'gone', readable_until: 6_000 + week },
+  ])
+  // What a subject may have once is still so, and what is on no server has a place.
+  const another = { ...active, operation_id: 'o3', subject_type: 'server', subject_id: 'here' }
+  await expect(insert(db, 'operations', another)).rejects.toThrow(/unique/i)
+  await insert(db, 'operations', { ...another, subject_type: 'volume', server_id: null })
   await drop()
 })

@@ -10,7 +10,9 @@ import { issueCodes, problems } from '../../../api/http/problem.ts'
 import { MAX_POINTS } from '../../../api/monitoring/metrics.ts'
 import { seriesTable } from '../../../api/monitoring/series.ts'
 import { tiers } from '../../../api/monitoring/tiers.ts'
-import { Operation, Server } from '../../../api/servers/schema.ts'
+import { OperationStatus } from '../../../api/operations/schema.ts'
+import { operationTypes } from '../../../api/servers/lifecycle/operations.ts'
+import { Server } from '../../../api/servers/schema.ts'
 import { type Action, judge, statuses } from '../../../api/servers/states.ts'
 
 const page = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8')
@@ -81,8 +83,8 @@ test('the table of events has every type with its scope', () => {
 
 test('the page names every field of a server, and every type and status of an operation', () => {
   expect(rows('Servers').map(([field]) => field)).toEqual(Object.keys(Server.properties))
-  const { type, status } = Operation.properties
-  for (const word of [...type.enum, ...status.enum]) expect(section('Operations')).toContain(`\`${word}\``)
+  for (const word of [...operationTypes, ...OperationStatus.enum])
+    expect(section('Operations')).toContain(`\`${word}\``)
 })
 
 test('the table of series is that of the service, and so are the ages of samples', () => {

@@ -57,6 +57,26 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   expect(await telemetry.text()).toMatch(/^berth_ledger_lag_seconds 0$/m)
 })
 
+test('operations that failed are counted by the code of their error, and say what to do', async () => {
+  const telemetry = new Telemetry()
+  const t = await testApp({ telemetry })
+  const id = await make(t, { start_on_create: false })
+  await t.call('POST', `/servers/${id}/start`)
+  await t.driver.destroy(id)
+  await t.finish()
+  const other = await make(t, { start_on_create: false })
+  for (let attempt = 0; attempt < 6; attempt++) t.driver.failNext('start', new Error('broken'))
+  await t.call('POST', `/servers/${other}/start`)
+  await t.finish()
+  const { items } = (await t.call('GET', '/operations?status=failed')).body
+  const errors = items.map(({ error }: { error: { code: string; message: string } }) => error)
+  expect(errors.map(({ code }: { code: string }) => code)).toEqual(['internal_error', 'disk_lost'])
+  for (const { message } of errors) expect(message).toMatch(/Contact support with the id of the operation\.$/)
+  const text = await telemetry.text()
+  for (const { code } of errors)
+    expect(text).toContain(`berth_operation_failures_total{type="start",code="${code}"} 1`)
+})
+
 test('a gauge that can’t be read does not take the others with it', async () => {
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })

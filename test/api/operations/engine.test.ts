@@ -4,21 +4,26 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../api/clock.ts'
 import type { Queries } from '../../../api/database/database.ts'
 import type { OperationTable } from '../../../api/database/schema.ts'
+import { Engine, type EngineOptions } from '../../../api/operations/engine.ts'
+import { cancelActive, insertOperation } from '../../../api/operations/operations.ts'
 import {
   again,
   done,
-  Engine,
-  type EngineOptions,
   fail,
   next,
+  type Outcome,
   type Procedure,
-  type Step,
-} from '../../../api/operations/engine.ts'
-import { cancelActive, insertOperation, type Outcome } from '../../../api/operations/operations.ts'
+  runner,
+  type Step as StepOf,
+} from '../../../api/operations/procedure.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'
 
+type Data = Record<string, unknown>
+type Step = StepOf<Data>
+
 const LEASE_MS = 30_000
+const subjectOf = (serverId: string) => ({ subject_type: 'server', subject_id: serverId })
 
 interface Bench extends TestApp {
   /** A server that nothing is done to. */
@@ -28,7 +33,7 @@ interface Bench extends TestApp {
   /** One of several processes that work on the same database. */
   engine(
     steps: Record<string, Step>,
-    more?: Partial<EngineOptions> & { conclude?: Procedure['conclude'] },
+    more?: Partial<EngineOptions> & { conclude?: Procedure<Data>['conclude'] },
   ): Engine
 }
 
@@ -48,6 +53,7 @@ async function bench(): Promise<Bench> {
       const now = t.clock.now()
       return insertOperation(t.db, {
         accountId: t.accountId,
+        subject: subjectOf(serverId),
         serverId,
         type: 'start',
         step: 'first',
@@ -63,21 +69,12 @@ async function bench(): Promise<Bench> {
         .where('operation_id', '=', operation_id)
         .executeTakeFirstOrThrow(),
     engine: (steps, { conclude = async () => async () => {}, ...more } = {}) => {
-      const procedure: Procedure = { first: 'first', deadlineMs: 1e9, steps, conclude }
-      const types = {
-        create: procedure,
-        start: procedure,
-        stop: procedure,
-        reboot: procedure,
-        resize: procedure,
-        delete: procedure,
-      }
       const engine = new Engine({
         db: t.db,
         clock: t.clock,
         log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
         ended: async () => {},
-        procedures: types,
+        procedures: { server: { start: runner<Data>({ steps, conclude }) } },
         ...more,
       })
       onTestFinished(() => engine.stop())
@@ -105,7 +102,7 @@ test('two processes on one database share the work, and never run one operation 
   const overlaps: string[] = []
   const workers = new Set<string>()
   const stepOf =
-    (worker: string, name: string, result: (walk: string[]) => ReturnType<typeof done>): Step =>
+    (worker: string, name: string, result: (walk: string[]) => Awaited<ReturnType<Step>>): Step =>
     async ({ operation_id }) => {
       if (running.has(operation_id)) overlaps.push(operation_id)
       running.add(operation_id)
@@ -216,7 +213,7 @@ test.each(['the same process', 'another process'])(
     const taker = who === 'the same process' ? busy : b.engine({ first: step })
     await busy.tick()
     await slow.entered
-    expect(await cancelActive(b.db, serverId, b.clock.now())).toMatchObject({
+    expect(await cancelActive(b.db, subjectOf(serverId), b.clock.now())).toMatchObject({
       operation_id: first.operation_id,
     })
     const second = await b.operation(serverId)
@@ -240,7 +237,7 @@ test('it does not wait forever for a step whose process died', async () => {
   const first = await b.operation(serverId)
   await dead.tick()
   await slow.entered
-  await cancelActive(b.db, serverId, b.clock.now())
+  await cancelActive(b.db, subjectOf(serverId), b.clock.now())
   const second = await b.operation(serverId)
   const alive = b.engine({ first: async () => done() })
   b.clock.advance(LEASE_MS - 1)

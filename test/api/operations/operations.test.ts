@@ -135,3 +135,94 @@ test('operations are listed newest first, and paged', async () => {
   expect(page.body.total).toBe(4)
   expect(page.headers.link).toContain(`</v1/servers/${id}/operations?limit=2&offset=2>; rel="next"`)
 })
+
+test('the operations of all servers of an account are listed together, filtered and paged', async () => {
+  const t = await testApp()
+  const first = await make(t)
+  const second = await make(t, { start_on_create: false })
+  await t.call('POST', `/servers/${first}/stop`)
+  const list = async (query: string) => {
+    const { body } = await t.call('GET', `/operations${query}`)
+    const shown = body.items.map((row: { type: string; subject_id: string }) => [row.type, row.subject_id])
+    expect(body.total).toBe(shown.length)
+    return shown
+  }
+  const [stop, create, earlier] = [
+    ['stop', first],
+    ['create', second],
+    ['create', first],
+  ]
+  expect(await list('')).toEqual([stop, create, earlier])
+  expect(await list('?status=pending')).toEqual([stop])
+  expect(await list('?type=create')).toEqual([create, earlier])
+  expect(await list(`?subject_id=${first}`)).toEqual([stop, earlier])
+  expect(await list(`?subject_type=server&subject_id=${first}&type=create&status=succeeded`)).toEqual([
+    earlier,
+  ])
+  expect(await list(`?subject_id=${NOBODY}`)).toEqual([])
+  for (const query of ['type=create,stop', 'status=over', 'subject_type=volume', 'subject_id=x', 'limit=0'])
+    expect((await t.call('GET', `/operations?${query}`)).status).toBe(422)
+
+  const page = await t.call('GET', '/operations?type=create&limit=1')
+  expect(page.body).toMatchObject({ total: 2, items: [{ subject_id: second }] })
+  expect(page.headers.link).toContain('</v1/operations?type=create&limit=1&offset=1>; rel="next"')
+})
+
+test('an operation says what it is on, in every reply and event alike', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const { body: stop } = await t.call('POST', `/servers/${id}/stop`)
+  expect(stop).toMatchObject({ subject_type: 'server', subject_id: id, server_id: id })
+  await t.finish()
+  const ended = await t.call('GET', `/operations/${stop.operation_id}`)
+  expect(ended).toMatchObject({ status: 200, body: { type: 'stop', status: 'succeeded', subject_id: id } })
+  expect((await t.call('GET', `/servers/${id}/operations/${stop.operation_id}`)).body).toEqual(ended.body)
+  const { body: events } = await t.call('GET', '/events')
+  const told = events.items.findLast(({ type }: { type: string }) => type === 'operation.succeeded')
+  expect(told.data).toEqual(ended.body)
+})
+
+test('an operation is waited for without a word of its server', async () => {
+  const t = await testApp({ simulator: { bootMs: 20_000 } })
+  const { body: server } = await t.call('POST', '/servers', await order(t.call))
+  const path = `/operations/${server.current_operation.operation_id}`
+  expect((await t.call('GET', `${path}?wait=0`)).body.status).toBe('pending')
+  const waiting = t.call('GET', `${path}?wait=60`)
+  await t.finish()
+  expect((await waiting).body).toMatchObject({ status: 'succeeded', progress: 100 })
+  for (const wait of ['-1', '61', 'x']) expect((await t.call('GET', `${path}?wait=${wait}`)).status).toBe(422)
+})
+
+test('operations of another account do not exist, and reading them needs servers:read', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const [operation] = (await t.call('GET', '/operations')).body.items
+  const path = `/operations/${operation.operation_id}`
+  const other = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() }))
+  expect((await other('GET', path)).body.code).toBe('operation_not_found')
+  expect((await other('GET', `${path}?wait=60`)).status).toBe(404)
+  expect((await other('GET', '/operations')).body).toEqual({ items: [], total: 0 })
+  expect((await other('GET', `/operations?subject_id=${id}`)).body).toEqual({ items: [], total: 0 })
+  for (const unknown of [NOBODY, 'x'])
+    expect((await t.call('GET', `/operations/${unknown}`)).body.code).toBe('operation_not_found')
+  const blind = t.callAs(await t.makeToken(['account:read']))
+  expect((await blind('GET', '/operations')).body.code).toBe('insufficient_scope')
+  expect((await blind('GET', path)).body.code).toBe('insufficient_scope')
+})
+
+test('what was done with a server can be read for a week after it is gone', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const here = await make(t, { start_on_create: false })
+  const { body: deletion } = await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  const count = async () => (await t.call('GET', '/operations')).body.total
+  const find = () => t.call('GET', `/operations/${deletion.operation_id}`)
+  t.clock.advance(7 * 24 * 3600_000 - 1)
+  expect([await count(), (await find()).body.status]).toEqual([3, 'succeeded'])
+  expect((await t.call('GET', `/servers/${id}/operations`)).body.total).toBe(2)
+  t.clock.advance(1)
+  expect([await count(), (await find()).body.code]).toEqual([1, 'operation_not_found'])
+  expect((await t.call('GET', '/operations')).body.items).toMatchObject([{ subject_id: here }])
+  expect((await t.call('GET', `/servers/${id}/operations/${deletion.operation_id}`)).status).toBe(404)
+})

@@ -13,7 +13,7 @@ interface World {
 }
 
 /**
- * What must be true at every moment, whatever died: one active operation per server at the most, and every sum
+ * What must be true at every moment, whatever died: one active operation per subject at the most, and every sum
  * equal to what the servers hold.
  * @returns a sentence for each promise that is broken
  */
@@ -24,8 +24,9 @@ export async function brokenAlways({ db, ports }: World): Promise<string[]> {
     if (is !== shouldBe) broken.push(`${what} is ${is} instead of ${shouldBe}`)
   }
   const active = operations.filter((operation) => ACTIVE.includes(operation.status))
-  for (const [serverId, these] of Map.groupBy(active, (operation) => operation.server_id))
-    expectEqual(`the number of active operations of ${serverId}`, these.length, 1)
+  const subjectOf = ({ subject_type, subject_id }: OperationTable) => `${subject_type} ${subject_id}`
+  for (const [subject, these] of Map.groupBy(active, subjectOf))
+    expectEqual(`the number of active operations of ${subject}`, these.length, 1)
 
   // A server that is being resized holds what it had and what it will gain.
   const growths = active.filter((operation) => operation.type === 'resize')

@@ -12,7 +12,7 @@ import { openSqlite } from '../../../api/database/sqlite.ts'
 import { Simulator } from '../../../api/drivers/simulator.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
-import { procedures } from '../../../api/servers/lifecycle/procedures.ts'
+import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
 import { type Death, type Finding, type Order, PORTS, type StepName } from './orders.ts'
@@ -74,20 +74,20 @@ async function open(folder: string, fate: Fate) {
   await migrate(db)
   const driver = new Simulator({ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) })
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
-  const parts = { db, clock, driver, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
+  const secrets = new Secrets(Buffer.alloc(32, 7))
+  const parts = { db, clock, driver, catalog, secrets, sshPorts: PORTS, log }
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
   const app = await buildApp({
     ...parts,
-    log,
     rateLimits,
     sshHost: '127.0.0.1',
     observe,
     saveEveryMs,
   })
-  const steps = Object.entries(procedures(parts)).flatMap(([type, { steps }]) =>
-    Object.keys(steps).map((step) => ({ type, step })),
+  const steps = Object.entries(serverProcedures(parts)).flatMap(([type, { steps }]) =>
+    steps.map((step) => ({ type, step })),
   )
   const preset = { plan_type: 'preset', preset_id: catalog.presets[0]?.presetId }
   const order = {
@@ -152,14 +152,14 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
       for (;;) {
         const active = await activeOperation(db)
         if (!active) return app.engine.settled()
-        await app.engine.waitFor(active.operation_id, 60_000, new AbortController().signal)
+        await app.engine.waitFor(active, 60_000, new AbortController().signal)
       }
     },
   }
 }
 
 function activeOperation(db: Database) {
-  const operations = db.selectFrom('operations').select('operation_id')
+  const operations = db.selectFrom('operations').selectAll()
   return operations.where('status', 'in', ['pending', 'running']).executeTakeFirst()
 }
 

@@ -1,0 +1,81 @@
+import type { Queries } from '../database/database.ts'
+import type { OperationTable } from '../database/schema.ts'
+
+/** An operation in the hands of its procedure. `Data` is what the request asked for and what steps tell later ones. */
+export type Operation<Data> = Omit<OperationTable, 'data'> & { data: Data }
+export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
+
+/**
+ * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
+ * run again from its beginning, also after a later step of the same operation had begun.
+ */
+export type StepResult<Kept> =
+  | { kind: 'next'; step: string; progress: number; data: Kept }
+  | { kind: 'again'; afterMs: number; progress?: number }
+  | { kind: 'done'; data: Kept }
+  | { kind: 'fail'; code: string; message: string }
+
+/** Go on with another step; `data` is kept for the later ones. */
+export const next = <Kept = undefined>(
+  step: string,
+  progress: number,
+  data?: Kept,
+): StepResult<Kept | undefined> => ({ kind: 'next', step, progress, data })
+/** Run this step again after a while. */
+export const again = (afterMs: number, progress?: number): StepResult<never> =>
+  progress === undefined ? { kind: 'again', afterMs } : { kind: 'again', afterMs, progress }
+/** The operation succeeded; `data` is for its conclusion. */
+export const done = <Kept = undefined>(data?: Kept): StepResult<Kept | undefined> => ({ kind: 'done', data })
+/** The operation failed. @param message is for the customer: what happened, and what to do */
+export const fail = (code: string, message: string): StepResult<never> => ({ kind: 'fail', code, message })
+
+export type Step<Data> = (
+  operation: Operation<Data>,
+  signal: AbortSignal,
+) => Promise<StepResult<Partial<Data> | undefined>>
+
+/** How operations of one type are carried out. */
+export interface Procedure<Data> {
+  steps: Readonly<Record<string, Step<Data>>>
+  /**
+   * Called once the outcome is known: looks at the world, then returns what to write. The write shares the
+   * transaction that ends the operation, so that both happen or neither.
+   */
+  conclude(operation: Operation<Data>, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
+}
+
+/** A procedure as the engine runs it: only the procedure itself knows what is in the row's data. */
+export interface Runner {
+  /** The names of its steps. */
+  steps: readonly string[]
+  /** Runs the step that the row is at. @returns the data whole, as JSON */
+  run(row: OperationTable, signal: AbortSignal): Promise<StepResult<string>>
+  conclude(row: OperationTable, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
+}
+
+/** What a feature hands to the engine: by the type of the subject, then by that of the operation. */
+export type Procedures = Readonly<Record<string, Readonly<Record<string, Runner>>>>
+
+/**
+ * What an operation keeps. It is trusted to be a `Data`, not checked: nothing writes it but insertOperation and the
+ * steps of the procedure, which the compiler holds to that type.
+ */
+export function dataOf<Data>(row: Pick<OperationTable, 'data'>): Data {
+  return JSON.parse(row.data) as Data // see above
+}
+
+export function runner<Data extends object>({ steps, conclude }: Procedure<Data>): Runner {
+  const open = (row: OperationTable): Operation<Data> => ({ ...row, data: dataOf<Data>(row) })
+  return {
+    steps: Object.keys(steps),
+    run: async (row, signal) => {
+      const step = steps[row.step]
+      if (!step) throw new Error(`there is no step "${row.step}"`)
+      const operation = open(row)
+      const result = await step(operation, signal)
+      if (result.kind === 'again' || result.kind === 'fail') return result
+      return { ...result, data: JSON.stringify({ ...operation.data, ...result.data }) }
+    },
+    conclude: (row, outcome) => conclude(open(row), outcome),
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { listOf, paged } from '../http/paging.ts'
+import { notFound } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Engine } from './engine.ts'
+import { findOperation, listOperations } from './operations.ts'
+import { type OperationSchemas, OperationWait } from './schema.ts'
+import { operationView } from './view.ts'
+
+const tag = 'Operations'
+
+export interface OperationRoutesOptions {
+  db: Database
+  clock: Clock
+  engine: Engine
+  schemas: OperationSchemas
+}
+
+/** The operations of an account, whatever they are carried out on. */
+export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesOptions): Route[] {
+  const { Operation, OperationQuery } = schemas
+  return [
+    route({
+      id: 'listAccountOperations',
+      method: 'GET',
+      path: '/operations',
+      scope: 'servers:read',
+      tag,
+      summary: 'List the operations of the account',
+      description: 'Those on what was deleted are listed for seven days more.',
+      query: OperationQuery,
+      reply: { 200: listOf(Operation) },
+      run: (call) =>
+        paged(
+          call,
+          (page) => listOperations(db, call.actor.accountId, call.query, page, clock.now()),
+          operationView,
+        ),
+    }),
+    route({
+      id: 'getAccountOperation',
+      method: 'GET',
+      path: '/operations/:operation_id',
+      scope: 'servers:read',
+      tag,
+      summary: 'Get an operation of the account, or wait for its end',
+      params: { operation_id: 'operation_not_found' },
+      query: OperationWait,
+      load: async ({ actor, params }) => {
+        const found = await findOperation(db, actor.accountId, params.operation_id, clock.now())
+        if (!found) throw notFound('operation_not_found')
+        return found
+      },
+      reply: { 200: Operation },
+      run: async ({ loaded, query, signal }) =>
+        operationView(await engine.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
+    }),
+  ]
+}

@@ -1,0 +1,65 @@
+import type { Queries } from '../../database/database.ts'
+import type { OperationTable, ServerTable } from '../../database/schema.ts'
+import { insertOperation } from '../../operations/operations.ts'
+import { statusDuring } from '../states.ts'
+import { insertServer, updateServer } from '../store.ts'
+import { plans, type ServerOperation, type ServerOperations, subjectOf } from './operations.ts'
+
+/** A server whose status belongs to the operation. */
+export interface Started {
+  server: ServerTable
+  operation: OperationTable
+}
+
+/**
+ * Begins an operation on a server, whose row is locked: writes it, and the status that goes with it.
+ * @param change what else changes with it
+ * @param runAt not before this moment; default: at once
+ */
+export async function begin<Type extends ServerOperation>(
+  tx: Queries,
+  server: ServerTable,
+  type: Type,
+  data: ServerOperations[Type],
+  { now, runAt = now, change = {} }: { now: number; runAt?: number; change?: Partial<ServerTable> },
+): Promise<Started> {
+  const whole = { status_reason: null, ...change, status: statusDuring[type], updated_at: now }
+  const operation = await write(tx, server, type, data, { now, runAt })
+  await updateServer(tx, server.server_id, whole)
+  return { server: { ...server, ...whole }, operation }
+}
+
+/** Writes a new server and begins its create. */
+export async function beginCreate(
+  tx: Queries,
+  row: Omit<ServerTable, 'status'>,
+  data: ServerOperations['create'],
+): Promise<Started> {
+  const server = { ...row, status: statusDuring.create }
+  const now = row.created_at
+  const operation = await insertServer(tx, server, () =>
+    write(tx, server, 'create', data, { now, runAt: now }),
+  )
+  return { server, operation }
+}
+
+function write<Type extends ServerOperation>(
+  tx: Queries,
+  { account_id, server_id }: ServerTable,
+  type: Type,
+  data: ServerOperations[Type],
+  { now, runAt }: { now: number; runAt: number },
+): Promise<OperationTable> {
+  const { first, deadlineMs } = plans[type]
+  return insertOperation(tx, {
+    accountId: account_id,
+    subject: subjectOf(server_id),
+    serverId: server_id,
+    type,
+    step: first(data),
+    data,
+    now,
+    runAt,
+    deadlineAt: now + deadlineMs,
+  })
+}
