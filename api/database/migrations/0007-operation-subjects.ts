@@ -28,7 +28,7 @@ const statements = [
   `CREATE UNIQUE INDEX operations_active ON operations (subject_type, subject_id) WHERE status IN ('pending', 'running')`,
   `CREATE INDEX operations_due ON operations (next_run_at) WHERE status IN ('pending', 'running')`,
   `CREATE INDEX operations_leased ON operations (subject_type, subject_id, lease_until) WHERE lease_until > 0`,
-  `CREATE INDEX operations_subject ON operations (subject_type, subject_id, operation_id)`,
+  `CREATE INDEX operations_subject ON operations (subject_id, operation_id)`,
   // With readable_until, so that an account's operations are counted without a look at each.
   `CREATE INDEX operations_account ON operations (account_id, operation_id, readable_until)`,
 ]

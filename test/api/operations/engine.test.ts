@@ -258,6 +258,43 @@ test('a second active operation of a server is refused by the database itself', 
   await expect(b.operation(serverId)).rejects.toThrow(/unique/i)
 })
 
+test('what is on no server is carried out too, by the procedure of its own kind of subject', async () => {
+  const b = await bench()
+  const log: string[] = []
+  const kind = (name: string) => ({
+    start: runner<Data>({
+      steps: {
+        first: async ({ subject_id }) => {
+          log.push(`${name} ${subject_id}`)
+          return done()
+        },
+      },
+      conclude: async () => async () => {},
+    }),
+  })
+  const engine = b.engine({}, { procedures: { server: kind('server'), volume: kind('volume') } })
+  const serverId = await b.server()
+  const now = b.clock.now()
+  const operations = [
+    await b.operation(serverId),
+    // One id in two kinds: each has an operation of its own.
+    await insertOperation(b.db, {
+      accountId: b.accountId,
+      subject: { subject_type: 'volume', subject_id: serverId },
+      serverId: null,
+      type: 'start',
+      step: 'first',
+      data: {},
+      now,
+      deadlineAt: now + 1e9,
+    }),
+  ]
+  expect(await engine.tick()).toBe(2)
+  await engine.settled()
+  expect(log.sort()).toEqual([`server ${serverId}`, `volume ${serverId}`])
+  for (const operation of operations) expect((await b.read(operation)).status).toBe('succeeded')
+})
+
 test('a step that fails is tried again after ever longer pauses, then the operation fails', async () => {
   const b = await bench()
   const operation = await b.operation(await b.server())
