@@ -17,7 +17,7 @@ const columns: Columns<Operation> = {
   finished: ({ finished_at }) => finished_at,
 }
 
-/** How an operation is shown wherever one is: on its own, or after it was ordered. */
+/** Shows an operation: on its own, or after the command that started it. */
 export function showOperation({ show }: Session, operation: Operation): Promise<void> {
   return show(operation, {
     Operation: ({ operation_id }) => operation_id,
@@ -32,7 +32,7 @@ export function showOperation({ show }: Session, operation: Operation): Promise<
 
 export function operationCommand(): Command {
   return new Command('operation')
-    .description('what was done with servers, and what is being done')
+    .description('view operations on servers')
     .addCommand(listOperations())
     .addCommand(showCommand())
     .addCommand(waitCommand())
@@ -40,17 +40,17 @@ export function operationCommand(): Command {
 
 function listOperations(): Command {
   return listCommand({
-    description: 'operations of a server, the newest first',
+    description: 'list operations of a server, newest first',
     columns,
     shown: ['id', 'type', 'status', 'progress', 'error', 'created', 'finished'],
     items: async ({ berth }, _options, server = '') =>
       berth.operations.listAll(await idOf(berth, 'server', server)),
-  }).argument('<server>', 'name or id; the id also of one that is gone')
+  }).argument('<server>', 'name or id; for a deleted server, its id')
 }
 
 function showCommand(): Command {
   return new Command('show')
-    .description('an operation as it stands')
+    .description('show an operation')
     .argument('<server>', 'name or id of the server')
     .argument('<operation>', 'id of the operation')
     .action(
@@ -64,7 +64,7 @@ function showCommand(): Command {
 
 function waitCommand(): Command {
   return new Command('wait')
-    .description('wait for the end of an operation; ends with 7 if it fails')
+    .description('wait for an operation to finish; exits with 7 if it fails')
     .argument('<server>', 'name or id of the server')
     .argument('<operation>', 'id of the operation')
     .action(
@@ -76,11 +76,11 @@ function waitCommand(): Command {
     )
 }
 
-/** Operations have no names. @throws Refusal where it is no id */
+/** Operations have no names. @throws Refusal if it is not an id */
 function checkOperation(server: string, given: string): void {
   if (UUID.test(given)) return
   throw new Refusal(
-    `"${given}" is no id of an operation.`,
-    `See those that are with: berth operation list ${server}`,
+    `"${given}" is not a valid operation id.`,
+    `List them with: berth operation list ${server}`,
   )
 }

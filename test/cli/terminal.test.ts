@@ -49,11 +49,11 @@ test('create asks step by step, shows the price, and waits with a bar until the 
   expect(screen.text()).not.toContain('broken')
   screen.type(enter)
   await screen.answer(/\? Name: \(?micro-\d{3}/, `web_1${enter}`)
-  await screen.shows('A host name has up to 63 letters, digits and dashes')
+  await screen.shows('Use up to 63 letters, digits and hyphens')
   screen.type(`${'\x7f'.repeat(5)}web-1${enter}`)
   await screen.shows(/\n\nITEM .+\n\n310\.00 RUB a month, 0\.4247 an hour\.\n/s)
   expect(await t.berth.sshKeys.list()).toMatchObject({ total: 0 })
-  await screen.answer('Order it? (Y/n)', enter)
+  await screen.answer('Create this server? (Y/n)', enter)
   await slowly(t, screen.shows(/^create █{10,19}░+ +\d\d % {2}ready {2}\d+ s$/m))
   await meanwhile(t, screen.shows(/^Status: +running$/m))
   expect(await screen.ended()).toBe(0)
@@ -77,16 +77,16 @@ test('create offers the keys of the account, sizes within the limits, and names 
   await screen.shows('Value must be between 1 and 32')
   screen.type(`${'\x7f'.repeat(2)}2${enter}`)
   await screen.answer('Memory in MB (256 to 131072, in steps of 256):', `300${enter}`)
-  await screen.shows('It goes in steps of 256.')
+  await screen.shows('Must be a multiple of 256.')
   screen.type(`${'\x7f'.repeat(3)}512${enter}`)
   await screen.answer('Disk in GB (5 to 2000, in steps of 5):', enter)
   await screen.answer('◉ mine SHA256:f9nQ', space + enter)
   await screen.answer('Name:', `web-1${enter}`)
-  await screen.shows('You have a server of this name already.')
+  await screen.shows('You already have a server with this name.')
   screen.type(`${'\x7f'.repeat(5)}web-2${enter}`)
-  await screen.answer('Order it?', `n${enter}`)
+  await screen.answer('Create this server?', `n${enter}`)
   expect(await screen.ended()).toBe(1)
-  expect(screen.text()).toContain('Error: You said no.\nNothing was ordered.')
+  expect(screen.text()).toContain('Error: Canceled.\nNothing was created.')
   expect(await t.berth.servers.list()).toMatchObject({ total: 1 })
 })
 
@@ -95,11 +95,11 @@ test('create shows what there is no room for, and says at the price what stands 
   const screen = screenOf('server create web-1', t.env)
   await screen.answer('Zone:', enter)
   await screen.answer('Image:', enter)
-  await screen.shows(/large .*\(no room for it now\)/)
+  await screen.shows(/large .*\(no capacity\)/)
   screen.type(enter)
-  await screen.shows('nor has ~/.ssh here: the server gets a password')
+  await screen.shows('or in ~/.ssh: the server gets a generated password')
   expect(await screen.ended()).toBe(1)
-  expect(screen.text()).toMatch(/Error: .*\(insufficient_balance\)\nNothing was ordered\./s)
+  expect(screen.text()).toMatch(/Error: .*\(insufficient_balance\)\nNothing was created\./s)
 })
 
 test('Ctrl-C and Ctrl-D at a question end the program with what that means', async () => {
@@ -108,7 +108,7 @@ test('Ctrl-C and Ctrl-D at a question end the program with what that means', asy
     const screen = screenOf('server create', t.env)
     await screen.answer('Zone:', key)
     expect(await screen.ended()).toBe(130)
-    expect(screen.text()).toMatch(/\nError: You broke it off\.\nNothing was changed\.$/)
+    expect(screen.text()).toMatch(/\nError: Canceled\.\nNothing was changed\.$/)
   }
 })
 
@@ -118,7 +118,7 @@ test('Ctrl-C ends the waiting and not the operation, and leaves nothing of the b
   await screen.answer(/^create ░+ +0 % {2}image {2}\d+ s$/m, ctrlC)
   expect(await screen.ended()).toBe(130)
   const told =
-    /^Error: You no longer wait; the operation goes on\.\nFollow it with: berth (operation wait [0-9a-f -]+)$/
+    /^Error: Stopped waiting; the operation continues\.\nFollow it with: berth (operation wait [0-9a-f -]+)$/
   expect(screen.text()).toMatch(told)
   const [, advised = ''] = told.exec(screen.text()) ?? []
   expect(await t.run(advised)).toMatchObject({ code: 0, out: expect.stringMatching(/Status: +succeeded/) })
@@ -128,9 +128,9 @@ test('delete asks for the name of what goes', async () => {
   const t = await atHome()
   await t.make('web-1')
   const wrong = screenOf('server delete web-1', t.env)
-  await wrong.answer('This deletes the server web-1. Type its name to go on:', `web-2${enter}`)
+  await wrong.answer('This deletes the server web-1. Type its name to confirm:', `web-2${enter}`)
   expect(await wrong.ended()).toBe(2)
-  expect(wrong.text()).toContain('Error: "web-2" is not web-1.\nNothing was deleted.')
+  expect(wrong.text()).toContain('Error: "web-2" does not match web-1.\nNothing was deleted.')
   const right = screenOf('server delete web-1', t.env)
   await right.answer('Type its name', `web-1${enter}`)
   expect(await meanwhile(t, right.ended())).toBe(0)
@@ -141,7 +141,7 @@ test('a server that runs is resized once that is agreed to', async () => {
   const t = await atHome()
   await t.make('web-1')
   const screen = screenOf('server resize web-1 --preset small', t.env)
-  await screen.answer('The server web-1 runs. Stop it, resize it and start it again? (y/N)', `y${enter}`)
+  await screen.answer('Server web-1 is running. Stop it, resize it and start it again? (y/N)', `y${enter}`)
   await meanwhile(t, screen.shows(/Status: +running\nSize: +2 CPU/))
   expect(await screen.ended()).toBe(0)
 })
@@ -152,7 +152,9 @@ test('who breaks a resize off is told that the server stays off', async () => {
   const screen = screenOf('server resize web-1 --preset small --stop', t.env)
   await screen.answer(/^stop ░+ +0 %/m, ctrlC)
   expect(await screen.ended()).toBe(130)
-  expect(screen.text()).toContain('the operation goes on. The server is not started again.\nFollow it with: ')
+  expect(screen.text()).toContain(
+    'the operation continues. The server will not be started again.\nFollow it with: ',
+  )
   expect(screen.text()).toMatch(new RegExp(`; then: berth server start ${server_id}$`))
 })
 
@@ -174,7 +176,7 @@ test('a token that is typed at login is not shown', async () => {
   const t = await atHome()
   const screen = screenOf(`login ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
   await screen.answer('Token:', `${t.token}${enter}`)
-  await screen.shows('You are logged in as customer1@example.com.')
+  await screen.shows('Logged in as customer1@example.com.')
   expect(await screen.ended()).toBe(0)
   expect(screen.text()).not.toContain(t.token.slice(0, 12))
 })
