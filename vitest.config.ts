@@ -18,7 +18,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['api/**/*.test.ts', 'test/rules.test.ts'],
+          include: ['api/**/*.test.ts', 'test/rules.test.ts', 'test/words.test.ts'],
           exclude: ['api/drivers/qemu/**', 'api/drivers/images/**'],
         },
       },
