@@ -10,7 +10,7 @@ const columns: Columns<Operation> = {
   id: ({ operation_id }) => operation_id,
   type: ({ type }) => type,
   status: ({ status }) => status,
-  progress: ({ progress }) => `${progress} %`,
+  progress: ({ progress }) => `${progress}%`,
   step: ({ step }) => step,
   error: ({ error }) => error?.message,
   created: ({ created_at }) => created_at,
@@ -24,7 +24,7 @@ export function showOperation({ show }: Session, operation: Operation): Promise<
     Server: ({ server_id }) => server_id,
     Type: ({ type }) => type,
     Status: ({ status }) => status,
-    Progress: ({ progress }) => `${progress} %`,
+    Progress: ({ progress }) => `${progress}%`,
     Step: ({ step }) => step,
     Error: ({ error }) => error && `${error.message} (${error.code})`,
   })

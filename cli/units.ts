@@ -10,7 +10,7 @@ const TIMES = [
 
 const rounded = (value: number) => String(Number(value.toFixed(1)))
 
-export const percent = (value: number) => `${rounded(value)} %`
+export const percent = (value: number) => `${rounded(value)}%`
 
 /** 1536 is `1.5 KiB`. */
 export function bytes(value: number): string {

@@ -89,7 +89,7 @@ function progressBar(stream: Session['terminal']['stderr']) {
   return {
     show: ({ type, progress, step }: Operation) => {
       const seconds = Math.round((Date.now() - startedAt) / 1000)
-      const words = printable(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}  ${seconds} s`)
+      const words = printable(`${String(progress).padStart(3)}%  ${step.replaceAll('_', ' ')}  ${seconds} s`)
       const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))
       const full = Math.max(0, Math.min(width, Math.round((progress / 100) * width)))
       write(`${printable(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)

@@ -16,7 +16,7 @@ const parts: Columns<ServerDetails> = {
   Status: ({ status, status_reason }) => (status_reason ? `${status} (${status_reason})` : status),
   Operation: ({ current_operation }) =>
     current_operation &&
-    `${current_operation.type}, ${current_operation.progress} %: ${current_operation.operation_id}`,
+    `${current_operation.type}, ${current_operation.progress}%: ${current_operation.operation_id}`,
   'Allowed actions': ({ allowed_actions }) => listed(allowed_actions),
   Protected: ({ delete_protection }) => delete_protection,
   Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),

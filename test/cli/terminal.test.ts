@@ -54,7 +54,7 @@ test('create asks step by step, shows the price, and waits with a bar until the 
   await screen.shows(/\n\nITEM .+\n\n310\.00 RUB a month, 0\.4247 an hour\.\n/s)
   expect(await t.berth.sshKeys.list()).toMatchObject({ total: 0 })
   await screen.answer('Create this server? (Y/n)', enter)
-  await slowly(t, screen.shows(/^create █{10,19}░+ +\d\d % {2}ready {2}\d+ s$/m))
+  await slowly(t, screen.shows(/^create █{10,19}░+ +\d\d% {2}ready {2}\d+ s$/m))
   await meanwhile(t, screen.shows(/^Status: +running$/m))
   expect(await screen.ended()).toBe(0)
   expect(screen.text()).not.toContain('█')
@@ -115,7 +115,7 @@ test('Ctrl-C and Ctrl-D at a question end the program with what that means', asy
 test('Ctrl-C ends the waiting and not the operation, and leaves nothing of the bar where the terminal is narrow', async () => {
   const t = await atHome()
   const screen = screenOf('server create web-1 --template micro --preset nano', t.env, { columns: 30 })
-  await screen.answer(/^create ░+ +0 % {2}image {2}\d+ s$/m, ctrlC)
+  await screen.answer(/^create ░+ +0% {2}image {2}\d+ s$/m, ctrlC)
   expect(await screen.ended()).toBe(130)
   const told =
     /^Error: Stopped waiting; the operation continues\.\nFollow it with: berth (operation wait [0-9a-f -]+)$/
@@ -150,7 +150,7 @@ test('who breaks a resize off is told that the server stays off', async () => {
   const t = await atHome({ simulator: { shutdownMs: 30_000 } })
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server resize web-1 --preset small --stop', t.env)
-  await screen.answer(/^stop ░+ +0 %/m, ctrlC)
+  await screen.answer(/^stop ░+ +0%/m, ctrlC)
   expect(await screen.ended()).toBe(130)
   expect(screen.text()).toContain(
     'the operation continues. The server will not be started again.\nFollow it with: ',
