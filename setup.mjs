@@ -1,4 +1,4 @@
-// Gets everything ready that `npm start` and `npm test` need, and does nothing where all is there.
+// Installs what `npm start` and `npm test` need, and does nothing if it is all there.
 // It runs on whatever Node the machine has, before anything is installed: plain JavaScript, no dependencies.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,8 +23,8 @@ const nodeBinary = path.join(root, 'node_modules/.bin/node')
 const readPackages = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages
 
 /**
- * npm writes node_modules/.package-lock.json when all else is in place, and removes it before it begins: where it
- * agrees with package-lock.json, nothing is missing, whoever ran npm. A killed install leaves none.
+ * npm removes node_modules/.package-lock.json when it starts and writes it last: if it matches package-lock.json,
+ * nothing is missing. A killed install leaves none.
  */
 function packagesAreInstalled() {
   try {
@@ -46,11 +46,11 @@ function packagesAreInstalled() {
 
 async function installPackages() {
   say('Installing npm packages. This happens once and takes about a minute.')
-  // The node in node_modules/.bin is about to be removed: npm must not run on it.
+  // npm is about to remove the node in node_modules/.bin, so it must not run on it.
   const outside = (process.env.PATH ?? '')
     .split(path.delimiter)
     .filter((folder) => !folder.endsWith('node_modules/.bin'))
-  // npm's own waits between attempts add up to minutes where there is no network.
+  // npm's default waits between attempts add up to minutes without a network.
   const patience = { npm_config_fetch_retry_mintimeout: '1000', npm_config_fetch_retry_maxtimeout: '10000' }
   const env = { ...patience, ...process.env, PATH: outside.join(path.delimiter), NODE_ENV: '' }
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
@@ -77,29 +77,28 @@ function explainNpm(words) {
       words,
     )
   )
-    return 'The npm registry cannot be reached: is this machine offline? Behind a proxy, set it with: npm config set https-proxy URL'
+    return 'The npm registry cannot be reached. Check the network; behind a proxy, run: npm config set https-proxy URL'
   if (/SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|CERT_/.test(words))
-    return "The npm registry's certificate is not trusted here. Name your organisation's certificates with: npm config set cafile FILE"
+    return "The npm registry's certificate is not trusted. Add your organisation's certificates with: npm config set cafile FILE"
   if (/ENOSPC/.test(words)) return 'The disk is full.'
   if (/EACCES|EPERM|EROFS/.test(words))
     return `This user may not write to a folder that npm needs: ${root}, or npm's cache.`
-  if (/spawn npm ENOENT/.test(words))
-    return 'There is no npm on this machine. It comes with Node: https://nodejs.org'
+  if (/spawn npm ENOENT/.test(words)) return 'npm is not installed. It comes with Node: https://nodejs.org'
   if (/EUSAGE/.test(words))
-    return 'package-lock.json does not fit package.json. After a change of the latter run: npm install'
-  return 'These were its words:'
+    return 'package-lock.json does not match package.json. After changing package.json, run: npm install'
+  return 'npm reported:'
 }
 
-/** What npm says of an error before it comes to stacks and advice. */
+/** npm's error message, without stacks and advice. */
 const errorLines = (words) =>
   lines(words)
     .filter((line) => /^npm error/.test(line) && !/^npm error\s*($|at )/.test(line))
     .slice(0, 5)
     .map((line) => `  ${line}`)
 
-// ---- programs of the system ----
+// ---- system programs ----
 
-/** What Berth runs beside itself, and the package that has it where the name differs. */
+/** Programs that Berth runs, and their packages if the names differ. */
 const programs = [
   {
     program: 'qemu-system-x86_64',
@@ -109,9 +108,9 @@ const programs = [
     zypper: 'qemu-x86',
   },
   { program: 'qemu-img', apt: 'qemu-utils', zypper: 'qemu-tools' },
-  // Not in older distributions; without it guests have QEMU's own network, which is less of a wall.
+  // Missing in older distributions; without it guests use QEMU's own network, which isolates them less.
   { program: 'passt', isOptional: true },
-  // The wall between guests and this host, where we are root.
+  // Isolates guests from this host, if Berth runs as root.
   {
     program: 'nft',
     apt: 'nftables',
@@ -149,7 +148,7 @@ const managers = {
     install: ['dnf', '-y', '--setopt=install_weak_deps=False', 'install'],
     byHand: 'dnf install',
   },
-  // Partial upgrades are not supported there, so no refresh: the package that the system's lists name is taken.
+  // Partial upgrades are not supported there, so the package lists are not refreshed.
   pacman: { command: 'pacman', install: ['pacman', '-S', '--noconfirm', '--needed'], byHand: 'pacman -S' },
   zypper: {
     command: 'zypper',
@@ -180,7 +179,7 @@ function missingPrograms() {
     : programs.filter(({ program, testsOnly }) => (forTests || !testsOnly) && !hasProgram(program))
 }
 
-// What could not be had is not tried again at each start, but once in a while.
+// A failed installation is not retried at each start, but once an hour.
 const noteFile = path.join(root, 'node_modules/.berth-setup.json')
 const namesOf = (missing) => missing.map(({ program }) => program).join(' ')
 
@@ -196,7 +195,7 @@ function wasTriedLately(missing) {
 async function installPrograms(missing) {
   const name = Object.keys(managers).find((candidate) => hasProgram(managers[candidate].command))
   const manager = managers[name]
-  // Root needs no sudo; -n never asks for a password, which nobody may be there to type.
+  // Root needs no sudo; -n never prompts for a password, as there may be nobody to type it.
   const mayInstall =
     isRoot || (hasProgram('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0)
   if (!manager || !mayInstall) return
@@ -213,15 +212,15 @@ async function installPrograms(missing) {
     await perform(manager.refresh)
     result = await perform([...manager.install, ...packages(missing)])
   }
-  // One package that this distribution lacks must not keep the others away.
+  // One package that this distribution lacks must not block the others.
   if (!result.ok)
     for (const entry of missing) result = await perform([...manager.install, ...packages([entry])])
   const left = missing.filter(({ program }) => !hasProgram(program))
-  say(left.length === 0 ? 'They are installed.' : `${manager.command} could not install ${namesOf(left)}:`)
+  say(left.length === 0 ? 'Installed.' : `${manager.command} could not install ${namesOf(left)}:`)
   if (left.length > 0) for (const line of lines(result.words).slice(-4)) say(`  ${line}`)
 }
 
-/** Says what is missing, what comes of it, and the command that mends it. */
+/** Prints what is missing, the consequence, and the command that fixes it. */
 function reportMissing(missing) {
   if (missing.length === 0) return
   const name = Object.keys(managers).find((candidate) => hasProgram(managers[candidate].command))
@@ -232,25 +231,28 @@ function reportMissing(missing) {
   const needsQemu = missing.some(({ isOptional, testsOnly }) => !isOptional && !testsOnly)
   say('')
   say(`Not installed: ${namesOf(missing)}.`)
-  if (forTests) say('Tests that need them are skipped, or fail where CI is set.')
-  else if (needsQemu) say('Without QEMU servers are only simulated.')
-  else say('Without passt and nft guests can reach what listens on this machine.')
+  if (forTests) say('Tests that need them are skipped, or fail if CI is set.')
+  else if (needsQemu) say('Without QEMU, servers are only simulated.')
+  else say('Without passt and nft, guests can reach services on this machine.')
   if (process.platform !== 'linux')
     say('Real servers need Linux on x86_64: run Berth there, or in a Linux virtual machine.')
   else if (!manager) say("Install QEMU, passt and nftables with this system's package manager.")
-  else say(`To install, type${sudo || isRoot ? '' : ' as root'}: ${refresh}${sudo}${manager.byHand} ${names}`)
+  else
+    say(
+      `To install them, run${sudo || isRoot ? '' : ' as root'}: ${refresh}${sudo}${manager.byHand} ${names}`,
+    )
   say('')
 }
 
 // ---- running things ----
 
-/** Runs a program quietly, with a sign of life now and then. */
+/** Runs a program quietly, with a progress line every 15 s. */
 function run(command, args, env) {
   return new Promise((resolve) => {
     const startedAt = Date.now()
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     const beat = setInterval(
-      () => say(`  still at it after ${Math.round((Date.now() - startedAt) / 1000)} s`),
+      () => say(`  still running after ${Math.round((Date.now() - startedAt) / 1000)} s`),
       15_000,
     )
     let words = ''
@@ -274,19 +276,19 @@ function run(command, args, env) {
 const lines = (text) => text.split('\n').filter((line) => line.trim())
 
 /**
- * One set-up at a time per checkout. The lock is a name in Linux's abstract socket space, which the kernel frees
- * when its holder ends, however that ends; other systems have none and go without.
+ * One setup at a time per checkout. The lock is a name in Linux's abstract socket namespace, which the kernel frees
+ * when its holder exits for any reason; other systems go without a lock.
  */
 async function lock() {
   const name = `\0berth-setup-${createHash('sha256').update(root).digest('hex').slice(0, 32)}`
   for (let isFirst = true; ; isFirst = false) {
-    // Whoever waits holds a connection, which this process's end closes.
+    // A waiting process holds a connection, which closes when this one exits.
     const server = createServer((socket) => socket.unref()).unref()
     const error = await new Promise((resolve) =>
       server.once('error', resolve).listen(name, () => resolve(null)),
     )
     if (error?.code !== 'EADDRINUSE') return () => error || server.close()
-    if (isFirst) say('Another set-up of this checkout is under way; waiting for it.')
+    if (isFirst) say('Another setup of this checkout is running; waiting for it.')
     await new Promise((resolve) =>
       connect(name)
         .on('error', () => {})
@@ -296,9 +298,7 @@ async function lock() {
 }
 
 if (Number(process.versions.node.split('.')[0]) < 20)
-  refuse(
-    `Berth needs Node 20 or newer to set itself up; this is ${process.version}. Get one from https://nodejs.org`,
-  )
+  refuse(`Berth needs Node 20 or newer, but this is ${process.version}. Get it from https://nodejs.org`)
 if (process.platform === 'win32')
   refuse(
     'Berth runs on Linux. On Windows, run it within WSL 2: https://learn.microsoft.com/windows/wsl/install',

@@ -15,11 +15,11 @@ export interface Config {
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** Between two measurements of the machines. */
   readonly sampleSeconds: number
-  /** Ranges besides the public internet to which webhooks may go. */
+  /** Ranges that webhooks may reach besides the public internet. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
-  /** Ranges of the reverse proxies that are believed from where a request comes. */
+  /** Ranges of the reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
-  /** Where Prometheus asks; null where nobody does. */
+  /** Address to serve metrics on for Prometheus; null if off. */
   readonly metrics: { readonly host: string; readonly port: number } | null
   readonly logLevel: string
 }
@@ -34,32 +34,32 @@ interface Setting {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
-/** The one table of settings: `--help`, README and the parser read it. */
+/** The single table of settings: `--help`, README and the parser use it. */
 export const settings = {
   host: {
     env: 'HOST',
     flag: '--host',
     fallback: '127.0.0.1',
-    help: 'address that the API and the ssh ports of servers listen on',
+    help: 'address that the API and the SSH ports of servers listen on',
   },
   port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
   dataDir: {
     env: 'BERTH_DATA',
     flag: '--data',
     fallback: './data',
-    help: 'folder of the database, images and machines',
+    help: 'folder for the database, images and machines',
   },
   catalogFile: {
     env: 'BERTH_CATALOG',
     flag: '--catalog',
     fallback: './catalog.yaml',
-    help: 'what is on offer: zones, templates, presets, prices',
+    help: 'catalogue file: zones, templates, presets, prices',
   },
   compute: {
     env: 'BERTH_COMPUTE',
     flag: '--compute',
     fallback: 'auto',
-    help: 'what runs the servers: auto, qemu or simulator',
+    help: 'driver that runs the servers: auto, qemu or simulator',
   },
   accel: {
     env: 'BERTH_ACCEL',
@@ -71,64 +71,64 @@ export const settings = {
     env: 'BERTH_SSH_PORTS',
     flag: '--ssh-ports',
     fallback: '22000-22999',
-    help: 'range of ports that lead to the ssh of servers',
+    help: 'range of ports for SSH to servers',
   },
   graceMs: {
     env: 'BERTH_GRACE_HOURS',
     flag: '--grace-hours',
     fallback: '24',
-    help: 'hours that servers go on after the balance is used up; then they are suspended',
+    help: 'hours that servers keep running after the balance is used up, before they are suspended',
   },
   rateLimits: {
     env: 'BERTH_RATE_LIMITS',
     flag: '--rate-limits',
     fallback: '600,120,60',
-    help: 'requests a minute: reads and writes of one token, and of one address without a token',
+    help: 'requests per minute: reads and writes per token, and requests without a token per address',
   },
   sampleSeconds: {
     env: 'BERTH_SAMPLE_SECONDS',
     flag: '--sample-seconds',
     fallback: '10',
-    help: 'seconds between two measurements of the servers; they divide a minute',
+    help: 'seconds between measurements of the servers; must divide 60',
   },
   webhookAllow: {
     env: 'BERTH_WEBHOOK_ALLOW',
     flag: '--webhook-allow',
     fallback: 'none',
-    help: 'ranges such as 10.1.0.0/16,fd00::/8 to which webhooks may go besides the public internet',
+    help: 'ranges that webhooks may reach besides the public internet, such as 10.1.0.0/16,fd00::/8',
   },
   trustProxy: {
     env: 'BERTH_TRUST_PROXY',
     flag: '--trust-proxy',
     fallback: 'none',
-    help: 'addresses or ranges of reverse proxies whose X-Forwarded-For is believed',
+    help: 'addresses or ranges of reverse proxies whose X-Forwarded-For is trusted',
   },
   metrics: {
     env: 'BERTH_METRICS',
     flag: '--metrics',
     fallback: 'off',
-    help: 'host:port on which GET /metrics answers Prometheus; keep it from customers',
+    help: 'host:port to serve GET /metrics on for Prometheus; keep it private',
   },
   logLevel: {
     env: 'BERTH_LOG',
     flag: '--log',
     fallback: 'warn',
-    help: `least important log lines to write: ${LOG_LEVELS.join(', ')}`,
+    help: `lowest log level to write: ${LOG_LEVELS.join(', ')}`,
   },
 } as const satisfies Record<keyof Config, Setting>
 
-/** A setting has a value that can't be used. The message says which, and why. */
+/** A setting has an invalid value, or can't be applied. The message says which, and why. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** A command that was called rightly could not do what it should. The message says why. */
+/** A command was used correctly, but failed. The message says why. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
 /**
- * @param flags values from the command line by name of the setting; they win over the environment
+ * @param flags values from the command line by setting name; they take precedence over the environment
  * @throws ConfigError
  */
 export function readConfig(
@@ -200,7 +200,7 @@ function readRateLimits(value: string): Config['rateLimits'] {
   return { reads, writes, anonymous }
 }
 
-/** An address alone is the range that holds nothing else. */
+/** A bare address is a range of one. */
 function readRanges(name: keyof Config, value: string): Config['webhookAllow'] {
   if (value === 'none') return []
   return value.split(',').map((part) => {
@@ -209,21 +209,21 @@ function readRanges(name: keyof Config, value: string): Config['webhookAllow'] {
     const longest = version === 4 ? 32 : 128
     const prefix = Number(bits ?? longest)
     if (version === 0 || prefix > longest)
-      refuse(name, value, 'it must be none, or ranges such as 10.1.0.0/16,fd00::/8.')
+      refuse(name, value, 'it must be "none", or ranges such as 10.1.0.0/16,fd00::/8.')
     return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
   })
 }
 
-/** Who believes everybody lets callers choose their address. */
+/** Trusting everybody would let callers choose their address. */
 function readProxies(value: string): string[] {
   return readRanges('trustProxy', value).map(({ address, prefix }) =>
     prefix === 0
-      ? refuse('trustProxy', value, 'it must be the proxies alone, and /0 is everybody.')
+      ? refuse('trustProxy', value, 'it must be a range of proxies only; /0 is everyone.')
       : `${address}/${prefix}`,
   )
 }
 
-/** Slots of a minute are made of whole samples. */
+/** A minute must consist of whole samples. */
 function readSampleSeconds(value: string): number {
   const seconds = /^\d{1,2}$/.test(value) ? Number(value) : 0
   return seconds > 0 && 60 % seconds === 0

@@ -12,10 +12,10 @@ import {
 import { serve } from './commands/serve.ts'
 import { CommandError, type Config, ConfigError, readConfig, settings } from './config.ts'
 
-// node:sqlite is a release candidate in Node 24 and says so at every start; operators can't act on it.
+// node:sqlite is a release candidate in Node 24 and warns at every start; operators can't act on it.
 process.removeAllListeners('warning')
 
-/** A mistake of the caller: said in a sentence, with exit code 2 for the way it was called and 1 for the rest. */
+/** Prints a user error without a stack. Exit code 2 is for usage and settings, 1 for the rest. */
 function refuse(error: unknown): never {
   if (error instanceof ConfigError || error instanceof CatalogError || error instanceof CommandError) {
     console.error(error.message)
@@ -25,10 +25,8 @@ function refuse(error: unknown): never {
 }
 
 const program = new Command('berthd')
-  .description(
-    "The operator's program of Berth: runs the service and looks after accounts, tokens and images.",
-  )
-  .showHelpAfterError('(add --help for how it is used)')
+  .description('Run the Berth service and manage its accounts, tokens and images.')
+  .showHelpAfterError('(see --help for usage)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 for (const [name, setting] of Object.entries(settings))
@@ -58,7 +56,7 @@ program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
 
-/** Commands that were made elsewhere answer mistakes as this program does. */
+/** Commands that were created elsewhere take over this program's error handling. */
 function inherit(command: Command): void {
   for (const part of command.commands) inherit(part.copyInheritedSettings(command))
 }

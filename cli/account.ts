@@ -6,7 +6,7 @@ const used = (name: keyof Account['quotas']) => (account: Account) =>
   `${account.quotas[name].used} of ${account.quotas[name].limit}`
 
 export function whoamiCommand(): Command {
-  return new Command('whoami').description('the account, its quotas, and the token that is used').action(
+  return new Command('whoami').description('show the account, its quotas and the token in use').action(
     action(async ({ berth, show }) => {
       await show(await berth.account.get(), {
         Account: ({ email }) => email,
@@ -25,11 +25,11 @@ export function whoamiCommand(): Command {
 }
 
 export function balanceCommand(): Command {
-  return new Command('balance').description('what is left, and how long it lasts').action(
+  return new Command('balance').description('show the balance and how long it lasts').action(
     action(async ({ berth, show }) => {
       await show(await berth.account.balance(), {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
-        'Cost a month': ({ cost_month_rub }) => cost_month_rub,
+        'Cost per month': ({ cost_month_rub }) => cost_month_rub,
         'Hours left': ({ hours_left }) => hours_left,
       })
     }),

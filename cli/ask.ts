@@ -5,9 +5,9 @@ import { isInteractive, type Terminal } from './terminal.ts'
 type Prompts = typeof import('@inquirer/prompts')
 
 /**
- * Asks somebody at the terminal; questions go to stderr, so that what a command prints can be piped.
- * @param instead what to do where nobody can be asked
- * @throws Refusal where there is nobody, or at Ctrl-C and Ctrl-D
+ * Prompts the user. Prompts go to stderr, so that the output of a command can be piped.
+ * @param instead advice for when there is no terminal
+ * @throws Refusal without a terminal, or on Ctrl-C and Ctrl-D
  */
 export async function ask<Answer>(
   terminal: Terminal,
@@ -17,8 +17,9 @@ export async function ask<Answer>(
     at: { input: Terminal['stdin']; output: Terminal['stderr']; signal: AbortSignal },
   ) => Promise<Answer>,
 ): Promise<Answer> {
-  if (!isInteractive(terminal)) throw new Refusal('This asks, but nobody is at a terminal.', instead)
-  // Loaded only here: it would slow down every command.
+  if (!isInteractive(terminal))
+    throw new Refusal('This command asks for input, but it is not running in a terminal.', instead)
+  // Loaded on demand: it would slow down every command.
   const prompts = await import('@inquirer/prompts')
   // At the end of its input a prompt stops reading, and would never settle.
   const ended = new AbortController()
@@ -32,22 +33,24 @@ export async function ask<Answer>(
     })
   } catch (error) {
     if (error instanceof Error && ['ExitPromptError', 'AbortPromptError'].includes(error.name))
-      throw new Refusal('You broke it off.', 'Nothing was changed.', exitCodes.interrupted)
+      throw new Refusal('Canceled.', 'Nothing was changed.', exitCodes.interrupted)
     throw error
   } finally {
     terminal.stdin.off('pause', end)
   }
 }
 
-/** Lets a deletion be confirmed by the name of what goes. @throws Refusal where it is not, or nobody can be asked */
+/** Confirms a deletion by having the name typed. @throws Refusal if it does not match, or there is no terminal */
 export async function confirmDelete(
   terminal: Terminal,
   { noun, name, yes }: { noun: string; name: string; yes?: boolean | undefined },
 ): Promise<void> {
   if (yes) return
-  const message = `This deletes the ${noun} ${printable(name)}. Type its name to go on:`
-  const typed = await ask(terminal, `Say --yes to delete the ${noun} without being asked.`, ({ input }, at) =>
-    input({ message }, at),
+  const message = `This deletes the ${noun} ${printable(name)}. Type its name to confirm:`
+  const typed = await ask(
+    terminal,
+    `Use --yes to delete the ${noun} without confirmation.`,
+    ({ input }, at) => input({ message }, at),
   )
-  if (typed.trim() !== name) throw new Refusal(`"${typed}" is not ${name}.`, 'Nothing was deleted.')
+  if (typed.trim() !== name) throw new Refusal(`"${typed}" does not match ${name}.`, 'Nothing was deleted.')
 }

@@ -16,10 +16,10 @@ const columns: Columns<AuditEntry> = {
 }
 
 export function auditCommand(): Command {
-  return new Command('audit').description('who changed what, and from where').addCommand(
+  return new Command('audit').description('view the audit log').addCommand(
     addLimitOption(
       listCommand({
-        description: 'what was changed, the newest first',
+        description: 'list who changed what and from where, newest first',
         columns,
         shown: ['id', 'action', 'object', 'token', 'address', 'created'],
         items: async (session, options: LimitOptions) =>

@@ -15,9 +15,9 @@ const zoneColumns: Columns<Zone> = {
 }
 
 export function zoneCommand(): Command {
-  return new Command('zone').description('where servers can be').addCommand(
+  return new Command('zone').description('view zones').addCommand(
     listCommand({
-      description: 'all zones',
+      description: 'list zones',
       columns: zoneColumns,
       shown: Object.keys(zoneColumns),
       items: ({ berth }) => berth.zones.list(),
@@ -35,9 +35,9 @@ const templateColumns: Columns<Template> = {
 }
 
 export function templateCommand(): Command {
-  return new Command('template').description('operating systems that servers are made from').addCommand(
+  return new Command('template').description('view operating system templates').addCommand(
     listCommand({
-      description: 'all templates',
+      description: 'list templates',
       columns: templateColumns,
       shown: Object.keys(templateColumns),
       items: ({ berth }) => berth.templates.list(),
@@ -57,10 +57,10 @@ const presetColumns: Columns<Preset> = {
 }
 
 export function presetCommand(): Command {
-  return new Command('preset').description('sizes that servers come in').addCommand(
+  return new Command('preset').description('view presets, the server sizes on offer').addCommand(
     addPlaceOptions(
       listCommand({
-        description: 'all presets, with their prices in rubles',
+        description: 'list presets with their prices in rubles',
         columns: presetColumns,
         shown: Object.keys(presetColumns),
         items: async ({ berth }, options: PlaceOptions) => berth.presets.list(await placeOf(berth, options)),
@@ -75,9 +75,7 @@ const range = (name: 'cpu' | 'ram_mb' | 'disk_gb') => (limits: Limits) => {
 }
 
 export function limitsCommand(): Command {
-  return addPlaceOptions(
-    new Command('limits').description('sizes that a server of your own measure can have, and their prices'),
-  ).action(
+  return addPlaceOptions(new Command('limits').description('show limits and prices of custom plans')).action(
     action(async ({ berth, show }, options: PlaceOptions) => {
       await show(await berth.limits.get(await placeOf(berth, options)), {
         Zone: ({ zone_slug }) => zone_slug,
@@ -85,9 +83,9 @@ export function limitsCommand(): Command {
         CPU: range('cpu'),
         'RAM MB': range('ram_mb'),
         'Disk GB': range('disk_gb'),
-        'A CPU a month': ({ unit_prices }) => unit_prices.cpu_month_rub,
-        'A GB of RAM a month': ({ unit_prices }) => unit_prices.ram_gb_month_rub,
-        'A GB of disk a month': ({ unit_prices }) => unit_prices.disk_gb_month_rub,
+        'CPU per month': ({ unit_prices }) => unit_prices.cpu_month_rub,
+        'GB of RAM per month': ({ unit_prices }) => unit_prices.ram_gb_month_rub,
+        'GB of disk per month': ({ unit_prices }) => unit_prices.disk_gb_month_rub,
       })
     }),
   )
@@ -106,10 +104,10 @@ const capacityColumns: Columns<Capacity> = {
 export function capacityCommand(): Command {
   return listCommand({
     name: 'capacity',
-    description: 'the largest server that there is room for, by zone and type of CPU',
+    description: 'list the largest server that fits, by zone and CPU type',
     columns: capacityColumns,
     shown: ['zone', 'cpu_type', 'level', 'max_cpu', 'max_ram_mb', 'max_disk_gb'],
     items: async ({ berth }, { zone }: { zone?: string }) =>
       berth.capacity.list({ zone_slug: zone === undefined ? undefined : await idOf(berth, 'zone', zone) }),
-  }).option('--zone <zone>', 'only in this zone')
+  }).option('--zone <zone>', 'only this zone')
 }

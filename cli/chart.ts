@@ -1,24 +1,24 @@
-/** Numbers as pictures of block characters: text out of numbers, and nothing else. */
+/** Draws numbers with block characters. */
 
 const BLOCKS = '▁▂▃▄▅▆▇█'
 /** Rows of a chart. */
 const ROWS = 4
-/** Charts one below the other have their times one below the other: that fits the label `1023.9 MiB/s`. */
+/** Fixed, so that the time axes of several charts line up; fits the label `1023.9 MiB/s`. */
 const GUTTER = 12
-/** Narrower than that nothing can be seen. */
+/** A narrower chart would be unreadable. */
 const NARROWEST = 10
 
 export interface ChartOptions {
-  /** How many characters a line may have. */
+  /** Maximum characters per line. */
   width: number
-  /** What a value is for people, with its unit. */
+  /** Formats a value with its unit. */
   label(value: number): string
-  /** The times at which it begins and ends. */
+  /** Start and end time, as shown below the axis. */
   start: string
   end: string
 }
 
-/** A chart as lines, from 0 up to the largest value; what is not known is blank, which 0 is not. */
+/** The lines of a chart from 0 to the largest value; unknown values are blank, 0 is not. */
 export function chart(values: (number | null)[], { width, label, start, end }: ChartOptions): string[] {
   const columns = Math.max(NARROWEST, width - GUTTER - 2)
   const shown = spread(values, columns)
@@ -37,7 +37,7 @@ export function chart(values: (number | null)[], { width, label, start, end }: C
   ]
 }
 
-/** As many values as there are columns: each the largest of what is known of its part of the time, so that no peak is lost. */
+/** One value per column: the largest known value in its span, so that no peak is lost. */
 function spread(values: (number | null)[], columns: number): (number | null)[] {
   const edge = (column: number) => Math.floor((column * values.length) / columns)
   return Array.from({ length: columns }, (_, column) => {
@@ -48,15 +48,15 @@ function spread(values: (number | null)[], columns: number): (number | null)[] {
   })
 }
 
-/** The mean of what is known; null where nothing is. */
+/** The mean of the known values; null if there are none. */
 export function mean(values: (number | null)[]): number | null {
   const known = values.filter((value) => value !== null && Number.isFinite(value))
   if (known.length === 0) return null
-  // Divided one by one: a sum could be larger than any number.
+  // Divided one by one: the sum could overflow.
   return known.reduce((sum: number, value) => sum + (value ?? 0) / known.length, 0)
 }
 
-/** What of a column is within a row that begins so many eighths above the axis. */
+/** The part of a column within the row that starts `bottom` eighths above the axis. */
 function blockOf(value: number | null, top: number, bottom: number): string {
   if (value === null) return ' '
   const height = top === 0 ? 0 : Math.round((Math.max(0, value) / top) * ROWS * BLOCKS.length)
@@ -64,13 +64,13 @@ function blockOf(value: number | null, top: number, bottom: number): string {
   return within <= 0 ? ' ' : (BLOCKS[Math.min(within, BLOCKS.length) - 1] ?? ' ')
 }
 
-/** Both times in one line, or one below the other where they do not fit. */
+/** Both times on one line, or on two if they do not fit. */
 function times(start: string, end: string, columns: number): string[] {
   const between = columns - start.length - end.length
   return between > 0 ? [start + ' '.repeat(between) + end] : [start, end.padStart(columns)]
 }
 
-/** How full something is; empty where that is not known. */
+/** A bar for a fraction of 1; empty if it is unknown. */
 export function gauge(fraction: number | null, cells = 10): string {
   const full = Math.round(Math.min(1, Math.max(0, fraction ?? 0)) * cells)
   return '█'.repeat(full) + '░'.repeat(cells - full)

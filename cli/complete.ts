@@ -1,20 +1,20 @@
 import { Berth } from '@berth/sdk'
 import type { Argument, Command, Option } from 'commander'
-import { type Asked, chooseContext, readContexts } from './contexts.ts'
+import { type ConnectionOptions, chooseContext, readContexts } from './contexts.ts'
 import { kinds } from './find.ts'
 import { printable } from './output.ts'
 import { type Program, terminalOf } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Whoever presses Tab waits for it. */
+/** The user waits for it at the prompt. */
 const LIMIT_MS = 2_000
 
-/** How far a line has come that is not finished. */
+/** The position within an unfinished command line. */
 interface Place {
   command: Command
-  /** How many arguments of the command stand there already. */
+  /** How many arguments of the command are given already. */
   args: number
-  /** The option whose value comes next. */
+  /** The option whose value is next. */
   option: Option | undefined
   /** After `--` nothing is an option. */
   isLiteral: boolean
@@ -22,8 +22,8 @@ interface Place {
 }
 
 /**
- * What the last word of a line can become.
- * @param line the words after `berth` as they stand there, quotes and all
+ * Completions for the last word of a line.
+ * @param line the words after `berth` as typed, with their quotes
  */
 export async function candidates(program: Program, line: string[]): Promise<string[]> {
   const words = line.map(unquoted)
@@ -49,7 +49,7 @@ function argumentAt({ command: { registeredArguments: all }, args }: Place): Arg
   return all[args] ?? (last?.variadic ? last : undefined)
 }
 
-/** What a shell makes of a word's quotes; a quote may still be open, and nothing is carried out. */
+/** Removes quotes as a shell would; a quote may still be open, and nothing is expanded. */
 const unquoted = (word: string) =>
   word.replace(
     /'([^']*)'?|"((?:\\.|[^"\\])*)"?|\\(.?)/gs,
@@ -94,7 +94,7 @@ const optionsOf = (command: Command) => [
 const optionOf = (command: Command, flag: string) =>
   optionsOf(command).find(({ long, short }) => flag === long || flag === short)
 
-/** Names are other people's: none that would be taken for an option, or does what no name should to a terminal. */
+/** Names are user input: leaves out those that would read as options or contain control characters. */
 const fitting = (values: string[], prefix: string) =>
   [...new Set(values)].filter(
     (value) =>
@@ -103,7 +103,7 @@ const fitting = (values: string[], prefix: string) =>
       (prefix.startsWith('-') || !value.startsWith('-')),
   )
 
-/** Choices, or the names of what the word in its brackets stands for: `<ssh-key>`. */
+/** The choices, or the names of the objects that the placeholder stands for: `<ssh-key>`. */
 async function valuesOf(what: Argument | Option, { command, given }: Place): Promise<string[]> {
   if (what.argChoices) return [...what.argChoices]
   const noun = 'flags' in what ? /[<[]([\w-]+)/.exec(what.flags)?.[1] : what.name()
@@ -112,14 +112,14 @@ async function valuesOf(what: Argument | Option, { command, given }: Place): Pro
     if (noun === 'context') return Object.keys(readContexts(terminal.env).contexts)
     return noun === undefined ? [] : await namesOf(noun, berthOf(terminal, Object.fromEntries(given)))
   } catch {
-    // Nobody asked for anything yet: it is the command that tells what is wrong.
+    // Completion stays silent: the command itself reports the error.
     return []
   }
 }
 
-/** A client that gives up when the time is over, however many requests it takes. */
-function berthOf(terminal: Terminal, asked: Asked): Berth {
-  const { url, token } = chooseContext(terminal.env, asked)
+/** A client with one time limit for all its requests. */
+function berthOf(terminal: Terminal, given: ConnectionOptions): Berth {
+  const { url, token } = chooseContext(terminal.env, given)
   const limit = AbortSignal.timeout(LIMIT_MS)
   const limited: typeof fetch = (input, init) =>
     fetch(input, { ...init, signal: AbortSignal.any([limit, ...(init?.signal ? [init.signal] : [])]) })
@@ -130,13 +130,13 @@ async function namesOf(noun: string, berth: Berth): Promise<string[]> {
   if (noun === 'preset') return presetsOf(berth)
   const kind = Object.entries(kinds).find(([known]) => known === noun)?.[1]
   if (!kind) return []
-  // Each kind names its own items, which TypeScript can't tell of all kinds at once.
+  // Each kind names its own items, which TypeScript can't infer across all kinds.
   const { all, name } = kind as { all(berth: Berth): Items; name(item: unknown): string }
   const names: string[] = []
   try {
     for await (const item of await all(berth)) names.push(name(item))
   } catch {
-    // Those that came in time are better than none.
+    // Some names are better than none.
   }
   return names
 }

@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander'
 import { candidates } from './complete.ts'
 import { Program, terminalOf } from './session.ts'
 
-// What the scripts print of names they print quoted, and they let the shell evaluate none: names are chosen by others.
+// Names are user input: the scripts quote them and never let the shell evaluate them.
 
 const bash = `# Completion of berth for bash.
 _berth() {
@@ -64,7 +64,7 @@ complete -c berth -f -a '(__berth_complete)'
 const scripts = { bash, zsh, fish }
 
 const HELP = `
-To have it in every shell, add this line to
+To enable completion, add this line to
   ~/.bashrc                   source <(berth completion bash)
   ~/.zshrc                    source <(berth completion zsh)
   ~/.config/fish/config.fish  berth completion fish | source
@@ -72,15 +72,15 @@ To have it in every shell, add this line to
 
 export function completionCommand(): Command {
   return new Command('completion')
-    .description('print what makes a shell complete commands, options and names at Tab')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
+    .description('print a shell completion script')
+    .addArgument(new Argument('<shell>', 'shell to complete for').choices(Object.keys(scripts)))
     .addHelpText('after', HELP)
     .action((shell: keyof typeof scripts, _options: object, command: Command) => {
       terminalOf(command).stdout.write(scripts[shell])
     })
 }
 
-/** What the scripts ask: the words of the line so far, and the one to complete. */
+/** Called by the scripts with the words of the line so far, the last one to be completed. */
 export function completeCommand(): Command {
   return new Command('__complete')
     .argument('[words...]')

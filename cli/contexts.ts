@@ -12,7 +12,7 @@ import path from 'node:path'
 import { exitCodes, Refusal } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Where a Berth is, and the token that it is asked with. */
+/** The address of a Berth API and the token to use with it. */
 export interface Context {
   url: string
   token: string
@@ -29,19 +29,19 @@ function configFile(env: Env): string {
   return path.join(env.XDG_CONFIG_HOME || path.join(homedir(), '.config'), 'berth', 'contexts.json')
 }
 
-/** A file of ours that is neither configuration nor secret, such as the host keys of servers. */
+/** A file of ours that is neither configuration nor secret, such as servers' host keys. */
 export function stateFile(env: Env, name: string): string {
   return path.join(path.dirname(configFile(env)), name)
 }
 
-/** @throws Refusal where the file is not one of ours, or others can read it */
+/** @throws Refusal if the file is malformed, or readable by others */
 export function readContexts(env: Env): Contexts {
   const file = configFile(env)
   try {
     if ((statSync(file).mode & 0o077) !== 0)
       throw new Refusal(
-        `${file} has tokens in it, and others can read it.`,
-        `Run: chmod 600 ${file} — and revoke its tokens if somebody may have seen them.`,
+        `${file} contains tokens and is readable by other users.`,
+        `Run: chmod 600 ${file} — and revoke its tokens if anyone may have seen them.`,
         exitCodes.auth,
       )
     return contextsIn(JSON.parse(readFileSync(file, 'utf8')))
@@ -51,24 +51,25 @@ export function readContexts(env: Env): Contexts {
       return { current: null, contexts: {} }
     throw new Refusal(
       `${file} can't be read.`,
-      'Mend it, or delete it and log in again: berth login',
+      'Fix it, or delete it and log in again: berth login',
       exitCodes.error,
     )
   }
 }
 
-/** @throws TypeError where they are none: somebody has written into the file */
+/** @throws TypeError if the file was edited into something else */
 function contextsIn(value: Partial<Contexts> | null): Contexts {
   const { current = null, contexts } = value ?? {}
   const isText = (text: unknown) => typeof text === 'string'
   const areContexts =
     typeof contexts === 'object' &&
     Object.values(contexts).every((context) => isText(context?.url) && isText(context?.token))
-  if (!areContexts || !(current === null || isText(current))) throw new TypeError('These are no contexts.')
+  if (!areContexts || !(current === null || isText(current)))
+    throw new TypeError('The contexts are malformed.')
   return { current, contexts }
 }
 
-/** Tokens are in it: nobody else may read it, not even while it is written. @throws Refusal where it can't be */
+/** Keeps the tokens unreadable for others, even while writing. @throws Refusal if it can't be written */
 export function writeContexts(env: Env, contexts: Contexts): void {
   const file = configFile(env)
   try {
@@ -81,13 +82,13 @@ export function writeContexts(env: Env, contexts: Contexts): void {
   } catch (error) {
     throw new Refusal(
       `${file} can't be written (${error instanceof Error ? error.message : error}).`,
-      'Make its folder writable, or name another with XDG_CONFIG_HOME.',
+      'Make its folder writable, or set XDG_CONFIG_HOME to another one.',
       exitCodes.error,
     )
   }
 }
 
-/** Who keeps the file elsewhere, with a link to it, keeps the link. */
+/** Follows a symbolic link, so that it is not replaced. */
 function targetOf(file: string): string {
   try {
     return realpathSync(file)
@@ -96,59 +97,59 @@ function targetOf(file: string): string {
   }
 }
 
-/** @throws Refusal where it is none */
+/** @throws Refusal if it is not valid */
 export function checkAddress(url: string): string {
   const address = /^https?:\/\/[^/]/.test(url) ? URL.parse(url) : null
   if (!address)
-    throw new Refusal(`"${url}" is no address.`, 'Addresses begin with http:// or https://, and have a host.')
+    throw new Refusal(
+      `"${url}" is not a valid address.`,
+      'An address starts with http:// or https:// and includes a host.',
+    )
   if (address.username || address.password || /[?#]/.test(url))
     throw new Refusal(
-      `The address of ${address.host} has more in it than where that is.`,
-      'Leave out what stands before @ and behind ? or #: who asks is known by the token.',
+      `The address of ${address.host} must not contain a user name, query or fragment.`,
+      'Remove what is before @ and after ? or #; the token identifies you.',
     )
   return url
 }
 
-/** @throws Refusal where it is none; what was given is not told, as it may be another secret */
+/** @throws Refusal if it is not valid; the message omits the value, which may be another secret */
 export function checkToken(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new Refusal(
-    'This is no token: it is empty, or has spaces, line breaks or letters that no token has.',
-    'A token is one word that begins with berth_. Nothing was sent.',
+    'This is not a valid token: it is empty, or contains spaces, line breaks or other invalid characters.',
+    'A token is one word that starts with berth_. Nothing was sent.',
   )
 }
 
-/** @throws Refusal where nobody logged in under that name */
+/** @throws Refusal if there is no such context */
 export function contextNamed({ contexts }: Contexts, name: string): Context {
   const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined
   if (context) return context
-  throw new Refusal(
-    `There is no context ${name}.`,
-    'See those that are with: berth context list',
-    exitCodes.notFound,
-  )
+  throw new Refusal(`No such context: ${name}.`, 'List them with: berth context list', exitCodes.notFound)
 }
 
-export interface Asked {
+/** The global options that select an API and a token. */
+export interface ConnectionOptions {
   url?: string | undefined
   token?: string | undefined
   context?: string | undefined
 }
 
-/** Flags win over the environment, that over what was logged in to; a named context over the environment. @throws Refusal */
-export function chooseContext(env: Env, { url, token, context }: Asked): Context {
-  // Of the environment both or, where flags name another place, neither.
+/** Precedence: flags (--context included), environment, current context. @throws Refusal if none is complete */
+export function chooseContext(env: Env, { url, token, context }: ConnectionOptions): Context {
+  // The environment counts only as a pair: not if flags select another address.
   const isElsewhere = context !== undefined || (url !== undefined && (env.BERTH_URL ?? url) !== url)
-  const asked = {
+  const given = {
     url: url ?? (isElsewhere ? undefined : env.BERTH_URL),
     token: token ?? (isElsewhere ? undefined : env.BERTH_TOKEN),
   }
-  if (asked.url && asked.token) return { url: checkAddress(asked.url), token: checkToken(asked.token) }
-  // A token is for one place: it is never sent to another.
-  if (asked.url)
+  if (given.url && given.token) return { url: checkAddress(given.url), token: checkToken(given.token) }
+  // A token belongs to one address and is never sent to another.
+  if (given.url)
     throw new Refusal(
-      'There is an address, but no token for it.',
-      'Give its token too, or log in there: berth login',
+      'No token given for this address.',
+      'Pass its token too, or log in to it: berth login <url>',
     )
   const stored = readContexts(env)
   const name = context ?? stored.current
@@ -159,5 +160,5 @@ export function chooseContext(env: Env, { url, token, context }: Asked): Context
       exitCodes.auth,
     )
   const chosen = contextNamed(stored, name)
-  return { url: checkAddress(chosen.url), token: checkToken(asked.token ?? chosen.token) }
+  return { url: checkAddress(chosen.url), token: checkToken(given.token ?? chosen.token) }
 }

@@ -1,9 +1,9 @@
 import type { Berth } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf, type Noun } from './find.ts'
+import { idOf, type Noun, titleOf } from './find.ts'
 import { action } from './session.ts'
 
-/** A command that deletes at once, without asking, what can be made again. */
+/** A command that deletes without confirmation, for objects that are easily created again. */
 export function deleteCommand(
   noun: Noun,
   description: string,
@@ -20,6 +20,5 @@ export function deleteCommand(
     )
 }
 
-/** What is said of a thing that is gone: the API replies with nothing. */
-export const deleted = (noun: Noun, name: string): string =>
-  `The ${noun.replace('-', ' ')} ${name} is deleted.`
+/** The message after a deletion. */
+export const deleted = (noun: Noun, name: string): string => `Deleted ${titleOf(noun)} ${name}.`

@@ -6,7 +6,7 @@ import { programOf } from './program.ts'
 /** Where the page is, in the checkout. */
 export const page = path.resolve(import.meta.dirname, '../docs/cli.md')
 
-/** The page of the manual that tells of every command what its --help does; what stands before the marker is by hand. */
+/** The manual page with the --help of every command; the text before the marker is written by hand. */
 export function documentation(byHand: string): string {
   const program = programOf({
     env: {},

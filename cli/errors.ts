@@ -1,6 +1,6 @@
 import { BerthError, ConnectionError, OperationFailed, TimeoutError } from '@berth/sdk'
 
-/** What the program ends with; scripts decide by it, so that a number never changes its meaning. */
+/** Scripts rely on these: a number never changes its meaning. */
 export const exitCodes = {
   ok: 0,
   error: 1,
@@ -10,13 +10,13 @@ export const exitCodes = {
   auth: 5,
   rateLimited: 6,
   operationFailed: 7,
-  /** Ctrl-C, as shells have it: 128 and the number of the signal. */
+  /** Ctrl-C, as in shells: 128 plus the signal number. */
   interrupted: 130,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** What can't be done, told in two lines: what happened, and what to do. */
+/** An error shown in two lines: what is wrong, and what to do. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly advice: string
@@ -29,29 +29,29 @@ export class Refusal extends Error {
   }
 }
 
-/** For an update without any of its options. */
+/** For an update command without options. */
 export const nothingToChange = (noun: string): Refusal =>
-  new Refusal('It is not said what to change.', `See what can be with: berth ${noun} update --help`)
+  new Refusal('Nothing to change.', `See the options with: berth ${noun} update --help`)
 
-/** Another program has run in our place and told what there was to tell: what it ended with is passed on. */
+/** Another program ran in our place and printed its own errors: only its exit code is passed on. */
 export class Ended extends Error {
   override readonly name = 'Ended'
   readonly exitCode: number
 
   constructor(exitCode: number) {
-    super(`It ended with ${exitCode}.`)
+    super(`The program exited with ${exitCode}.`)
     this.exitCode = exitCode
   }
 }
 
-export interface Told {
+export interface ErrorReport {
   message: string
   advice: string
   exitCode: ExitCode
 }
 
-/** How an error is told; undefined where it is a mistake of ours, which wants its stack. */
-export function tellingOf(error: unknown): Told | undefined {
+/** What to print for an error; undefined for a bug of ours, which needs its stack. */
+export function reportOf(error: unknown): ErrorReport | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof OperationFailed) return ofOperation(error)
   if (error instanceof BerthError) return ofProblem(error)
@@ -59,26 +59,26 @@ export function tellingOf(error: unknown): Told | undefined {
     return { message: error.message, advice: adviceOnAddress, exitCode: exitCodes.error }
   if (error instanceof TimeoutError)
     return {
-      message: `${error.route} was not answered within ${error.timeoutMs / 1000} s.`,
-      advice: 'Look whether it happened all the same, then try again.',
+      message: `The API did not reply within ${error.timeoutMs / 1000} s.`,
+      advice: 'Check whether the change was made, then try again.',
       exitCode: exitCodes.error,
     }
   return undefined
 }
 
-function ofOperation({ message, operation }: OperationFailed): Told {
-  const advice = `See what it did with: berth operation show ${operation.operation_id}`
+function ofOperation({ message, operation }: OperationFailed): ErrorReport {
+  const advice = `See the details with: berth operation show ${operation.operation_id}`
   return { message, advice, exitCode: exitCodes.operationFailed }
 }
 
-function ofProblem(error: BerthError): Told {
+function ofProblem(error: BerthError): ErrorReport {
   // Each names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
   return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error.status) }
 }
 
-/** Advice with the id by which the operator finds the request; what is no answer of Berth has none. */
+/** Adds the request id, which lets the operator find the request; replies from other programs have none. */
 export function withRequest(advice: string, error: unknown): string {
   return error instanceof BerthError && error.requestId ? `${advice} (request ${error.requestId})` : advice
 }
@@ -91,39 +91,39 @@ function exitCodeOf(status: number): ExitCode {
   return status === 400 || status === 422 ? exitCodes.usage : exitCodes.error
 }
 
-const adviceOnAddress = 'See where it looks with: berth context list. Another place: --url, or BERTH_URL.'
+const adviceOnAddress = 'Check the address with berth context list, or set another with --url or BERTH_URL.'
 
-/** `<server>` and `<project>` stand for the one that was asked about. */
+/** `<server>` and `<project>` are replaced by the ids in the request. */
 const adviceByCode: Partial<Record<string, string>> = {
   missing_token: 'Log in with: berth login',
-  invalid_token: 'Log in with a token that is valid: berth login',
-  token_expired: 'Make a new token, then log in with it: berth login',
-  token_revoked: 'Make a new token, then log in with it: berth login',
-  insufficient_scope: 'Log in with a token that has it, or make one: berth token create',
-  insufficient_balance: 'See what is left with: berth balance',
-  quota_exceeded: 'See what the account may have with: berth whoami',
-  server_state_conflict: 'See how the server stands with: berth server show <server>',
-  operation_in_progress: 'Wait for its end with: berth server wait <server>',
-  delete_protected: 'Take the protection off with: berth server update <server> --no-delete-protection',
-  capacity_unavailable: 'See what there is room for with: berth capacity',
-  project_not_empty: 'See what is in it with: berth server list --project <project>',
-  project_is_default: 'See which others there are with: berth project list',
-  ssh_key_exists: 'See which it is with: berth ssh-key list',
-  validation_failed: 'The command with --help says what it takes.',
-  server_not_found: 'See those that are with: berth server list',
-  operation_not_found: 'See those that are with: berth operation list',
+  invalid_token: 'Log in with a valid token: berth login',
+  token_expired: 'Create a new token and log in with it: berth login',
+  token_revoked: 'Create a new token and log in with it: berth login',
+  insufficient_scope: 'Log in with a token that has it, or create one: berth token create',
+  insufficient_balance: 'See the balance with: berth balance',
+  quota_exceeded: 'See the quotas with: berth whoami',
+  server_state_conflict: 'See its status with: berth server show <server>',
+  operation_in_progress: 'Wait for it with: berth server wait <server>',
+  delete_protected: 'Turn protection off with: berth server update <server> --no-delete-protection',
+  capacity_unavailable: 'See what fits with: berth capacity',
+  project_not_empty: 'List its servers with: berth server list --project <project>',
+  project_is_default: 'List all projects with: berth project list',
+  ssh_key_exists: 'List your keys with: berth ssh-key list',
+  validation_failed: 'See the options with --help.',
+  server_not_found: 'List servers with: berth server list',
+  operation_not_found: 'List operations with: berth operation list',
   route_not_found: adviceOnAddress,
   unexpected_reply: adviceOnAddress,
 }
 
 function adviceOn({ code, status, retryAfterMs, problem }: BerthError): string {
   if (retryAfterMs !== null) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
-  if (status >= 500) return 'Try again; if it stays so, tell the operator of this request.'
-  const advice = adviceByCode[code] ?? 'Look at how things stand, and try again.'
+  if (status >= 500) return 'Try again; if it keeps failing, contact the operator.'
+  const advice = adviceByCode[code] ?? 'Check the current state and try again.'
   return advice.replace(/<(server|project)>/, (noun, name) => idIn(problem.instance, `${name}s`) ?? noun)
 }
 
-/** `/v1/servers/<id>/start` names the server that was asked about. */
+/** The id in a path such as `/v1/servers/<id>/start`. */
 function idIn(instance: unknown, collection: string): string | undefined {
   const [, id] = new RegExp(`/${collection}/([0-9a-f-]{36})(/|$)`).exec(String(instance)) ?? []
   return id

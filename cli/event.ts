@@ -18,7 +18,7 @@ const columns: Columns<BerthEvent> = {
   created: ({ created_at }) => created_at,
 }
 
-/** As wide as any type is: those that are to come are not known. */
+/** The longest type: a stream can't be measured in advance. */
 const TYPE_WIDTH = 'server.status_changed'.length
 
 const line: Columns<BerthEvent> = {
@@ -27,36 +27,35 @@ const line: Columns<BerthEvent> = {
   object: objectOf,
 }
 
-/** What it happened to, with what people ask next. */
+/** The object of the event, with the most useful detail. */
 function objectOf({ type, data }: BerthEvent): string {
   if (type === 'server.status_changed') return `${nameOf(data)}: ${data.old_status} → ${data.new_status}`
   if (type.startsWith('operation.')) return `${data.type} of ${data.server_id}`
   return nameOf(data)
 }
 
-/** `berth event --follow` and `berth event list --follow` are the same: list is what is meant where nothing is said. */
+/** List is the default subcommand: `berth event --follow` is `berth event list --follow`. */
 export function eventCommand(): Command {
   return new Command('event')
-    .description('what has happened; with --follow what happens')
+    .description('list events, or follow them live')
     .addCommand(listEvents(), { isDefault: true })
-    .addHelpText('after', '\nWithout a command it lists, with the options of list: berth event --follow')
+    .addHelpText('after', '\nThe default command is list: berth event --follow is berth event list --follow.')
 }
 
 function listEvents(): Command {
   const command = listCommand({
-    description:
-      'what has happened in the last 30 days, the eldest first; with --follow what happens, as it does',
+    description: 'list events of the last 30 days, oldest first; with --follow, stream new ones',
     columns,
     shown: ['id', 'type', 'object', 'created'],
     items: async (session, options: EventOptions) =>
       upTo(session, options, wanted(session.berth.events.listAll({ after: options.after }), options)),
     instead: (session, options) => (options.follow ? follow(session, options) : undefined),
   })
-    .option('--follow', 'show each as it happens, until Ctrl-C; with -o json one on each line')
-    .option('--after <event>', 'begin after this one, by its id')
+    .option('--follow', 'stream events as they happen, until Ctrl-C; with -o json, one per line')
+    .option('--after <event>', 'start after the event with this id')
     .option(
       '--type <type>',
-      'only this, such as server.deleted, or server for all of servers; again for each',
+      'only this type, such as server.deleted, or this group, such as server (repeatable)',
       repeated,
     )
   return addLimitOption(command)

@@ -3,19 +3,19 @@ import { exitCodes, Refusal } from './errors.ts'
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** How things of a kind are found by what people call them. Completion offers the names of the same table. */
+/** How objects are found by name. Completion offers the names from the same table. */
 interface Kind<Item> {
-  /** All of them; where a name is given, at least those of that name. */
+  /** All of them; with a name, at least those with that name. */
   all(berth: Berth, name?: string): Promise<Item[]> | AsyncIterable<Item>
   id(item: Item): string
   name(item: Item): string
-  /** Where one sees those that there are. */
-  seen: string
+  /** The command that lists them. */
+  listedBy: string
 }
 
 const kind = <Item>(kind: Kind<Item>) => kind
 
-/** By the word that stands for one in a command's arguments: `<server>`, `<ssh-key>`. */
+/** By the placeholder in a command's arguments: `<server>`, `<ssh-key>`. */
 export const kinds = {
   server: kind({
     // Accounts can have thousands.
@@ -25,84 +25,86 @@ export const kinds = {
         : berth.servers.listAll({ name }),
     id: ({ server_id }) => server_id,
     name: ({ name }) => name,
-    seen: 'berth server list',
+    listedBy: 'berth server list',
   }),
   project: kind({
     all: (berth) => berth.projects.listAll(),
     id: ({ project_id }) => project_id,
     name: ({ name }) => name,
-    seen: 'berth project list',
+    listedBy: 'berth project list',
   }),
   'ssh-key': kind({
     all: (berth) => berth.sshKeys.listAll(),
     id: ({ ssh_key_id }) => ssh_key_id,
     name: ({ name }) => name,
-    seen: 'berth ssh-key list',
+    listedBy: 'berth ssh-key list',
   }),
   template: kind({
     all: (berth) => berth.templates.list(),
     id: ({ template_id }) => template_id,
     name: ({ slug }) => slug,
-    seen: 'berth template list',
+    listedBy: 'berth template list',
   }),
   zone: kind({
     all: (berth) => berth.zones.list(),
     id: ({ zone_slug }) => zone_slug,
     name: ({ zone_slug }) => zone_slug,
-    seen: 'berth zone list',
+    listedBy: 'berth zone list',
   }),
   token: kind({
     all: (berth) => berth.tokens.listAll(),
     id: ({ token_id }) => token_id,
     name: ({ name }) => name,
-    seen: 'berth token list',
+    listedBy: 'berth token list',
   }),
   webhook: kind({
     all: (berth) => berth.webhooks.listAll(),
     id: ({ webhook_id }) => webhook_id,
     name: ({ name }) => name,
-    seen: 'berth webhook list',
+    listedBy: 'berth webhook list',
   }),
 }
 
-/** The words of the table. */
 export type Noun = keyof typeof kinds
+
+/** As written in a sentence. */
+export const titleOf = (noun: Noun) => noun.replace('ssh-key', 'SSH key')
 
 type ItemOf<Known extends Noun> = (typeof kinds)[Known] extends Kind<infer Item> ? Item : never
 
-/** The one that is meant by a name or an id. @throws Refusal where there is none, or several: which are listed */
+/** The object with a name or id. @throws Refusal if there is none, or several, whose ids are listed */
 export async function find<Known extends Noun>(
   berth: Berth,
   noun: Known,
   given: string,
 ): Promise<ItemOf<Known>> {
-  // The table's entry is of the noun that was asked for; of all entries at once TypeScript can't tell.
-  const { all, id, name, seen } = kinds[noun] as unknown as Kind<ItemOf<Known>>
+  // The entry belongs to this noun, which TypeScript can't infer across all entries.
+  const { all, id, name, listedBy } = kinds[noun] as unknown as Kind<ItemOf<Known>>
   const items = await Array.fromAsync(await all(berth, given))
   const found = pick(items, given, { id, name })
   const [only] = found
   if (only !== undefined && found.length === 1) return only
   if (found.length === 0)
     throw new Refusal(
-      `There is no ${noun.replace('-', ' ')} ${given}.`,
-      `See those that are with: ${seen}`,
+      `No such ${titleOf(noun)}: ${given}.`,
+      `List them with: ${listedBy}`,
       exitCodes.notFound,
     )
   throw new Refusal(
-    `${found.length} have the name ${given}: ${found.map(id).join(', ')}.`,
-    'Say which by its id.',
+    `${found.length} ${titleOf(noun)}s are named ${given}: ${found.map(id).join(', ')}.`,
+    'Use the id instead.',
   )
 }
 
-/** The id of the one that is meant; one that is given is not looked at, so that it may be of something that is gone. */
+/** The id of the object with a name or id. An id is not looked up, so that it may belong to a deleted object. */
 export async function idOf(berth: Berth, noun: Noun, given: string): Promise<string> {
   if (UUID.test(given)) return given
-  // Of whatever noun: its own items are what find returns.
+  // Whatever the noun, find returns its own items.
   const { id } = kinds[noun] as unknown as Kind<unknown>
   return id(await find(berth, noun, given))
 }
 
-/** Ids win over names: nobody can hide a thing by naming another after its id. */
+/** Ids win over names: an object can't be hidden by naming another one after its id. */
 function pick<Item>(items: Item[], given: string, { id, name }: Pick<Kind<Item>, 'id' | 'name'>): Item[] {
   const byId = items.filter((item) => id(item) === given.toLowerCase())
   return byId.length > 0 ? byId : items.filter((item) => name(item) === given)

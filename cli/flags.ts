@@ -1,16 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Session } from './session.ts'
 
-/** What an option takes that is a number. @throws InvalidArgumentError, which commander tells with the option's name */
+/** @throws InvalidArgumentError, which commander prints with the option's name */
 export function wholeNumber(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value)
   throw new InvalidArgumentError('It must be a whole number.')
 }
 
-/** An option that is said once for each of several; one that takes several at once would swallow the arguments. */
+/** For a repeatable option; a variadic one would swallow the arguments. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value]
 
-/** The same for an option that takes only these. @throws InvalidArgumentError */
+/** For a repeatable option with fixed choices. @throws InvalidArgumentError */
 export const repeatedOf = (choices: string[]) => (value: string, before?: string[]) => {
   if (choices.includes(value)) return repeated(value, before)
   throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
@@ -21,8 +21,9 @@ export type Labels = Record<string, string>
 /** Collects --label name=value, which may be repeated. @throws InvalidArgumentError */
 export function addLabel(text: string, labels: Labels = {}): Labels {
   const [, name, value] = /^([^=]+)=(.*)$/.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new InvalidArgumentError('Labels are name=value.')
-  // Unlike an assignment, this makes a label of "__proto__" too.
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('It must look like name=value.')
+  // Unlike an assignment, this also works for the label "__proto__".
   return Object.fromEntries([...Object.entries(labels), [name, value]])
 }
 
@@ -30,12 +31,12 @@ export interface LimitOptions {
   limit: number
 }
 
-/** Adds --limit to a command that lists what only grows. */
+/** Adds --limit to a command whose list only grows. */
 export function addLimitOption(command: Command): Command {
-  return command.option('--limit <n>', 'how many to show; 0 is all', wholeNumber, 50)
+  return command.option('--limit <n>', 'number of items to show; 0 for all', wholeNumber, 50)
 }
 
-/** The first of them; says so where there are more. */
+/** The first items, with a note if there are more. */
 export async function* upTo<Item>(
   { note }: Session,
   { limit }: LimitOptions,
@@ -43,7 +44,7 @@ export async function* upTo<Item>(
 ): AsyncGenerator<Item, void, undefined> {
   let count = 0
   for await (const item of items) {
-    if (limit > 0 && count === limit) return note(`There are more than ${limit}; --limit 0 shows all.`)
+    if (limit > 0 && count === limit) return note(`Showing the first ${limit}; use --limit 0 to show all.`)
     yield item
     count += 1
   }

@@ -8,53 +8,56 @@ import { printable, showList } from './output.ts'
 import { type GlobalOptions, terminalOf } from './session.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
-/** From a pipe, or typed without being shown; never an argument, which others see and shells remember. */
+/** From a pipe or a hidden prompt; never an argument, which other users see and shells remember. */
 async function readToken(terminal: Terminal): Promise<string> {
   if (!isInteractive(terminal)) return (await readAll(terminal.stdin)).trim()
-  const typed = await ask(terminal, 'Pipe the token into it.', ({ password }, at) =>
+  const typed = await ask(terminal, 'Pipe the token to stdin.', ({ password }, at) =>
     password({ message: 'Token:', mask: true }, at),
   )
   return typed.trim()
 }
 
-/** Whether the token leaves this machine as it is. */
-function isOverheard(url: string): boolean {
+/** Whether the token leaves this machine unencrypted. */
+function isExposed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
 export function loginCommand(): Command {
   return new Command('login')
-    .description('keep the address and token of a Berth; the token is asked for, or read from a pipe')
+    .description(
+      'log in to a Berth API and save its address and token; prompts for the token, or reads it from stdin',
+    )
     .argument('<url>', 'address of the API, such as http://127.0.0.1:8080')
-    .option('--as <context>', 'name to keep it under', 'default')
+    .option('--as <context>', 'name to save it under', 'default')
     .action(async (url: string, { as: name }: { as: string }, command: Command) => {
       const terminal = terminalOf(command)
       checkAddress(url)
-      if (!name)
-        throw new Refusal('The name to keep it under is empty.', 'Leave --as out, or give it a name.')
+      if (!name) throw new Refusal('The context name is empty.', 'Omit --as, or give it a name.')
       const token = await readToken(terminal)
-      if (!token) throw new Refusal('No token was given.', 'Pipe it in, or type it when it is asked for.')
+      if (!token) throw new Refusal('No token given.', 'Pipe it to stdin, or enter it at the prompt.')
       const { email } = await new Berth({ baseUrl: url, token: checkToken(token) }).account.get()
       if (typeof email !== 'string')
-        throw new Refusal(`What answers at ${url} is no Berth.`, 'Nothing was kept.', exitCodes.error)
-      if (isOverheard(url))
-        terminal.stderr.write('Whoever is on the way reads the token: http:// is not encrypted.\n')
+        throw new Refusal(`${url} is not a Berth API.`, 'Nothing was saved.', exitCodes.error)
+      if (isExposed(url))
+        terminal.stderr.write(
+          'Warning: http:// is not encrypted; anyone on the network can read the token.\n',
+        )
       const { contexts } = readContexts(terminal.env)
       writeContexts(terminal.env, { current: name, contexts: { ...contexts, [name]: { url, token } } })
-      terminal.stdout.write(`You are logged in as ${printable(email)}.\n`)
+      terminal.stdout.write(`Logged in as ${printable(email)}.\n`)
     })
 }
 
 export function logoutCommand(): Command {
   return new Command('logout')
-    .description('forget an address and its token; the token stays valid until it is revoked')
-    .argument('[context]', 'which; the current one without it')
+    .description('remove a saved address and token; the token stays valid until it is revoked')
+    .argument('[context]', 'context to remove (default: the current one)')
     .action((given: string | undefined, _options: object, command: Command) => {
       const { env } = terminalOf(command)
       const stored = readContexts(env)
       const name = given ?? stored.current
-      if (name === null) throw new Refusal('You are not logged in.', 'There is nothing to forget.')
+      if (name === null) throw new Refusal('You are not logged in.', 'There is nothing to log out of.')
       contextNamed(stored, name)
       const { [name]: _, ...contexts } = stored.contexts
       const current = stored.current === name ? null : stored.current
@@ -63,10 +66,10 @@ export function logoutCommand(): Command {
 }
 
 export function contextCommand(): Command {
-  const context = new Command('context').description('the places that you are logged in to')
+  const context = new Command('context').description('manage saved addresses and tokens')
   context
     .command('list')
-    .description('all of them; the current one has a star')
+    .description('list contexts; * marks the current one')
     .action(async (_options: object, command: Command) => {
       const { env, stdout } = terminalOf(command)
       const { current, contexts } = readContexts(env)
@@ -85,8 +88,8 @@ export function contextCommand(): Command {
     })
   context
     .command('use')
-    .description('make one the current one')
-    .argument('<context>', 'the name that you logged in under')
+    .description('switch to another context')
+    .argument('<context>', 'context to use')
     .action((name: string, _options: object, command: Command) => {
       const { env } = terminalOf(command)
       const stored = readContexts(env)

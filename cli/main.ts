@@ -2,13 +2,13 @@
 import { exitCodes } from './errors.ts'
 import { run } from './program.ts'
 
-// Whoever reads may have seen enough: `berth server list | head -1`.
+// The reader may have closed the pipe: `berth server list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()
-  process.stderr.write(`Error: What is printed can't be written: ${error.message}\n`)
-  process.stderr.write('Look at where it is sent to: what was ordered has happened all the same.\n')
+  process.stderr.write(`Error: Output can't be written: ${error.message}\n`)
+  process.stderr.write('Check where the output goes. The command itself was carried out.\n')
   process.exit(exitCodes.error)
 })
-// Nor is there anybody to tell that nobody reads what is told: the exit code still says it.
+// An error on stderr can't be reported anywhere; the exit code still tells it.
 process.stderr.on('error', () => {})
 process.exitCode = await run(process.argv.slice(2), process)

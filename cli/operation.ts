@@ -11,21 +11,21 @@ const columns: Columns<Operation> = {
   type: ({ type }) => type,
   server: ({ server_id }) => server_id,
   status: ({ status }) => status,
-  progress: ({ progress }) => `${progress} %`,
+  progress: ({ progress }) => `${progress}%`,
   step: ({ step }) => step,
   error: ({ error }) => error?.message,
   created: ({ created_at }) => created_at,
   finished: ({ finished_at }) => finished_at,
 }
 
-/** How an operation is shown wherever one is: on its own, or after it was ordered. */
+/** Shows an operation: on its own, or after the command that started it. */
 export function showOperation({ show }: Session, operation: Operation): Promise<void> {
   return show(operation, {
     Operation: ({ operation_id }) => operation_id,
     Server: ({ server_id }) => server_id,
     Type: ({ type }) => type,
     Status: ({ status }) => status,
-    Progress: ({ progress }) => `${progress} %`,
+    Progress: ({ progress }) => `${progress}%`,
     Step: ({ step }) => step,
     Error: ({ error }) => error && `${error.message} (${error.code})`,
   })
@@ -33,7 +33,7 @@ export function showOperation({ show }: Session, operation: Operation): Promise<
 
 export function operationCommand(): Command {
   return new Command('operation')
-    .description('what was done with servers, and what is being done')
+    .description('view operations on servers')
     .addCommand(listOperations())
     .addCommand(showCommand())
     .addCommand(waitCommand())
@@ -41,7 +41,7 @@ export function operationCommand(): Command {
 
 function listOperations(): Command {
   return listCommand({
-    description: 'all operations, or those of a server, the newest first',
+    description: 'list all operations, or those of a server, newest first',
     columns,
     shown: ['id', 'type', 'server', 'status', 'progress', 'error', 'created'],
     items: async ({ berth }, { status, type }: Pick<OperationFilter, 'status' | 'type'>, server?: string) => {
@@ -49,14 +49,14 @@ function listOperations(): Command {
       return berth.operations.listAll({ subject_id, status, type })
     },
   })
-    .argument('[server]', 'name or id; the id also of one that is gone')
-    .option('--status <status>', 'only those of this status')
-    .option('--type <type>', 'only those of this type, such as resize')
+    .argument('[server]', 'name or id; for a deleted server, its id')
+    .option('--status <status>', 'only operations with this status')
+    .option('--type <type>', 'only operations of this type, such as resize')
 }
 
 function showCommand(): Command {
   return new Command('show')
-    .description('an operation as it stands')
+    .description('show an operation')
     .argument('<operation>', 'id of the operation')
     .action(
       action(async (session, operation_id: string) => {
@@ -68,7 +68,7 @@ function showCommand(): Command {
 
 function waitCommand(): Command {
   return new Command('wait')
-    .description('wait for the end of an operation; ends with 7 if it fails')
+    .description('wait for an operation to finish; exits with 7 if it fails')
     .argument('<operation>', 'id of the operation')
     .action(
       action(async (session, operation_id: string) => {
@@ -78,8 +78,8 @@ function waitCommand(): Command {
     )
 }
 
-/** Operations have no names. @throws Refusal where it is no id */
+/** Operations have no names. @throws Refusal if it is not an id */
 function checkOperation(given: string): void {
   if (UUID.test(given)) return
-  throw new Refusal(`"${given}" is no id of an operation.`, 'See those that are with: berth operation list')
+  throw new Refusal(`"${given}" is not a valid operation id.`, 'List them with: berth operation list')
 }

@@ -7,18 +7,18 @@ export type Format = (typeof formats)[number]
 
 export type Cell = string | number | boolean | null | undefined
 
-/** What each column, or each line of a card, shows of an item. */
+/** The value of each column, or of each line of a card. */
 export type Columns<Item> = Record<string, (item: Item) => Cell>
 
 export interface TableOptions {
-  /** The columns to show, in this order. */
+  /** Columns to show, in this order. */
   columns: string[]
-  /** A column, and `:desc` after it for the other way round. */
+  /** A column, followed by `:desc` for descending order. */
   sort?: string | undefined
   header?: boolean | undefined
 }
 
-/** Shows a list as a table for people, or for programs as JSON, YAML or names. @throws Refusal for a column that is none */
+/** Shows a list as a table, JSON, YAML or names. @throws Refusal for an unknown column */
 export async function showList<Item extends object>(
   out: Writable,
   format: Format,
@@ -34,7 +34,7 @@ export async function showList<Item extends object>(
   out.write(await aligned(header ? [titles, ...rows] : rows))
 }
 
-/** Shows one thing: a line for each part that people ask for, or the whole for programs. */
+/** Shows one object: selected parts, a line each, or all of it as JSON or YAML. */
 export async function showOne<Item extends object>(
   out: Writable,
   format: Format,
@@ -45,12 +45,12 @@ export async function showOne<Item extends object>(
   out.write(await cardOf(item, parts, out))
 }
 
-/** The lines for people of what showOne shows; @param out where they will be written */
+/** The lines that showOne prints; @param out where they will be written */
 export function cardOf<Item>(item: Item, parts: Columns<Item>, out: Writable): Promise<string> {
   return aligned(Object.entries(parts).map(([title, show]) => [`${title}:`, part(title, show(item), out)]))
 }
 
-/** Shows one thing and, for people, what it is made of in a table below. */
+/** Shows one object and, in the table format, a table of its items below. */
 export async function showWithItems<Whole extends object, Item extends object>(
   out: Writable,
   format: Format,
@@ -63,7 +63,7 @@ export async function showWithItems<Whole extends object, Item extends object>(
   await showList(out, format, items, columns, { columns: Object.keys(columns) })
 }
 
-/** Shows one of those that come one after another: a line each for people, and for programs JSON Lines. */
+/** Shows one item of a stream: a line each, or JSON Lines. */
 export async function showNext<Item extends object>(
   out: Writable,
   format: Format,
@@ -77,7 +77,7 @@ export async function showNext<Item extends object>(
   out.write(`${row.join('  ').trimEnd()}\n`)
 }
 
-/** Shows text that has its form already, such as CSV. */
+/** Shows text that is already formatted, such as CSV. */
 export function showText(out: Writable, text: string): void {
   out.write(
     text
@@ -100,14 +100,14 @@ const json = (value: object, indent?: number): string => escaped(JSON.stringify(
 
 async function asYaml(value: object): Promise<string> {
   const { stringify } = await import('yaml')
-  // Its blocks lose a line that is all spaces.
+  // Block scalars would lose a line of spaces.
   const text = stringify(value, { blockQuote: false })
   if (text.replaceAll('\n', '').search(UNPRINTABLE) < 0) return text
   // YAML has escapes within double quotes only.
   return escaped(stringify(value, { blockQuote: false, defaultStringType: 'QUOTE_DOUBLE' }))
 }
 
-/** Everything of the API has a name, a slug or, first of all, an id. */
+/** Every object of the API has a name, a slug or, as its first field, an id. */
 export function nameOf(item: object): string {
   // Any object may have them.
   const { name, slug } = item as { name?: unknown; slug?: unknown }
@@ -117,32 +117,32 @@ export function nameOf(item: object): string {
 function columnNamed<Item>(columns: Columns<Item>, name: string): (item: Item) => Cell {
   const column = Object.hasOwn(columns, name) ? columns[name] : undefined
   if (column) return column
-  throw new Refusal(`There is no column ${name}.`, `There are: ${Object.keys(columns).join(', ')}.`)
+  throw new Refusal(`No such column: ${name}.`, `Columns: ${Object.keys(columns).join(', ')}.`)
 }
 
 function sortBy<Item>(items: Item[], columns: Columns<Item>, sort: string): Item[] {
   const [name = '', direction = 'asc'] = sort.split(':')
   if (!/^(asc|desc)$/.test(direction))
-    throw new Refusal(`"${sort}" is no order.`, 'Orders are column, column:asc or column:desc.')
+    throw new Refusal(`"${sort}" is not a valid sort order.`, 'Use column, column:asc or column:desc.')
   const column = columnNamed(columns, name)
   const { compare } = new Intl.Collator('en', { numeric: true })
   const sorted = items.toSorted((a, b) => compare(String(column(a) ?? ''), String(column(b) ?? '')))
   return direction === 'desc' ? sorted.reverse() : sorted
 }
 
-/** What moves a terminal's cursor, or lets text read otherwise than it is: control characters, and those of direction. */
+/** Control characters, which can move the cursor, and bidi characters, which can disguise text. */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
 
-/** For people: names and descriptions are customers' words, and other people's. */
+/** Safe for a terminal: names and descriptions are user input. */
 export const printable = (text: string) => text.replace(UNPRINTABLE, '\uFFFD')
 
-/** For programs, in the escapes of JSON: line breaks are the document's own, as those within strings are escaped already. */
+/** Escaped as in JSON. Line breaks stay: those within strings are escaped already. */
 const escaped = (text: string) =>
   text.replace(UNPRINTABLE, (char) =>
     char === '\n' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** As it stands in a table or on a line. */
+/** The text of a value in a table or on a line. */
 export function cell(value: Cell): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   const text = printable(String(value ?? ''))
@@ -151,10 +151,10 @@ export function cell(value: Cell): string {
 
 type Style = Parameters<typeof styleText>[0]
 
-/** As it is where the stream is no terminal, or with NO_COLOR. */
+/** Unchanged if the stream is not a terminal, or with NO_COLOR. */
 export const styled = (text: string, style: Style, stream: Writable) => styleText(style, text, { stream })
 
-/** Those that are not in it pass by themselves, or when somebody pays. */
+/** The others are temporary, and shown in yellow. */
 const statusStyles = new Map<string, Style>([
   ['running', 'green'],
   ['active', 'green'],
@@ -167,14 +167,14 @@ const statusStyles = new Map<string, Style>([
   ['-', 'dim'],
 ])
 
-/** A cell: wherever a status is shown, its colour says whether all is well. */
+/** The text of a cell; a status is coloured wherever it is shown. */
 function part(title: string, value: Cell, out: Writable): string {
   const text = cell(value)
   if (title.toLowerCase() !== 'status') return text
   return styled(text, statusStyles.get(text) ?? 'yellow', out)
 }
 
-/** Rows in columns as wide as they have to be. */
+/** Pads cells to the width of their column. */
 async function aligned(rows: string[][]): Promise<string> {
   const { default: stringWidth } = await import('string-width')
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => stringWidth(row[at] ?? ''))))

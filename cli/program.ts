@@ -3,7 +3,7 @@ import { balanceCommand, whoamiCommand } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { completeCommand, completionCommand } from './completion.ts'
-import { Ended, exitCodes, tellingOf } from './errors.ts'
+import { Ended, exitCodes, reportOf } from './errors.ts'
 import { eventCommand } from './event.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
@@ -20,29 +20,29 @@ import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
 import { webhookCommand } from './webhook.ts'
 
-/** Runs the program, and tells what can't be done in two lines; @returns what it ends with */
+/** Runs the program and prints errors in two lines; @returns the exit code */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
   try {
     await programOf(terminal).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
-    // Commander has told it already.
+    // Commander has printed it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     if (error instanceof Ended) return error.exitCode
-    const told = tellingOf(error)
-    if (!told) throw error
-    const text = `${errorWord(terminal)} ${printable(told.message)}\n${printable(told.advice)}\n`
+    const report = reportOf(error)
+    if (!report) throw error
+    const text = `${errorWord(terminal)} ${printable(report.message)}\n${printable(report.advice)}\n`
     terminal.stderr.write(text)
-    return told.exitCode
+    return report.exitCode
   }
 }
 
 const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
 
-/** The whole tree of commands: what is parsed, helped with, completed and documented. */
+/** The whole command tree, for parsing, help, completion and documentation. */
 export function programOf(terminal: Terminal): Program {
   const program = addGlobalOptions(new Program('berth', terminal))
-    .description('Rent servers from a Berth: log in, then order, start, stop and delete them.')
+    .description('Create and manage servers on a Berth cloud.')
     .version(version, '-V, --version')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -83,13 +83,13 @@ export function programOf(terminal: Terminal): Program {
   return program
 }
 
-/** What commander says of a command line, in two lines as all errors are: where it knows no better, --help does. */
+/** A usage error from commander, in two lines like all errors; without a suggestion the second points to --help. */
 function mistakeIn(text: string): string {
   const [what = '', suggestion] = text.trimEnd().split(/\n(?=\(Did you mean .*\)$)/)
-  return `${printable(what)}\n${suggestion ?? '(add --help for how it is used)'}\n`
+  return `${printable(what)}\n${suggestion ?? '(see --help for usage)'}\n`
 }
 
-/** A command that was made apart from its parent takes over how mistakes are told. */
+/** Commands that were created apart from their parent take over its error handling. */
 function inherit(command: Command): void {
   for (const part of command.commands) inherit(part.copyInheritedSettings(command))
 }

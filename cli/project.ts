@@ -19,10 +19,10 @@ const columns: Columns<Project> = {
 
 export function projectCommand(): Command {
   return new Command('project')
-    .description('what servers are grouped in')
+    .description('manage projects, which group servers')
     .addCommand(
       listCommand({
-        description: 'all projects, the newest first',
+        description: 'list projects, newest first',
         columns,
         shown: ['id', 'name', 'description', 'servers', 'default'],
         items: async ({ berth }) => berth.projects.listAll(),
@@ -35,7 +35,7 @@ export function projectCommand(): Command {
 
 function showProject({ show }: Session, project: Project): Promise<void> {
   return show(project, {
-    Id: ({ project_id }) => project_id,
+    ID: ({ project_id }) => project_id,
     Name: ({ name }) => name,
     Description: ({ description }) => description,
     Servers: ({ server_count }) => server_count,
@@ -45,9 +45,9 @@ function showProject({ show }: Session, project: Project): Promise<void> {
 
 function createCommand(): Command {
   return new Command('create')
-    .description('make a project')
+    .description('create a project')
     .argument('<name>', 'up to 64 characters')
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'description')
     .action(
       action(async (session, name: string, { description }: { description?: string }) => {
         await showProject(session, await session.berth.projects.create({ name, description }))
@@ -59,8 +59,8 @@ function updateCommand(): Command {
   return new Command('update')
     .description('change the name or description of a project')
     .argument('<project>', 'name or id')
-    .option('--name <name>', 'another name')
-    .option('--description <text>', "another description; '' takes it away")
+    .option('--name <name>', 'new name')
+    .option('--description <text>', "new description; '' removes it")
     .action(
       action(async (session, given: string, change: { name?: string; description?: string }) => {
         const { berth } = session
@@ -74,9 +74,9 @@ function updateCommand(): Command {
 
 function deleteCommand(): Command {
   return new Command('delete')
-    .description('delete an empty project; asks for its name first')
+    .description('delete an empty project; asks you to confirm its name')
     .argument('<project>', 'name or id')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation')
     .action(
       action(async ({ berth, terminal, note }, given: string, { yes }: { yes?: boolean }) => {
         const { project_id, name } = await find(berth, 'project', given)

@@ -9,8 +9,8 @@ const parts: Columns<Quote> = {
   Zone: ({ zone_slug }) => zone_slug,
   'CPU type': ({ cpu_type }) => cpu_type,
   Size: sizeOf,
-  'Price a month': ({ price_month_rub, currency }) => `${price_month_rub} ${currency}`,
-  'Price an hour': ({ price_hour_rub, currency }) => `${price_hour_rub} ${currency}`,
+  'Price per month': ({ price_month_rub, currency }) => `${price_month_rub} ${currency}`,
+  'Price per hour': ({ price_hour_rub, currency }) => `${price_hour_rub} ${currency}`,
   'Can be created': ({ can_create }) => can_create,
   'Blocked by': ({ blockers }) =>
     blockers.map(({ code, detail }) => `${detail} (${code})`).join('; ') || null,
@@ -24,10 +24,10 @@ const columns: Columns<Quote['items'][number]> = {
   month: ({ price_month_rub }) => price_month_rub,
 }
 
-/** A quote of what can't be created is one all the same: the API answers it, and the program ends with 0. */
+/** A quote for a server that can't be created is still a valid reply: the program exits with 0. */
 export function quoteCommand(): Command {
   return addOrderOptions(
-    new Command('quote').description('what a server would cost, and what would refuse it; creates nothing'),
+    new Command('quote').description('show what a server would cost and what blocks it, without creating it'),
   ).action(
     action(async (session, options: OrderOptions) => {
       const { berth, terminal, format } = session

@@ -1,11 +1,11 @@
 import { Berth } from '@berth/sdk'
 import { Command, Option } from 'commander'
-import { type Asked, chooseContext } from './contexts.ts'
+import { type ConnectionOptions, chooseContext } from './contexts.ts'
 import { Refusal } from './errors.ts'
 import { type Columns, type Format, formats, printable, showList, showOne } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The program in its terminal: what its commands find by going up to it. */
+/** The root command. Its subcommands get the terminal from it. */
 export class Program extends Command {
   readonly terminal: Terminal
 
@@ -15,24 +15,24 @@ export class Program extends Command {
   }
 }
 
-/** @throws Error for a command that was not added to the program: a mistake of ours */
+/** @throws Error for a command that was not added to the program, which is a bug */
 export function terminalOf(command: Command): Terminal {
   if (command instanceof Program) return command.terminal
   if (command.parent) return terminalOf(command.parent)
-  throw new Error(`${command.name()} is no part of a program.`)
+  throw new Error(`${command.name()} does not belong to a program.`)
 }
 
-/** What is asked for before and after any command. */
-export interface GlobalOptions extends Asked {
+/** Options that any command takes. */
+export interface GlobalOptions extends ConnectionOptions {
   output: Format
 }
 
 export function addGlobalOptions(program: Program): Program {
   program
-    .addOption(new Option('-o, --output <format>', 'how replies are shown').choices(formats).default('table'))
-    .option('--context <context>', 'a place by the name that you logged in under')
-    .option('--url <url>', 'address of the API; BERTH_URL without it')
-    .option('--token <secret>', 'token to ask with, which others on this machine see; better BERTH_TOKEN')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(formats).default('table'))
+    .option('--context <context>', 'context to use')
+    .option('--url <url>', 'address of the API (default: BERTH_URL)')
+    .option('--token <secret>', 'API token; other users of this machine can see it, so prefer BERTH_TOKEN')
   return program
 }
 
@@ -41,30 +41,30 @@ export interface Session {
   berth: Berth
   terminal: Terminal
   format: Format
-  /** One thing: a line for each part. */
+  /** Prints one object, a line per part. */
   show<Item extends object>(item: Item, parts: Columns<Item>): Promise<void>
-  /** Something for people, beside what the command is asked for. */
+  /** Prints a note to stderr. */
   note(text: string): void
 }
 
-/** What a command's action takes: its arguments, then its options. */
+/** The arguments of the command, then its options. */
 type Action<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<void>
 
-/** The action of a command as commander calls it: with the command itself as the last argument. */
+/** Adapts an action to commander, which passes the command itself as the last argument. */
 export function action<Args extends unknown[]>(run: Action<Args>) {
   return async (...all: unknown[]): Promise<void> => {
-    // Commander gives the command last,
+    // The last argument is the command,
     const command = all.at(-1) as Command
-    // and before it what it was told to parse.
+    // and the ones before it are what it parsed.
     await run(sessionOf(command), ...(all.slice(0, -1) as Args))
   }
 }
 
-/** @throws Refusal where it is not known which Berth is meant */
+/** @throws Refusal if no API or token is selected */
 export function sessionOf(command: Command): Session {
   const terminal = terminalOf(command)
-  const { output: format, ...asked } = command.optsWithGlobals<GlobalOptions>()
-  const { url, token } = chooseContext(terminal.env, asked)
+  const { output: format, ...connection } = command.optsWithGlobals<GlobalOptions>()
+  const { url, token } = chooseContext(terminal.env, connection)
   return {
     berth: new Berth({ baseUrl: url, token }),
     terminal,
@@ -74,33 +74,33 @@ export function sessionOf(command: Command): Session {
   }
 }
 
-/** For what is shown only once: a name in place of it would lose it. @throws Refusal before anything is made */
+/** For a secret that is shown only once: -o name would lose it. @throws Refusal before anything is created */
 export function mustShow({ format }: Session, what: string): void {
   if (format === 'name')
     throw new Refusal(
       `-o name would not print the ${what}, which is shown only once.`,
-      'Leave it out, or say -o json. Nothing was made.',
+      'Omit -o, or use -o json. Nothing was created.',
     )
 }
 
 interface List<Item, Options> {
-  /** What the command is called; `list` without it. */
+  /** The command's name; `list` by default. */
   name?: string
   description: string
   columns: Columns<Item>
-  /** The columns that are shown unless others are asked for. */
+  /** Columns that are shown by default. */
   shown: string[]
-  /** @param args what was given for the arguments that the command gets */
+  /** @param args values of the command's arguments */
   items(
     session: Session,
     options: Options,
     ...args: string[]
   ): AsyncIterable<Item> | Promise<Item[] | AsyncIterable<Item>>
-  /** Does something else than to list, where an option asks for it. */
+  /** Replaces the listing if an option asks for it. */
   instead?(session: Session, options: Options): Promise<void> | undefined
 }
 
-/** The command that lists; arguments and filters of its own are added to what it returns. */
+/** A command that lists; the caller adds arguments and filters to it. */
 export function listCommand<Item extends object, Options extends object = object>({
   name = 'list',
   description,
@@ -111,14 +111,14 @@ export function listCommand<Item extends object, Options extends object = object
 }: List<Item, Options>): Command {
   return new Command(name)
     .description(description)
-    .option('--columns <names>', `which to show, of ${Object.keys(columns).join(',')}`, shown.join(','))
-    .option('--sort <column>', 'by which to sort; with :desc the other way round')
-    .option('--no-header', 'leave the titles out')
+    .option('--columns <names>', `columns to show, of ${Object.keys(columns).join(',')}`, shown.join(','))
+    .option('--sort <column>', 'column to sort by; append :desc for descending order')
+    .option('--no-header', 'omit the header')
     .action(
       action(async (session, ...all) => {
-        // Commander gives the arguments first,
+        // The arguments come first,
         const args = all.slice(0, -1) as string[]
-        // and the options last: these, and those that were added.
+        // and the options last: these, and those the caller added.
         const options = all.at(-1) as Options & { columns: string; sort?: string; header: boolean }
         const other = instead?.(session, options)
         if (other) return other

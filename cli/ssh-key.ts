@@ -10,7 +10,7 @@ import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 
-/** What ssh-keygen calls them, the best first. */
+/** Default names of ssh-keygen, the strongest first. */
 const FILES = ['ed25519', 'ed25519_sk', 'ecdsa', 'ecdsa_sk', 'rsa'].map((type) => `~/.ssh/id_${type}.pub`)
 
 const columns: Columns<SshKey> = {
@@ -23,10 +23,10 @@ const columns: Columns<SshKey> = {
 
 export function sshKeyCommand(): Command {
   return new Command('ssh-key')
-    .description('public keys that servers can be made with')
+    .description('manage SSH keys')
     .addCommand(
       listCommand({
-        description: 'all keys, the newest first',
+        description: 'list SSH keys, newest first',
         columns,
         shown: ['id', 'name', 'type', 'fingerprint'],
         items: async ({ berth }) => berth.sshKeys.listAll(),
@@ -35,7 +35,7 @@ export function sshKeyCommand(): Command {
     .addCommand(showCommand())
     .addCommand(addCommand())
     .addCommand(
-      deleteCommand('ssh-key', 'delete a key; servers that were made with it keep it', (berth, id) =>
+      deleteCommand('ssh-key', 'delete an SSH key; servers created with it keep it', (berth, id) =>
         berth.sshKeys.delete(id),
       ),
     )
@@ -43,7 +43,7 @@ export function sshKeyCommand(): Command {
 
 function showKey({ show }: Session, key: SshKey): Promise<void> {
   return show(key, {
-    Id: ({ ssh_key_id }) => ssh_key_id,
+    ID: ({ ssh_key_id }) => ssh_key_id,
     Name: ({ name }) => name,
     Fingerprint: ({ fingerprint }) => fingerprint,
     'Public key': ({ public_key }) => public_key,
@@ -53,7 +53,7 @@ function showKey({ show }: Session, key: SshKey): Promise<void> {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('a key, whole')
+    .description('show an SSH key, including its public key')
     .argument('<ssh-key>', 'name or id')
     .action(
       action(async (session, given: string) => {
@@ -66,39 +66,36 @@ function showCommand(): Command {
 function addCommand(): Command {
   return new Command('add')
     .description('add a public key')
-    .argument('[name]', "what to call it; the key's own comment without it")
-    .option(
-      '--file <file>',
-      `where it is; - reads it from a pipe; without it the first of ${FILES.join(', ')}`,
-    )
+    .argument('[name]', "name (default: the key's comment)")
+    .option('--file <file>', `public key file; - reads stdin (default: the first of ${FILES.join(', ')})`)
     .action(
       action(async (session, given: string | undefined, { file }: { file?: string }) => {
-        const { public_key, comment } = publicKeyIn(await readKey(session, file ?? ownFile(session)))
+        const { public_key, comment } = publicKeyIn(await readKey(session, file ?? defaultFile(session)))
         const name = given ?? comment
         if (!name)
           throw new Refusal(
-            'The key has no comment that it could be called by.',
-            'Name it: berth ssh-key add <name>',
+            'The key has no comment to use as its name.',
+            'Give it a name: berth ssh-key add <name>',
           )
         await showKey(session, await session.berth.sshKeys.create({ name, public_key }))
       }),
     )
 }
 
-/** The key that ssh itself would take; tells which, as nobody named it. @throws Refusal where there is none */
-function ownFile(session: Session): string {
+/** The key that ssh would use by default; says which. @throws Refusal if there is none */
+function defaultFile(session: Session): string {
   const file = FILES.find((file) => existsSync(inHome(session, file)))
   if (!file)
     throw new Refusal(
-      'There is no public key in ~/.ssh.',
-      'Make one with: ssh-keygen -t ed25519 — or name one with --file.',
+      'No public key found in ~/.ssh.',
+      'Create one with: ssh-keygen -t ed25519 — or pass one with --file.',
       exitCodes.notFound,
     )
-  session.note(`This adds ${file}.`)
+  session.note(`Adding ${file}.`)
   return file
 }
 
-/** @throws Refusal where it can't be read */
+/** @throws Refusal if it can't be read */
 async function readKey(session: Session, file: string): Promise<string> {
   const { terminal, note } = session
   if (file === '-') {
@@ -109,27 +106,27 @@ async function readKey(session: Session, file: string): Promise<string> {
     return readFileSync(inHome(session, file), 'utf8')
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-    throw new Refusal(`${file} can't be read${why}.`, 'Name the file of a public key with --file.')
+    throw new Refusal(`${file} can't be read${why}.`, 'Pass a public key file with --file.')
   }
 }
 
-/** Shells leave the ~ of --file=~/… as it is. */
+/** Shells do not expand the ~ in --file=~/…. */
 function inHome({ terminal: { env } }: Session, file: string): string {
   return file.startsWith('~/') ? path.join(env.HOME || homedir(), file.slice(2)) : file
 }
 
-/** The one line of a public key, and its comment. @throws Refusal for all else: it is not sent anywhere */
+/** The public key on one line, and its comment. @throws Refusal for anything else, before it is sent */
 function publicKeyIn(text: string): { public_key: string; comment: string } {
   if (/PRIVATE KEY|PuTTY-User-Key-File/.test(text))
     throw new Refusal(
       'This is a private key. It was not sent, and should never leave this machine.',
-      'Name the public one beside it, such as --file ~/.ssh/id_ed25519.pub',
+      'Pass the public key instead, such as --file ~/.ssh/id_ed25519.pub',
     )
-  // What is encoded begins with a short length, so that all keys begin alike.
+  // The encoded key starts with a short length, so all keys start alike.
   const [public_key, comment = ''] = /^[a-z][\w@.-]*[ \t]+AAAA\S*(?:[ \t]+(.+))?$/.exec(text.trim()) ?? []
   if (public_key !== undefined) return { public_key, comment }
   throw new Refusal(
-    'This is no public key. It was not sent.',
-    'A public key is one line that begins with its type, as in ~/.ssh/id_ed25519.pub.',
+    'This is not a valid public key. It was not sent.',
+    'A public key is one line that starts with its type, as in ~/.ssh/id_ed25519.pub.',
   )
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** Where the program is run: the process itself, or what stands in for it. */
+/** The process that the program runs in, or a stand-in for tests. */
 export interface Terminal {
   env: Record<string, string | undefined>
   stdin: Readable & { isTTY?: boolean }
@@ -10,7 +10,7 @@ export interface Terminal {
   off(event: 'SIGINT', interrupted: () => void): unknown
 }
 
-/** Runs what has no end of its own, until Ctrl-C: which is how it is meant to end, and no error. */
+/** Runs something endless until Ctrl-C, which is not an error here. */
 export async function untilInterrupt(
   terminal: Terminal,
   run: (signal: AbortSignal) => Promise<void>,
@@ -27,7 +27,7 @@ export async function untilInterrupt(
   }
 }
 
-/** Whether there is somebody who can be asked. */
+/** Whether a user can answer prompts. */
 export function isInteractive({ stdin, stderr }: Terminal): boolean {
   return stdin.isTTY === true && stderr.isTTY === true
 }

@@ -16,19 +16,17 @@ const columns: Columns<Token> = {
 
 export function tokenCommand(): Command {
   return new Command('token')
-    .description('what programs log in with')
+    .description('manage API tokens')
     .addCommand(
       listCommand({
-        description: 'all tokens that are not revoked, the newest first',
+        description: 'list tokens that are not revoked, newest first',
         columns,
         shown: ['id', 'name', 'scopes', 'expires', 'last_used'],
         items: async ({ berth }) => berth.tokens.listAll(),
       }),
     )
     .addCommand(createCommand())
-    .addCommand(
-      deleteCommand('token', 'revoke a token: it ends at once', (berth, id) => berth.tokens.delete(id)),
-    )
+    .addCommand(deleteCommand('token', 'revoke a token immediately', (berth, id) => berth.tokens.delete(id)))
 }
 
 interface CreateOptions {
@@ -38,16 +36,16 @@ interface CreateOptions {
 
 function createCommand(): Command {
   return new Command('create')
-    .description('make a token; its value is shown this once')
+    .description('create a token; its value is shown only once')
     .argument('<name>', 'what it is for')
     .requiredOption(
       '--scope <scope>',
-      'what it may do: account:read, account:write, servers:read, servers:write, read or write; again for each',
+      'scope to grant (repeatable): account:read, account:write, servers:read, servers:write, read or write',
       repeated,
     )
     .option(
       '--expires <when>',
-      'after so long, such as 30d or 12h, or at a date, such as 2027-01-01; never without it',
+      'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: never)',
       (when) => expiry(when, Date.now()),
     )
     .action(
@@ -55,13 +53,13 @@ function createCommand(): Command {
         mustShow(session, 'token')
         const { berth, show, note } = session
         await show(await berth.tokens.create({ name, scopes, expires_at: expires }), {
-          Id: ({ token_id }) => token_id,
+          ID: ({ token_id }) => token_id,
           Name: ({ name }) => name,
           Scopes: ({ scopes }) => scopes.join(', '),
           Expires: ({ expires_at }) => expires_at,
           Token: ({ token }) => token,
         })
-        note('The token is shown only this once: keep it where nobody else reads.')
+        note('The token is shown only once. Store it in a safe place.')
       }),
     )
 }
@@ -73,11 +71,11 @@ const unitsMs = new Map([
   ['w', 7 * 24 * HOUR_MS],
 ])
 
-/** When that is; a day begins in UTC. @throws InvalidArgumentError, which commander tells with the option's name */
+/** An RFC 3339 time; days start in UTC. @throws InvalidArgumentError, which commander prints with the option's name */
 function expiry(when: string, now: number): string {
   const [, count, unit = ''] = /^(\d{1,5})([hdw])$/.exec(when) ?? []
   if (count !== undefined) return new Date(now + Number(count) * (unitsMs.get(unit) ?? 0)).toISOString()
   if (/^\d{4}-\d\d-\d\d$/.test(when)) return `${when}T00:00:00Z`
   if (/^\d{4}-\d\d-\d\dT/.test(when)) return when
-  throw new InvalidArgumentError('It is like 30d, 12h, 2w or 2027-01-01.')
+  throw new InvalidArgumentError('It must look like 30d, 12h, 2w or 2027-01-01.')
 }

@@ -15,10 +15,10 @@ const columns: Columns<Transaction> = {
 }
 
 export function transactionCommand(): Command {
-  return new Command('transaction').description('payments and charges').addCommand(
+  return new Command('transaction').description('view payments and charges').addCommand(
     addLimitOption(
       listCommand({
-        description: 'entries of the ledger, the newest first',
+        description: 'list transactions, newest first',
         columns,
         shown: ['id', 'type', 'amount', 'balance', 'description', 'created'],
         items: async (session, options: LimitOptions) =>

@@ -1,4 +1,4 @@
-/** Figures as people read them. */
+/** Human-readable figures. */
 
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 const TIMES = [
@@ -10,23 +10,23 @@ const TIMES = [
 
 const rounded = (value: number) => String(Number(value.toFixed(1)))
 
-export const percent = (value: number) => `${rounded(value)} %`
+export const percent = (value: number) => `${rounded(value)}%`
 
 /** 1536 is `1.5 KiB`. */
 export function bytes(value: number): string {
   let [size, unit] = [value, 0]
-  // What would be rounded up to 1024 is 1 of the next.
+  // A value that would round up to 1024 is 1 of the next unit.
   for (; size >= 1023.95 && unit < SIZES.length - 1; unit += 1) size /= 1024
   return `${rounded(size)} ${SIZES[unit]}`
 }
 
 export const bytesPerSecond = (value: number) => `${bytes(value)}/s`
 
-/** What a server is made of: `1 CPU, 512 MB of memory, 10 GB of disk`. */
+/** The size of a server: `1 CPU, 512 MB of memory, 10 GB of disk`. */
 export const sizeOf = ({ cpu, ram_mb, disk_gb }: { cpu: number; ram_mb: number; disk_gb: number }) =>
   `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`
 
-/** A time in its largest unit and the one below: `3 d 4 h`. */
+/** A duration in its largest unit and the next: `3 d 4 h`. */
 export function duration(seconds: number): string {
   const first = TIMES.findIndex((time) => seconds >= time.seconds)
   const [large, small] = TIMES.slice(first)
@@ -36,6 +36,6 @@ export function duration(seconds: number): string {
   return small && rest > 0 ? `${whole} ${rest} ${small.unit}` : whole
 }
 
-/** What is not known stays so, and is never 0. */
+/** Unknown values stay null rather than become 0. */
 export const ifKnown = <Text>(value: number | null, text: (value: number) => Text) =>
   value === null ? null : text(value)

@@ -18,9 +18,9 @@ const columns: Columns<UsageItem> = {
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('what a month has cost, by server and project')
-    .option('--month <month>', 'such as 2026-11, in UTC; this one without it')
-    .option('--csv', 'as CSV, for a spreadsheet; -o does not matter')
+    .description('show the cost of a month by server and project')
+    .option('--month <month>', 'month in UTC, such as 2026-11 (default: the current one)')
+    .option('--csv', 'print CSV, whatever -o says')
     .action(
       action(async ({ berth, terminal, format }, { month, csv }: { month?: string; csv?: boolean }) => {
         if (csv) return showText(terminal.stdout, await berth.usage.csv({ month }))

@@ -1,6 +1,6 @@
 import { BerthError, ConnectionError, type Operation, TimeoutError, type Waitable } from '@berth/sdk'
 import { type Command, Option } from 'commander'
-import { exitCodes, Refusal, tellingOf, withRequest } from './errors.ts'
+import { exitCodes, Refusal, reportOf, withRequest } from './errors.ts'
 import { printable } from './output.ts'
 import type { Session } from './session.ts'
 
@@ -10,21 +10,21 @@ export interface WaitOptions {
   wait?: boolean | undefined
 }
 
-/** Adds the options of a command that orders something which takes time. */
+/** Adds --wait and --no-wait to a command that starts an operation. */
 export function addWaitOptions(command: Command): Command {
   return command
-    .addOption(new Option('--wait', 'wait until it is done; so it is on a terminal'))
-    .addOption(new Option('--no-wait', 'show the operation, and leave it to itself'))
+    .addOption(new Option('--wait', 'wait until it is done (default on a terminal)'))
+    .addOption(new Option('--no-wait', 'print the operation without waiting for it'))
 }
 
-/** Whether to wait for the end: as asked, otherwise where somebody looks on. */
+/** Whether to wait: as given, or if there is a terminal. */
 export const wantsWait = ({ terminal }: Session, { wait }: WaitOptions): boolean =>
   wait ?? terminal.stderr.isTTY === true
 
 /**
- * Waits for the end of an operation, with a bar on a terminal. Ctrl-C ends the waiting, not the operation.
- * @throws OperationFailed where it failed or was canceled
- * @throws Refusal at Ctrl-C
+ * Waits for an operation to finish, with a progress bar on a terminal. Ctrl-C stops the waiting, not the operation.
+ * @throws OperationFailed if it failed or was canceled
+ * @throws Refusal on Ctrl-C
  */
 export async function waitFor(session: Session, what: Waitable): Promise<Operation> {
   const { berth, terminal } = session
@@ -45,7 +45,7 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
   } catch (error) {
     const advice = `Follow it with: berth ${waitingFor(what, seen)}`
     if (interrupted.signal.aborted)
-      throw new Refusal('You no longer wait; the operation goes on.', advice, exitCodes.interrupted)
+      throw new Refusal('Stopped waiting; the operation continues.', advice, exitCodes.interrupted)
     throw isLost(error) ? whileLost(error, advice) : error
   } finally {
     bar.clear()
@@ -53,22 +53,22 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
   }
 }
 
-/** Whether it is not known how the operation stands, rather than that it failed or is none. */
+/** Whether the state of the operation is unknown, rather than failed or not found. */
 const isLost = (error: unknown) =>
   error instanceof ConnectionError ||
   error instanceof TimeoutError ||
   (error instanceof BerthError && error.status >= 500)
 
-/** Who tried again would order it twice. */
+/** Says that the operation was accepted: trying again would start it twice. */
 function whileLost(error: unknown, advice: string): unknown {
-  const told = tellingOf(error)
+  const report = reportOf(error)
   return (
-    told &&
-    new Refusal(told.message, withRequest(`The operation was ordered. ${advice}`, error), told.exitCode)
+    report &&
+    new Refusal(report.message, withRequest(`The operation was accepted. ${advice}`, error), report.exitCode)
   )
 }
 
-/** The command that waits for the same, as far as it is known what that is. */
+/** The command that waits for the same operation, or for the server if that is not known. */
 function waitingFor(what: Waitable, seen: Operation | undefined): string {
   if ('operation_id' in what) return `operation wait ${what.operation_id}`
   const operation = seen ?? what.current_operation
@@ -76,20 +76,20 @@ function waitingFor(what: Waitable, seen: Operation | undefined): string {
 }
 
 /**
- * One line that is written over, and gone in the end. Where there is no terminal, nothing. The cursor is not hidden:
- * a program that is killed could not bring it back.
+ * One line that is redrawn in place and cleared at the end; nothing without a terminal. The cursor stays visible:
+ * a program that is killed could not restore it.
  */
 function progressBar(stream: Session['terminal']['stderr']) {
-  // Room for the ^C that a terminal shows. A line that breaks would leave its first part behind.
+  // Leaves room for the ^C that a terminal echoes. A line that wraps would not be cleared.
   const room = () => (stream.columns || 80) - 3
-  const begun = Date.now()
+  const startedAt = Date.now()
   const write = (text: string) => {
     if (stream.isTTY) stream.write(`\r\x1b[K${text.slice(0, room())}`)
   }
   return {
     show: ({ type, progress, step }: Operation) => {
-      const seconds = Math.round((Date.now() - begun) / 1000)
-      const words = printable(`${String(progress).padStart(3)} %  ${step.replaceAll('_', ' ')}  ${seconds} s`)
+      const seconds = Math.round((Date.now() - startedAt) / 1000)
+      const words = printable(`${String(progress).padStart(3)}%  ${step.replaceAll('_', ' ')}  ${seconds} s`)
       const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))
       const full = Math.max(0, Math.min(width, Math.round((progress / 100) * width)))
       write(`${printable(type)} ${'█'.repeat(full)}${'░'.repeat(width - full)} ${words}`)

@@ -18,20 +18,20 @@ const columns: Columns<Webhook> = {
 }
 
 const card: Columns<Webhook> = {
-  Id: ({ webhook_id }) => webhook_id,
+  ID: ({ webhook_id }) => webhook_id,
   Name: ({ name }) => name,
   URL: ({ url }) => url,
   Events: ({ event_types }) => event_types.join(', '),
   Enabled: ({ is_enabled }) => is_enabled,
-  'Disabled because': ({ disabled_reason }) => disabled_reason,
+  'Disabled reason': ({ disabled_reason }) => disabled_reason,
 }
 
 export function webhookCommand(): Command {
   return new Command('webhook')
-    .description('addresses of yours that events are sent to')
+    .description('manage webhooks')
     .addCommand(
       listCommand({
-        description: 'all webhooks, the newest first',
+        description: 'list webhooks, newest first',
         columns,
         shown: ['id', 'name', 'url', 'events', 'enabled', 'disabled_reason'],
         items: async ({ berth }) => berth.webhooks.listAll(),
@@ -41,7 +41,7 @@ export function webhookCommand(): Command {
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand('webhook', 'delete a webhook, with the record of what was sent to it', (berth, id) =>
+      deleteCommand('webhook', 'delete a webhook and its delivery history', (berth, id) =>
         berth.webhooks.delete(id),
       ),
     )
@@ -52,7 +52,7 @@ export function webhookCommand(): Command {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('a webhook as it stands; its secret is not shown again')
+    .description('show a webhook, without its secret')
     .argument('<webhook>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {
@@ -62,7 +62,7 @@ function showCommand(): Command {
 }
 
 interface CreateOptions {
-  /** Not --url, which is the address of the API: the token would be sent there. */
+  /** Not --url, which is the API's address: the token would be sent there. */
   to: string
   event?: WebhookCreate['event_types']
   disable?: boolean
@@ -70,32 +70,32 @@ interface CreateOptions {
 
 function createCommand(): Command {
   return new Command('create')
-    .description('have events sent to an address of yours; the secret is shown this once')
+    .description('create a webhook; its secret is shown only once')
     .argument('<name>', 'what it is for')
-    .requiredOption('--to <url>', 'where events are posted to')
+    .requiredOption('--to <url>', 'address to post events to')
     .option(
       '--event <type>',
-      'what is sent, such as server.created; again for each; all without it',
+      'event type to send, such as server.created (repeatable; default: all)',
       repeated,
     )
-    .option('--disable', 'send nothing yet')
+    .option('--disable', 'create it disabled')
     .action(
       action(async (session, name: string, { to: url, event, disable }: CreateOptions) => {
         mustShow(session, 'secret')
-        const made = await session.berth.webhooks.create({
+        const created = await session.berth.webhooks.create({
           name,
           url,
           event_types: event ?? ['*'],
           is_enabled: !disable,
         })
-        await showSecret(session, made)
+        await showSecret(session, created)
       }),
     )
 }
 
 async function showSecret({ show, note }: Session, webhook: NewWebhook): Promise<void> {
   await show(webhook, { ...card, Secret: () => webhook.secret })
-  note('The secret is shown only this once: whoever gets the events checks their signature with it.')
+  note('The secret is shown only once. Use it to verify the signatures of events.')
 }
 
 interface UpdateOptions extends Partial<CreateOptions> {
@@ -105,13 +105,13 @@ interface UpdateOptions extends Partial<CreateOptions> {
 
 function updateCommand(): Command {
   return new Command('update')
-    .description('change a webhook, or enable it again')
+    .description('change, enable or disable a webhook')
     .argument('<webhook>', 'name or id')
-    .option('--name <name>', 'another name')
-    .option('--to <url>', 'another address')
-    .option('--event <type>', "what is sent in place of what was; again for each; '*' is all", repeated)
-    .option('--enable', 'begin anew')
-    .addOption(new Option('--disable', 'send nothing, and give up what was not sent').conflicts('enable'))
+    .option('--name <name>', 'new name')
+    .option('--to <url>', 'new address')
+    .option('--event <type>', "event types to send instead (repeatable); '*' for all", repeated)
+    .option('--enable', 'start sending again')
+    .addOption(new Option('--disable', 'stop sending, and give up pending deliveries').conflicts('enable'))
     .action(
       action(async ({ berth, show }, given: string, options: UpdateOptions) => {
         const { name, to: url, event: event_types, enable, disable } = options
@@ -125,20 +125,20 @@ function updateCommand(): Command {
 
 function testCommand(): Command {
   return new Command('test')
-    .description('send an event webhook.test, before all that waits')
+    .description('send a webhook.test event, ahead of pending deliveries')
     .argument('<webhook>', 'name or id')
     .action(
       action(async ({ berth, show, note }, given: string) => {
         const tested = await berth.webhooks.test(await idOf(berth, 'webhook', given))
         await show(tested, { Event: ({ event_id }) => event_id })
-        note(`See what became of it with: berth webhook deliveries ${given}`)
+        note(`See the result with: berth webhook deliveries ${given}`)
       }),
     )
 }
 
 function rotateSecretCommand(): Command {
   return new Command('rotate-secret')
-    .description('make a new secret, shown this once; the former one signs as well for 24 hours')
+    .description('create a new secret, shown only once; the old one stays valid for 24 hours')
     .argument('<webhook>', 'name or id')
     .action(
       action(async (session, given: string) => {
@@ -164,7 +164,7 @@ function deliveriesCommand(): Command {
   return addLimitOption(
     listCommand({
       name: 'deliveries',
-      description: 'what was sent, the newest first; -o json has each attempt and the reply to it',
+      description: 'list deliveries, newest first; -o json includes each attempt and its reply',
       columns: deliveryColumns,
       shown: ['id', 'type', 'status', 'attempts', 'reply', 'error', 'created'],
       items: async (session, options: LimitOptions, webhook = '') => {

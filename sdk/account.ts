@@ -3,9 +3,9 @@ import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
 export const account = (call: Call) => ({
-  /** The account, the token that asks, and of each quota its limit and what is used. */
+  /** The account, the token in use, and the limit and usage of each quota. */
   get: (options?: CallOptions) => call('GET /account/me', {}, options),
-  /** What is left, what an hour of all that is billed costs, and how long it lasts. */
+  /** The balance, the current cost per hour and month, and how long the balance lasts. */
   balance: (options?: CallOptions) => call('GET /account/balance', {}, options),
 })
 
@@ -20,7 +20,7 @@ export function projects(call: Call) {
     create: (body: ProjectCreate, options?: CallOptions) => call('POST /account/projects', { body }, options),
     update: (project_id: string, body: ProjectUpdate, options?: CallOptions) =>
       call('PATCH /account/projects/{project_id}', { path: { project_id }, body }, options),
-    /** Only an empty one goes, and never the default one. */
+    /** Works only for empty projects, and never for the default one. */
     delete: (project_id: string, options?: CallOptions) =>
       call('DELETE /account/projects/{project_id}', { path: { project_id } }, options),
   }
@@ -37,7 +37,7 @@ export function sshKeys(call: Call) {
     get: (ssh_key_id: string, options?: CallOptions) =>
       call('GET /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
     create: (body: SshKeyCreate, options?: CallOptions) => call('POST /account/ssh_keys', { body }, options),
-    /** Servers that were made with it keep it. */
+    /** Servers created with it keep it. */
     delete: (ssh_key_id: string, options?: CallOptions) =>
       call('DELETE /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
   }
@@ -51,9 +51,9 @@ export function tokens(call: Call) {
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'token_id', {}, options),
-    /** Its value is in this reply and nowhere else. */
+    /** The reply is the only place that has its value. */
     create: (body: TokenCreate, options?: CallOptions) => call('POST /account/tokens', { body }, options),
-    /** Ends it at once. */
+    /** Revokes it immediately. */
     delete: (token_id: string, options?: CallOptions) =>
       call('DELETE /account/tokens/{token_id}', { path: { token_id } }, options),
   }
@@ -82,10 +82,10 @@ export function audit(call: Call) {
 }
 
 export const usage = (call: Call) => ({
-  /** What the hours of a month were charged with; of this month where none is named. */
+  /** The charges of a month by server; by default of the current month. */
   get: (query: Query<'GET /account/usage'> = {}, options?: CallOptions) =>
     call('GET /account/usage', { query }, options),
-  /** The same for a spreadsheet. */
+  /** The same as CSV. */
   csv: (query: Query<'GET /account/usage.csv'> = {}, options?: CallOptions) =>
     call('GET /account/usage.csv', { query }, options),
 })

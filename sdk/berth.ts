@@ -8,25 +8,25 @@ import { servers } from './servers.ts'
 import { webhooks } from './webhooks.ts'
 
 export interface BerthOptions {
-  /** Where the API is, such as `https://cloud.example/v1`; in a page of the same address `/v1` will do. */
+  /** Address of the API, such as `https://cloud.example/v1`; on a page of the same origin `/v1` is enough. */
   baseUrl: string
-  /** A token of the account: `berth_…`. */
+  /** An API token: `berth_…`. */
   token?: string | undefined
-  /** How long one try of a request may take; 30 s without it. */
+  /** Timeout of one attempt; default: 30 s. */
   timeoutMs?: number | undefined
-  /** How often a request that failed is tried again, where that is safe; 3 without it. */
+  /** Number of retries of a failed request, where that is safe; default: 3. */
   retries?: number | undefined
-  /** Used instead of the system's own. */
+  /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Waits between tries: for tests that have no time. */
+  /** Waits between attempts; tests replace it. */
   sleep?: Sleep | undefined
-  /** Chooses how long a pause is: for tests that want no chance. */
+  /** Randomizes the pauses; tests replace it. */
   random?: (() => number) | undefined
 }
 
-/** A client of one Berth, with one token. Each noun of the API is a member. */
+/** A client for one Berth API, with one token. Each resource of the API is a member. */
 export class Berth {
-  /** Calls any route by its name in the API's description; the other members are made of this. */
+  /** Calls any route by its name, such as `GET /zones`; the other members are built on this. */
   readonly request: Call
   readonly account: ReturnType<typeof account>
   readonly projects: ReturnType<typeof projects>
@@ -46,7 +46,7 @@ export class Berth {
   readonly webhooks: ReturnType<typeof webhooks>
   readonly audit: ReturnType<typeof audit>
 
-  /** @throws TypeError where the baseUrl or the token can be none */
+  /** @throws TypeError if the baseUrl or the token is not valid */
   constructor(options: BerthOptions) {
     const settings = settingsOf(options)
     const call = caller(settings)
@@ -86,18 +86,18 @@ function settingsOf(options: BerthOptions): Settings {
 
 function baseOf(baseUrl: string): string {
   const url = /^(https?:\/\/[^/]|\/)/.test(baseUrl) ? URL.parse(baseUrl, 'http://this-page') : null
-  // What is asked is put behind it.
+  // Paths are appended to it.
   if (!url || url.username || url.password || /[?#]/.test(baseUrl))
     throw new TypeError(
-      `The baseUrl "${baseUrl}" is no address: it begins with http:// or https://, and ends in /v1.`,
+      `"${baseUrl}" is not a valid baseUrl: it must start with http:// or https:// and end in /v1.`,
     )
   const base = baseUrl.replace(/\/+$/, '')
-  // The address alone is what people have at hand.
+  // People often have just the host.
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base
 }
 
-/** What can't stand in a header is not told: it may be another secret. */
+/** The message omits an invalid value, which may be another secret. */
 function tokenOf(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]*$/.test(token)) return token
-  throw new TypeError('The token is none: it has spaces, line breaks or letters that no token has.')
+  throw new TypeError('The token is not valid: it contains spaces, line breaks or other invalid characters.')
 }

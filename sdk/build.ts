@@ -5,8 +5,8 @@ import path from 'node:path'
 const root = path.resolve(import.meta.dirname, '..')
 
 /**
- * Writes the package as it is published into a folder: JavaScript and declarations, README, licence, and a manifest
- * that leads to them. In this repository all import the sources, so that nothing here waits for a build.
+ * Writes the package to be published: JavaScript, declarations, README, licence and manifest. Within this repository
+ * everything imports the sources, so nothing waits for a build.
  */
 export function build(folder: string): void {
   rmSync(folder, { recursive: true, force: true })

@@ -15,7 +15,7 @@ export const presets = (call: Call) => ({
 })
 
 export const limits = (call: Call) => ({
-  /** Which sizes a plan of your own can have, and what their units cost. */
+  /** Limits and unit prices of custom plans. */
   get: (query: Query<'GET /pricing/limits'>, options?: CallOptions) =>
     call('GET /pricing/limits', { query }, options),
 })
@@ -26,6 +26,6 @@ export const capacity = (call: Call) => ({
     call('GET /pricing/capacity', { query }, options),
 })
 
-/** What a server would cost, and what would refuse it; nothing is created. */
+/** The price of a server, and what would block creating it. Creates nothing. */
 export const quote = (call: Call) => (body: QuoteRequest, options?: CallOptions) =>
   call('POST /pricing/quote', { body }, options)

@@ -1,6 +1,6 @@
 import type { ErrorCode, Operation, Problem } from './openapi.ts'
 
-/** What some codes say beside the members that every problem has. */
+/** Additional members of the problem document, by code. */
 export interface ProblemMembers {
   insufficient_balance: { required: string; available: string }
   insufficient_scope: { required_scope: string; accepted_scopes: string[] }
@@ -11,23 +11,23 @@ export interface ProblemMembers {
   capacity_unavailable: { alternatives: { zone_slug: string; cpu_type: 'amd' | 'intel' }[] }
 }
 
-/** The problem document of a code. */
+/** The problem document for a code. */
 export type ProblemOf<Code> = Problem & (Code extends keyof ProblemMembers ? ProblemMembers[Code] : unknown)
 
-/** The API refused. Decide by `code`; the texts are for people. */
+/** The API returned an error. Decide by `code`; the texts are for people. */
 export class BerthError<Code extends string = ErrorCode | (string & {})> extends Error {
   override readonly name = 'BerthError'
   readonly status: number
   readonly code: Code
-  /** What happened and what to do, for people. */
+  /** What is wrong and what to do, for people. */
   readonly detail: string
-  /** Tell it to the operator when something went wrong. */
+  /** Quote it when you contact the operator. */
   readonly requestId: string
-  /** All that is wrong with the request, where it was invalid. */
+  /** Every mistake in an invalid request; otherwise empty. */
   readonly errors: NonNullable<Problem['errors']>
-  /** The whole reply, with the members that its code has. */
+  /** The whole reply, with the members for its code. */
   readonly problem: ProblemOf<Code>
-  /** How long the API asks to wait before the next try; null where it does not say. */
+  /** How long to wait before the next attempt, if the API says so. */
   readonly retryAfterMs: number | null
 
   constructor(problem: ProblemOf<Code> & { code: Code }, retryAfterMs: number | null = null) {
@@ -42,20 +42,20 @@ export class BerthError<Code extends string = ErrorCode | (string & {})> extends
   }
 }
 
-/** The detail, and of a form with several mistakes each of them. */
+/** The detail, followed by the mistakes if there are several. */
 function sentence({ code, detail, errors = [] }: Problem): string {
   const mistakes = errors.length > 1 ? errors.map(({ field, message }) => `\n  ${field}: ${message}`) : []
   return `${detail} (${code})${mistakes.join('')}`
 }
 
-/** Whether it is an error of the API, and one with this code: then the problem has the members of the code. */
+/** Whether it is an error from the API, and has this code if one is given: `problem` then has the members for it. */
 export function isBerthError<Code extends ErrorCode>(error: unknown, code: Code): error is BerthError<Code>
 export function isBerthError(error: unknown): error is BerthError
 export function isBerthError(error: unknown, code?: string): boolean {
   return error instanceof BerthError && (code === undefined || error.code === code)
 }
 
-/** No reply came: nothing listens there, the connection broke, or a browser was not allowed to ask. */
+/** There was no reply: nothing listens there, the connection broke, or the browser blocked the request. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 
@@ -69,14 +69,14 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Node's fetch says only "fetch failed"; why is in its cause. */
+/** Node's fetch says only "fetch failed"; its cause says why. */
 function rootOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause !== undefined) return rootOf(error.cause)
   return 'code' in error ? String(error.code) : error.message
 }
 
-/** No reply came in time. */
+/** There was no reply in time. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
   readonly route: string
@@ -84,25 +84,25 @@ export class TimeoutError extends Error {
 
   constructor(route: string, timeoutMs: number) {
     super(
-      `${route} was not answered within ${timeoutMs / 1000} s. Try again, or allow more with timeoutMs; ` +
-        'what the request was to change may have happened.',
+      `No reply to ${route} within ${timeoutMs / 1000} s. Try again, or raise timeoutMs. ` +
+        'The request may have been carried out.',
     )
     this.route = route
     this.timeoutMs = timeoutMs
   }
 }
 
-/** An operation that was waited for ended otherwise than in success. */
+/** An operation that was waited for failed or was canceled. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly operation: Operation
-  /** Why, as the operation says; `canceled` where another operation took its place. */
+  /** The code of its error; `canceled` if another operation replaced it. */
   readonly code: string
 
   constructor(operation: Operation) {
     const { code, message } = operation.error ?? {
       code: operation.status,
-      message: 'Another operation took its place.',
+      message: 'Another operation replaced it.',
     }
     super(`The operation "${operation.type}" ${operation.status}: ${message} (${code})`)
     this.operation = operation

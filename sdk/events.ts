@@ -4,28 +4,28 @@ import { PAGE } from './paging.ts'
 import { type Call, type CallOptions, type Query, type Settings, send, unexpected } from './request.ts'
 import { pauseMs } from './retries.ts'
 
-/** Something that changed in the account, under a name that browsers do not have already. */
+/** An event of the account. The name does not clash with the global `Event` of browsers. */
 export type BerthEvent = Event
 
 export interface EventsOptions {
   signal?: AbortSignal | undefined
-  /** The last event that was seen: what came since is told first. Without it the stream begins now. */
+  /** Id of the last event seen: the stream starts after it. Default: starts now. */
   after?: string | undefined
 }
 
-/** The API sends a sign of life more often than this; a connection without one is dead, whatever the system says. */
+/** The API sends heartbeats more often than this: a connection that is silent for longer is dead. */
 const LONGEST_SILENCE_MS = 60_000
 
 export const ROUTE = 'GET /events/stream'
 
-/** Events as they happen, when it is called; what has happened, by `list`. */
+/** Called as a function it streams events as they happen; `list` returns past ones. */
 export function events(settings: Settings, call: Call) {
   const list = (query: Query<'GET /events'> = {}, options?: CallOptions) =>
     call('GET /events', { query }, options)
   return Object.assign(follower(settings), {
-    /** One page, oldest first; the next one is `after` the id of its last. */
+    /** One page, oldest first; for the next one pass its last id as `after`. */
     list,
-    /** All that is kept, or what came after an event; page by page, oldest first. */
+    /** All events, or those after a given one; page by page, oldest first. */
     listAll: async function* ({ after }: { after?: string | undefined } = {}, options?: CallOptions) {
       for (let last = after; ; ) {
         const { items, total }: { items: Event[]; total: number } = await list(
@@ -34,19 +34,19 @@ export function events(settings: Settings, call: Call) {
         )
         yield* items
         last = items.at(-1)?.event_id ?? last
-        // What comes after the cursor is counted.
+        // The total counts the events after the cursor.
         if (items.length >= total) return
       }
     },
   })
 }
 
-/** A stream that breaks is taken up where it broke, until the loop is left or the signal aborted. */
+/** Reconnects and resumes when the stream breaks, until the loop ends or the signal is aborted. */
 const follower = (settings: Settings) =>
   async function* (options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
     const { signal } = options
     let lastEventId = options.after ?? ''
-    let askedPauseMs = 0
+    let retryMs = 0
     let hasBegun = false
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -54,19 +54,19 @@ const follower = (settings: Settings) =>
         hasBegun = true
         for await (const message of messagesOf(body)) {
           attempt = 0
-          askedPauseMs = message.retryMs ?? askedPauseMs
+          retryMs = message.retryMs ?? retryMs
           lastEventId = message.id ?? lastEventId
-          // What the stream sends is described so by the API.
+          // The API's description gives the type of what the stream sends.
           if (message.data !== '') yield JSON.parse(message.data) as Event
         }
       } catch (error) {
         signal?.throwIfAborted()
-        // Who never got through should know. What was refused stays refused, what is no JSON comes again so.
+        // Fails if it never connected. A rejected request stays rejected, and invalid JSON stays invalid.
         const isRefused = error instanceof BerthError && error.status < 500
         if (!hasBegun || isRefused || error instanceof SyntaxError) throw error
       }
       signal?.throwIfAborted()
-      await settings.sleep(Math.max(askedPauseMs, pauseMs(attempt, settings.random)), signal)
+      await settings.sleep(Math.max(retryMs, pauseMs(attempt, settings.random)), signal)
     }
   }
 
@@ -82,14 +82,14 @@ function open(settings: Settings, lastEventId: string, signal: AbortSignal | und
   })
 }
 
-/** A block of the stream (HTML standard, 9.2.6), whether or not it has data. Events say in it of what type they are. */
+/** A block of the stream (HTML standard, 9.2.6), with or without data. The event's type is in the data. */
 interface Message {
   id?: string
   data: string
   retryMs?: number
 }
 
-/** The messages of a stream of text/event-stream; one that is cut off is dropped, as it will come again. */
+/** The messages of a text/event-stream; an incomplete one is dropped, as it will be sent again. */
 export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Message> {
   let fields: [name: string, value: string][] = []
   for await (const line of linesOf(body)) {
@@ -123,7 +123,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
       const silence = setTimeout(() => void reader.cancel(), LONGEST_SILENCE_MS)
       const { done, value } = await reader.read().finally(() => clearTimeout(silence))
       if (done) return
-      // A carriage return at the very end may be the first half of a pair.
+      // A trailing carriage return may be the first half of a CRLF.
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
       rest = lines.pop() ?? ''
       yield* lines

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
-/** The words of JSON Schema that openapi.json uses to say what a type is; all others narrow its values. */
+/** The JSON Schema keywords in openapi.json that define a type; all others only narrow its values. */
 interface Schema {
   $ref?: string
   type?: string | string[]
@@ -32,7 +32,7 @@ export interface OpenApi {
   components: { schemas: Record<string, Schema>; examples: Record<string, unknown> }
 }
 
-/** TypeScript for the schemas, the routes and the error codes of an OpenAPI document. */
+/** TypeScript for the schemas, routes and error codes of an OpenAPI document. */
 export function typesOf({ paths, components }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -65,7 +65,7 @@ function routeType({ parameters, requestBody, responses }: Operation): string {
       required: those.filter(({ required }) => required).map(({ name }) => name),
     }
   }
-  // Headers are the client's own affair.
+  // The client sets headers itself.
   const parts = (['path', 'query'] as const).flatMap((place) => {
     const schema = placed(place)
     if (Object.keys(schema.properties ?? {}).length === 0) return []
@@ -86,7 +86,7 @@ function contentType({ content = {} }: Body): string | undefined {
   return Object.values(content).map(({ schema }) => typeOf(schema))[0]
 }
 
-/** @throws where a schema says what this does not know, rather than guess */
+/** @throws for an unknown kind of schema, rather than guess */
 function typeOf(schema: Schema): string {
   if (schema.$ref) return schema.$ref.replace('#/components/schemas/', '')
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
@@ -109,7 +109,7 @@ function typeOf(schema: Schema): string {
     case undefined:
       return 'unknown'
     default:
-      throw new Error(`sdk/generate.ts does not know this kind of schema yet: ${JSON.stringify(schema)}`)
+      throw new Error(`sdk/generate.ts does not support this schema: ${JSON.stringify(schema)}`)
   }
 }
 
@@ -121,14 +121,14 @@ function objectType({ properties, required = [], additionalProperties }: Schema)
   return block(additionalProperties === true ? [...members, '[member: string]: unknown'] : members)
 }
 
-// Undefined is as good as left out: neither goes over the wire.
+// Undefined is the same as left out: neither is sent.
 const member = (name: string, type: string, isRequired: boolean) =>
   isRequired ? `${name}: ${type}` : `${name}?: ${type} | undefined`
 const comment = (text?: string) => (text ? `/** ${text} */\n` : '')
 const indent = (text: string) => text.replace(/^/gm, '  ')
 const block = (lines: string[]) => `{\n${indent(lines.join('\n'))}\n}`
 
-/** Where the document is, and where its types go. */
+/** The document, and the file that its types are written to. */
 export const places = {
   document: new URL('../openapi.json', import.meta.url),
   types: new URL('openapi.ts', import.meta.url),

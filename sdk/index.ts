@@ -1,4 +1,4 @@
-// What the package offers: the one place that hands on what other files define.
+// The public interface of the package: the only file that re-exports.
 export { Berth, type BerthOptions } from './berth.ts'
 export {
   BerthError,

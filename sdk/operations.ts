@@ -3,19 +3,19 @@ import type { Operation, Server } from './openapi.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
-/** An operation, or the server that it is carried out on, as the API replies with it. */
+/** An operation or a server, as returned by the API. */
 export type Waitable = Pick<Operation, 'operation_id'> | Pick<Server, 'server_id' | 'current_operation'>
 
 export interface WaitOptions {
   signal?: AbortSignal | undefined
-  /** Is told how the operation stands, at once and then about every two seconds until it is over. */
+  /** Called with the operation at once, then about every two seconds until it finishes. */
   onProgress?: ((operation: Operation) => void) | undefined
 }
 
-/** The API answers a long poll when the operation is over, or after that long. */
+/** The API answers a long poll when the operation finishes, or after this time. */
 const POLL_SECONDS = 30
 const PROGRESS_SECONDS = 2
-/** What a reply may take beyond the time that it was asked to wait. */
+/** Time for the reply on top of the requested wait. */
 const PATIENCE_MS = 30_000
 
 type Page = Query<'GET /operations'>
@@ -34,7 +34,7 @@ export const operationsOf =
 
 export function operations(call: Call) {
   const list = (query: Page = {}, options?: CallOptions) => call('GET /operations', { query }, options)
-  /** As it stands; with `wait` when it is over, or after that many seconds. */
+  /** Replies at once; with `wait` when the operation finishes, or after that many seconds. */
   const get = (
     operation_id: string,
     query: Query<'GET /operations/{operation_id}'> = {},
@@ -49,19 +49,19 @@ export function operations(call: Call) {
     if ('operation_id' in what) return what.operation_id
     if (what.current_operation) return what.current_operation.operation_id
     const { items } = await operationsOf(call)(what.server_id, { limit: 1 }, options)
-    // Every server has at least its create; should there be none, the API says that this is not there.
+    // Every server has at least its create operation; otherwise the API replies that it is not found.
     return items[0]?.operation_id ?? 'none'
   }
   return {
-    /** One page of all operations of the account, the newest first; `subject_id` is the server's. */
+    /** One page of all operations of the account, newest first; `subject_id` selects those of one server. */
     list,
     /** All that match, page by page. */
     listAll: (filter: OperationFilter = {}, options?: CallOptions) =>
       everyItem(list, 'operation_id', filter, options),
     get,
     /**
-     * Waits for the end of an operation; of a server, for that of its current one, or else takes its last.
-     * @throws OperationFailed where it failed or was canceled
+     * Waits for an operation to finish; given a server, for its current operation, or else its last one.
+     * @throws OperationFailed if it failed or was canceled
      */
     wait: async (what: Waitable, { signal, onProgress }: WaitOptions = {}): Promise<Operation> => {
       const operation_id = await idOf(what, { signal })

@@ -1,11 +1,11 @@
 import type { CallOptions } from './request.ts'
 
-/** As many items as the API gives at once. */
+/** The API's maximum page size. */
 export const PAGE = 200
 
 /**
- * Every item of a list, asked for page by page as they are used. What is made meanwhile moves the rest down: an item
- * that comes again by that is left out. What is deleted meanwhile moves it up, so that one can be missed.
+ * Every item of a list, fetched page by page as they are used. An item created meanwhile shifts the rest down, so that
+ * one comes twice: it is skipped. An item deleted meanwhile shifts the rest up, so that one can be missed.
  */
 export async function* everyItem<Item, Id extends keyof Item, Query extends object>(
   list: (

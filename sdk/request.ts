@@ -1,38 +1,38 @@
 import { BerthError, ConnectionError, TimeoutError } from './errors.ts'
 import type { Problem, Routes } from './openapi.ts'
-import { askedMs, isWorthRetrying, pauseMs, type Retries, retryAfterOf } from './retries.ts'
+import { isWorthRetrying, pauseMs, type Retries, retryAfterMs, retryAfterOf } from './retries.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export interface Settings extends Retries {
-  /** Where the API is, up to and with /v1; in a browser it may be a path. */
+  /** Address of the API, including /v1; in a browser it may be a path. */
   baseUrl: string
   token: string | undefined
-  /** How long one try may take. */
+  /** Timeout of one attempt. */
   timeoutMs: number
   fetch: Fetch
 }
 
-/** What any call may be given beside its own arguments. */
+/** Options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** How long one try may take; 30 s without it. */
+  /** Timeout of one attempt; default: that of the client. */
   timeoutMs?: number | undefined
-  /** For a POST: the key under which it is carried out once. Without it each call makes its own. */
+  /** For a POST: the key under which it is carried out only once. Default: a new one for each call. */
   idempotencyKey?: string | undefined
-  /** For a PATCH: the ETag that it is based on; when the object has changed since, it is refused. */
+  /** For a PATCH: the ETag that it is based on; it is rejected if the object has changed since. */
   ifMatch?: string | undefined
-  /** Sees the reply itself: its status, and headers such as ETag and RateLimit. */
+  /** Called with the raw reply, for its status and headers such as ETag and RateLimit. */
   onReply?: ((reply: Response) => void) | undefined
 }
 
 export type Route = keyof Routes
 export type Reply<R extends Route> = Routes[R]['reply']
 export type Query<R extends Route> = Routes[R] extends { query?: infer Q } ? NonNullable<Q> : never
-/** The path, query and body of a route: what it takes. */
+/** The path, query and body of a route. */
 export type Parts<R extends Route> = Omit<Routes[R], 'reply'>
 
-/** Calls a route with what it takes, and gives what it replies. */
+/** Calls a route and returns the body of its reply. */
 export type Call = <R extends Route>(route: R, parts: Parts<R>, options?: CallOptions) => Promise<Reply<R>>
 
 interface Sent {
@@ -43,10 +43,10 @@ interface Sent {
   body?: string
 }
 
-/** A POST that makes nothing needs no key to be repeated. */
+/** A POST that changes nothing can be repeated without a key. */
 const READS_BY_POST = ['POST /pricing/quote']
 
-/** The one way to the API: by it every method is sent, tried again and read. */
+/** Every method goes through this: sends a request, retries it, and reads the reply. */
 export function caller(settings: Settings): Call {
   return async (route, parts, options = {}) => {
     const { reply, value } = await send(settings, route, parts, options, async (reply) => ({
@@ -59,9 +59,9 @@ export function caller(settings: Settings): Call {
 }
 
 /**
- * Sends a request until it is answered with success, or with what no repeat would better.
- * @param read makes something of the reply; the try and its time last until then
- * @throws BerthError, ConnectionError, TimeoutError; the signal's reason where it was aborted
+ * Sends a request, and retries it until it succeeds or a retry would not help.
+ * @param read reads the reply; it is part of the attempt and counts towards the timeout
+ * @throws BerthError, ConnectionError, TimeoutError; the signal's reason if it is aborted
  */
 export async function send<T>(
   settings: Settings,
@@ -83,13 +83,13 @@ export async function send<T>(
     const outcome = await tryOnce(settings, request, options, read)
     if ('reply' in outcome) return outcome.reply
     const { error } = outcome
-    const asked = isWorthRetrying(method, error) ? askedMs(error) : null
-    if (asked === null || attempt >= settings.retries) throw error
-    await settings.sleep(asked + pauseMs(attempt, settings.random), options.signal)
+    const waitMs = isWorthRetrying(method, error) ? retryAfterMs(error) : null
+    if (waitMs === null || attempt >= settings.retries) throw error
+    await settings.sleep(waitMs + pauseMs(attempt, settings.random), options.signal)
   }
 }
 
-/** @throws only what the caller's own signal says */
+/** @throws only the reason of the caller's signal */
 async function tryOnce<T>(
   settings: Settings,
   { route, url, ...init }: Sent,
@@ -100,7 +100,7 @@ async function tryOnce<T>(
   const timer = setTimeout(() => timeout.abort(), timeoutMs)
   try {
     const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
-    // A redirect would turn a POST into a GET, and send bodies to where no token is meant for.
+    // Following a redirect would turn a POST into a GET, and send the body to another address.
     const reply = await settings.fetch(url, { ...init, signal: either, redirect: 'manual' })
     return reply.ok ? { reply: await read(reply) } : { error: await refusal(reply) }
   } catch (error) {
@@ -124,7 +124,7 @@ function headersOf({ token }: Settings, route: string, options: CallOptions): Re
   }
 }
 
-/** crypto.randomUUID is there only in pages that came by https. */
+/** crypto.randomUUID exists only on https pages. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -150,37 +150,37 @@ function queryOf(query: object): string {
 async function read(reply: Response): Promise<unknown> {
   if (reply.status === 204) return undefined
   const type = reply.headers.get('content-type') ?? ''
-  if (type.startsWith('application/json')) return jsonOf(reply, 'with what is no JSON')
+  if (type.startsWith('application/json')) return jsonOf(reply, 'with invalid JSON')
   if (type.startsWith('text/csv')) return reply.text()
   throw unexpected(reply, `with ${type || 'nothing'}, not JSON`)
 }
 
 async function refusal(reply: Response): Promise<BerthError> {
-  // Browsers tell nothing of a redirect, not even its status.
+  // Browsers hide everything about a redirect, even its status.
   if (reply.type === 'opaqueredirect') return unexpected(reply, 'with a redirect')
   const location = reply.headers.get('location')
   if (location !== null) return unexpected(reply, `with a redirect to ${location}`)
   const isProblem = reply.headers.get('content-type')?.startsWith('application/problem+json')
-  const problem = isProblem ? await jsonOf(reply, 'without saying why') : undefined
+  const problem = isProblem ? await jsonOf(reply, 'without a problem document') : undefined
   return isProblemDocument(problem)
     ? new BerthError(problem, retryAfterOf(reply))
-    : unexpected(reply, 'without saying why')
+    : unexpected(reply, 'without a problem document')
 }
 
-/** @throws BerthError where it is none */
+/** @throws BerthError if it is not JSON */
 async function jsonOf(reply: Response, otherwise: string): Promise<unknown> {
   try {
     return await reply.json()
   } catch (error) {
-    // All else is a connection that broke.
+    // Anything else is a broken connection.
     throw error instanceof SyntaxError ? unexpected(reply, otherwise) : error
   }
 }
 
-/** By what is used of it: whatever stands between may send what looks like one. */
+/** Checks the members that are used: a proxy may send something similar. */
 function isProblemDocument(value: unknown): value is Problem {
   if (typeof value !== 'object' || value === null) return false
-  const { status, code, detail, request_id, errors = [] } = value as Partial<Problem> // each is looked at
+  const { status, code, detail, request_id, errors = [] } = value as Partial<Problem> // each is checked
   const texts: unknown[] = [code, detail, request_id]
   return (
     Number.isInteger(status) &&
@@ -190,13 +190,13 @@ function isProblemDocument(value: unknown): value is Problem {
   )
 }
 
-/** What answered was not Berth: a proxy, or another program at this address. */
+/** For a reply that is not from Berth, but from a proxy or another program at this address. */
 export function unexpected(reply: Response, how: string): BerthError {
   const problem = {
     type: 'about:blank',
-    title: 'An unexpected reply',
+    title: 'Unexpected reply',
     status: reply.status,
-    detail: `${reply.url} answered ${reply.status} ${how}. Is the address right, and is nothing else in between?`,
+    detail: `${reply.url} answered ${reply.status} ${how}. Check the address, and whether a proxy is in between.`,
     instance: reply.url,
     code: 'unexpected_reply',
     request_id: reply.headers.get('x-request-id') ?? '',

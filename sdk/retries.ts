@@ -3,21 +3,21 @@ import { BerthError } from './errors.ts'
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
 
 export interface Retries {
-  /** How often a request that failed is tried again. */
+  /** Number of retries of a failed request. */
   retries: number
   sleep: Sleep
-  /** From 0 to 1: spreads the tries of many clients. */
+  /** From 0 to 1: spreads the retries of many clients. */
   random: () => number
 }
 
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8_000
-/** Who is told to wait longer than this is better told so. */
+/** A longer Retry-After is reported instead of waited for. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 
 /**
- * A GET changes nothing, and a POST has an Idempotency-Key: both may be sent again whatever became of the first try.
- * Of other requests only those that were surely not carried out: their repeat could meet its own effect.
+ * A GET changes nothing, and a POST has an Idempotency-Key: both may be retried whatever happened to the first attempt.
+ * Other requests are retried only if they were certainly not carried out.
  */
 export function isWorthRetrying(method: string, error: Error): boolean {
   if (error instanceof BerthError && error.code === 'rate_limited') return true
@@ -26,16 +26,16 @@ export function isWorthRetrying(method: string, error: Error): boolean {
   return error.status >= 500 || error.code === 'idempotency_key_in_use'
 }
 
-/** How long to wait before the next try: twice as long each time, and not all clients at the same moment. */
+/** The pause before the next attempt: doubles each time, with jitter. */
 export function pauseMs(attempt: number, random: () => number): number {
   const most = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt)
   return most / 2 + (most / 2) * random()
 }
 
-/** What the API asks to wait before the next try; null where that is longer than a caller would. */
-export function askedMs(error: Error): number | null {
-  const asked = error instanceof BerthError ? (error.retryAfterMs ?? 0) : 0
-  return asked > LONGEST_RETRY_AFTER_MS ? null : asked
+/** The Retry-After of an error, 0 without one; null if it is too long to wait. */
+export function retryAfterMs(error: Error): number | null {
+  const ms = error instanceof BerthError ? (error.retryAfterMs ?? 0) : 0
+  return ms > LONGEST_RETRY_AFTER_MS ? null : ms
 }
 
 /** Retry-After in seconds, or as a date (RFC 9110, 10.2.3). */

@@ -9,28 +9,28 @@ export function servers(call: Call) {
   const list = (query: Query<'GET /servers'> = {}, options?: CallOptions) =>
     call('GET /servers', { query }, options)
   return {
-    /** One page; the newest first, unless `sort` says otherwise. */
+    /** One page, newest first unless `sort` is given. */
     list,
     /** All that match, page by page. */
     listAll: (filter: ServerFilter = {}, options?: CallOptions) =>
       everyItem(list, 'server_id', filter, options),
     get: (server_id: string, options?: CallOptions) =>
       call('GET /servers/{server_id}', { path: { server_id } }, options),
-    /** Orders it; `operations.wait` takes the reply and ends when the server answers. */
+    /** Starts creating a server; pass the reply to `operations.wait` to wait until it is ready. */
     create: (body: ServerCreate, options?: CallOptions) => call('POST /servers', { body }, options),
-    /** Another plan needs a stopped server and is an operation: the reply's `current_operation`. */
+    /** A change of plan needs a stopped server and is an operation: the `current_operation` of the reply. */
     update: (server_id: string, body: ServerUpdate, options?: CallOptions) =>
       call('PATCH /servers/{server_id}', { path: { server_id }, body }, options),
-    /** Takes the server and its disk. */
+    /** Deletes the server and its disk. */
     delete: (server_id: string, options?: CallOptions) =>
       call('DELETE /servers/{server_id}', { path: { server_id } }, options),
-    /** How to log in, what it costs, what it can be asked for, and all that its ids name. */
+    /** Server details: how to log in, costs, allowed actions, and the objects that its ids refer to. */
     details: (server_id: string, options?: CallOptions) =>
       call('GET /servers/{server_id}/details', { path: { server_id } }, options),
-    /** What it uses now. */
+    /** Current resource usage. */
     stats: (server_id: string, options?: CallOptions) =>
       call('GET /servers/{server_id}/stats', { path: { server_id } }, options),
-    /** What it has used: charts of up to 30 days. */
+    /** Resource usage over time, up to 30 days. */
     metrics: (
       server_id: string,
       query: Query<'GET /servers/{server_id}/metrics'> = {},
@@ -52,7 +52,7 @@ export function servers(call: Call) {
       ),
     start: (server_id: string, body: StartRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/start', { path: { server_id }, body }, options),
-    /** Asks the guest to shut down, and pulls the plug after a while; with `force` at once. */
+    /** Shuts the guest down, and powers it off after a timeout; with `force` at once. */
     stop: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/stop', { path: { server_id }, body }, options),
     reboot: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>

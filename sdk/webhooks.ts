@@ -17,21 +17,21 @@ export function webhooks(call: Call) {
     listAll: (options?: CallOptions) => everyItem(list, 'webhook_id', {}, options),
     get: (webhook_id: string, options?: CallOptions) =>
       call('GET /webhooks/{webhook_id}', { path: { webhook_id } }, options),
-    /** Its secret is in this reply and nowhere else. */
+    /** The reply is the only place that has its secret. */
     create: (body: WebhookCreate, options?: CallOptions) => call('POST /webhooks', { body }, options),
     update: (webhook_id: string, body: WebhookUpdate, options?: CallOptions) =>
       call('PATCH /webhooks/{webhook_id}', { path: { webhook_id }, body }, options),
     delete: (webhook_id: string, options?: CallOptions) =>
       call('DELETE /webhooks/{webhook_id}', { path: { webhook_id } }, options),
-    /** The next secret is in this reply and nowhere else; the one before signs as well for 24 hours. */
+    /** The reply is the only place that has the new secret; the old one stays valid for 24 hours. */
     rotateSecret: (webhook_id: string, options?: CallOptions) =>
       call('POST /webhooks/{webhook_id}/rotate-secret', { path: { webhook_id } }, options),
-    /** Sends an event `webhook.test`; what became of it is among the deliveries. */
+    /** Sends a `webhook.test` event; see the deliveries for its result. */
     test: (webhook_id: string, options?: CallOptions) =>
       call('POST /webhooks/{webhook_id}/test', { path: { webhook_id } }, options),
-    /** What was sent, with each attempt and the reply to it: one page. */
+    /** One page of deliveries, with each attempt and its reply. */
     deliveries,
-    /** All of it, page by page. */
+    /** All deliveries, page by page. */
     allDeliveries: (webhook_id: string, options?: CallOptions) =>
       everyItem(
         (page: Query<'GET /webhooks/{webhook_id}/deliveries'>, own?: CallOptions) =>

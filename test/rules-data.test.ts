@@ -87,8 +87,6 @@ test('a table belongs to one feature: no other names it in SQL', () => {
   const uses = product
     .filter(({ file }) => file.startsWith('api/') && partOf(file) !== 'database')
     .flatMap((source) => namedInSql(source).map((table) => ({ table, file: source.file })))
-    // The engine's room still asks whether a server is gone.
-    .filter(({ table, file }) => table !== 'servers' || file !== 'api/operations/operations.ts')
   const shared = tables.flatMap((table) => {
     const files = new Set(uses.filter((use) => use.table === table).map(({ file }) => file))
     return new Set([...files].map(partOf)).size < 2 ? [] : [`${table} is named in ${[...files].join(', ')}`]

@@ -26,7 +26,7 @@ export function openDataDir({ dataDir }: Config): void {
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   } catch (error) {
     throw new ConfigError(
-      `BERTH_DATA (--data) is "${dataDir}": the folder can't be made: ${messageOf(error)}.`,
+      `BERTH_DATA (--data) is "${dataDir}": the folder can't be created: ${messageOf(error)}.`,
     )
   }
 }
@@ -45,11 +45,11 @@ export async function openDatabase(config: Config): Promise<Database> {
   } catch (error) {
     if (isDamaged(error))
       throw new ConfigError(
-        `${file} is not a database of Berth's, or is damaged: ${messageOf(error)}. Put a backup in its place, or set BERTH_DATA (--data) to another folder.`,
+        `${file} is not a Berth database, or is damaged: ${messageOf(error)}. Restore a backup, or set BERTH_DATA (--data) to another folder.`,
       )
     if (isUnavailable(error))
       throw new ConfigError(
-        `${file} can't be used: ${messageOf(error)}. See whether another program has locked it, and whether the disk is full or read-only.`,
+        `${file} can't be used: ${messageOf(error)}. Check whether another program has locked it, and whether the disk is full or read-only.`,
       )
     throw error
   }
@@ -82,7 +82,7 @@ export function lockDataDir(config: Config): () => void {
   } catch {
     lock.close()
     throw new ConfigError(
-      `Another berthd serves ${config.dataDir} already. Stop that one, or set BERTH_DATA (--data) to another folder.`,
+      `Another berthd is already using ${config.dataDir}. Stop it, or set BERTH_DATA (--data) to another folder.`,
     )
   }
   return () => lock.close()
@@ -111,7 +111,7 @@ export async function openDemo(db: Database, config: Config, clock: Clock = syst
   const accountId =
     (await createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })) ??
     (await findAccountByEmail(db, DEMO_EMAIL))?.account_id
-  if (!accountId) throw new Error('the demo account is neither there nor can it be made')
+  if (!accountId) throw new Error('the demo account does not exist and could not be created')
   await post(db, clock, {
     accountId,
     type: 'payment',

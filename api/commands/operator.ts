@@ -37,36 +37,36 @@ async function accountByNameOrId(db: Database, given: string) {
   const account = isEmail
     ? await findAccountByEmail(db, given)
     : await findAccount(db, given).catch(() => undefined)
-  if (!account) throw new ConfigError(`There is no account ${given}. berthd account list shows them.`)
+  if (!account) throw new ConfigError(`No such account: ${given}. List them with: berthd account list`)
   return account
 }
 
 export function migrateCommand(config: ReadConfig): Command {
   return new Command('migrate')
-    .description('bring the database to the newest schema (serve does so by itself)')
+    .description('migrate the database to the latest schema (serve does this automatically)')
     .action(async () => {
-      await withDatabase(config(), 'migrate', async () => console.log('The database has the newest schema.'))
+      await withDatabase(config(), 'migrate', async () => console.log('The database is up to date.'))
     })
 }
 
 export function accountCommands(config: ReadConfig): Command {
-  const account = new Command('account').description('accounts and their money')
+  const account = new Command('account').description('manage accounts and their balances')
   account
     .command('create')
-    .description('make an account with its default project')
-    .argument('<email>', 'e-mail address, unique')
-    .option('--name <name>', 'name for people', '')
+    .description('create an account with a default project')
+    .argument('<email>', 'unique e-mail address')
+    .option('--name <name>', 'display name', '')
     .action(async (email: string, { name }: { name: string }) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new ConfigError(`"${email}" is not an e-mail address.`)
       await withDatabase(config(), 'account create', async (db) => {
         const id = await createAccount(db, clock, { email, name: name || email })
-        if (!id) throw new ConfigError(`There is an account ${email} already.`)
+        if (!id) throw new ConfigError(`The account ${email} already exists.`)
         console.log(id)
       })
     })
   account
     .command('list')
-    .description('all accounts with their balances')
+    .description('list accounts with their balances')
     .action(async () => {
       await withDatabase(config(), 'account list', async (db) => {
         const accounts = await listAccounts(db)
@@ -87,11 +87,11 @@ export function accountCommands(config: ReadConfig): Command {
 function addCreditCommand(account: Command, config: ReadConfig): void {
   account
     .command('credit')
-    .description("add money to an account's balance, or take some back with a negative amount")
+    .description("credit an account's balance, or debit it with a negative amount")
     .argument('<account>', 'e-mail address or id')
     .argument('<rubles>', 'such as 500 or 499.90')
-    .requiredOption('--reason <text>', 'what the customer reads in the ledger')
-    .option('--reference <text>', 'number of the payment; the same one a second time changes nothing')
+    .requiredOption('--reason <text>', 'description that the customer sees')
+    .option('--reference <text>', 'payment reference; a repeated one is booked only once')
     .action(
       async (
         given: string,
@@ -108,7 +108,7 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
             throw new CommandError(`Nothing changed: ${error.message}, not ${formatMoney(amount)}.`)
           })
           console.log(
-            `${isNew ? 'Credited' : 'Nothing changed: this reference was booked before'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
+            `${isNew ? 'Credited' : 'Nothing changed: this reference is already booked'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
           )
         })
       },
@@ -118,7 +118,7 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
 /** @throws ConfigError */
 function amountOf(rubles: string): number {
   if (/\.\d{3}/.test(rubles))
-    throw new ConfigError(`"${rubles}" is not an amount: there are two decimals at most.`)
+    throw new ConfigError(`"${rubles}" is not a valid amount: use at most two decimals.`)
   try {
     const amount = parseMoney(rubles)
     if (amount !== 0) return amount
@@ -126,26 +126,26 @@ function amountOf(rubles: string): number {
     if (!(error instanceof RangeError)) throw error
     throw new ConfigError(`${error.message}.`)
   }
-  throw new ConfigError('The amount is 0: there is nothing to book.')
+  throw new ConfigError('The amount must not be 0.')
 }
 
 export function tokenCommands(config: ReadConfig): Command {
-  const token = new Command('token').description('API tokens')
+  const token = new Command('token').description('manage API tokens')
   token
     .command('create')
-    .description('make a token; it is printed once and stored nowhere')
+    .description('create a token; it is shown only once')
     .argument('<account>', 'e-mail address or id')
     .option('--name <name>', 'what it is for', 'operator')
-    .option('--scopes <list>', `comma list of ${scopeNames.join(', ')}`, 'read,write')
+    .option('--scopes <list>', `comma-separated list of ${scopeNames.join(', ')}`, 'read,write')
     .option('--days <number>', 'days until it expires')
     .action(async (given: string, options: { name: string; scopes: string; days?: string }) => {
       const wanted = options.scopes.split(',').map((name) => name.trim())
       const scopes = scopeNames.filter((name) => wanted.includes(name))
       const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
       if (unknown.length > 0)
-        throw new ConfigError(`There is no scope ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
+        throw new ConfigError(`No such scope: ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
       if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
-        throw new ConfigError('--days is a whole number from 1.')
+        throw new ConfigError('--days must be a whole number, at least 1.')
       const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
       await withDatabase(config(), 'token create', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
@@ -155,18 +155,18 @@ export function tokenCommands(config: ReadConfig): Command {
           scopes,
           expiresAt,
         })
-        console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown this once:`)
+        console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown only once:`)
         console.log(value)
       })
     })
   token
     .command('revoke')
-    .description('end a token at once')
+    .description('revoke a token immediately')
     .argument('<token_id>')
     .action(async (tokenId: string) => {
       await withDatabase(config(), 'token revoke', async (db) => {
         if (!(await revokeToken(db, clock, tokenId)))
-          throw new ConfigError(`There is no valid token ${tokenId}.`)
+          throw new ConfigError(`No such valid token: ${tokenId}.`)
         console.log('Revoked.')
       })
     })
@@ -174,25 +174,25 @@ export function tokenCommands(config: ReadConfig): Command {
 }
 
 export function catalogCommands(config: ReadConfig): Command {
-  const catalog = new Command('catalog').description('what is on offer')
+  const catalog = new Command('catalog').description('manage the catalogue')
   catalog
     .command('check')
-    .description('read the catalogue file and say all that is wrong with it')
+    .description('validate the catalogue file')
     .action(() => {
       const { catalogFile } = config()
       const { zones, templates, presets } = readCatalog(catalogFile, clock.now())
       console.log(
-        `${catalogFile} is fine: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`,
+        `${catalogFile} is valid: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`,
       )
     })
   return catalog
 }
 
 export function imageCommands(config: ReadConfig): Command {
-  const image = new Command('image').description('the files behind templates')
+  const image = new Command('image').description('manage template images')
   image
     .command('list')
-    .description('the images of all templates and their state')
+    .description('list the images of all templates and their state')
     .action(async () => {
       const parsed = config()
       const images = openImages(parsed, () => {})
@@ -214,7 +214,7 @@ export function imageCommands(config: ReadConfig): Command {
   const prepare = async (slug: string, onlyBuild: boolean) => {
     const parsed = config()
     const template = readCatalog(parsed.catalogFile).templates.find((candidate) => candidate.slug === slug)
-    if (!template) throw new ConfigError(`There is no template ${slug}. berthd image list shows them.`)
+    if (!template) throw new ConfigError(`No such template: ${slug}. List them with: berthd image list`)
     const sources = onlyBuild
       ? template.image.sources.filter((source) => source.type === 'build')
       : template.image.sources
@@ -235,7 +235,7 @@ export function imageCommands(config: ReadConfig): Command {
   }
   image
     .command('pull')
-    .description("make a template's image ready, from its first source that works")
+    .description("prepare a template's image from its first source that works")
     .argument('<template>')
     .action((slug: string) => prepare(slug, false))
   image

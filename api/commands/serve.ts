@@ -26,7 +26,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const { catalog, fault } = opened
   const db = await openDatabase(config)
   if (config.compute !== 'simulator')
-    say('Looking at what can run servers here; the first time this takes some seconds.')
+    say('Checking what can run servers here; the first time this takes a few seconds.')
   const compute = await openCompute(config, log)
   // Loaded where it is wanted: it is a tenth of the idle service.
   const telemetry = config.metrics ? new (await import('../telemetry.ts')).Telemetry() : undefined
@@ -66,12 +66,12 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const watch = watchCatalog(opened, { clock: systemClock, log }, (wrong) => {
     say(
       wrong
-        ? `The catalogue stays as it was. What is wrong with the change:\n${wrong}`
-        : 'The catalogue was changed.',
+        ? `The catalogue was not reloaded, because the file is invalid:\n${wrong}`
+        : 'The catalogue was reloaded.',
     )
   })
   await stopped
-  say('Stopping. Servers keep running; the next start finds them again.')
+  say('Stopping. Servers keep running; the next start takes them over.')
   await watch.stop()
   await scrapes?.close()
   await app.close()
@@ -95,7 +95,7 @@ async function answerScrapes(
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(
-      `BERTH_METRICS (--metrics) is "${host}:${port}", which can't be listened on: ${messageOf(error)}.`,
+      `BERTH_METRICS (--metrics) is "${host}:${port}": can't listen there: ${messageOf(error)}.`,
     )
   })
 }
@@ -110,9 +110,9 @@ async function listen(
     const code = (error as NodeJS.ErrnoException).code // listen fails with system errors only
     const why: Record<string, string> = {
       EADDRINUSE: `port ${config.port} is in use by another program. Set PORT (--port) to another one, or to 0 for any free one.`,
-      EACCES: `port ${config.port} needs more rights. Set PORT (--port) to one above 1023.`,
-      EADDRNOTAVAIL: `this machine has no address ${config.host}. Set HOST (--host) to one that it has.`,
-      ENOTFOUND: `there is no address for the name ${config.host}. Set HOST (--host) to an address of this machine.`,
+      EACCES: `port ${config.port} needs root privileges. Set PORT (--port) to one above 1023.`,
+      EADDRNOTAVAIL: `this machine has no address ${config.host}. Set HOST (--host) to one of its addresses.`,
+      ENOTFOUND: `the name ${config.host} does not resolve. Set HOST (--host) to an address of this machine.`,
     }
     throw new ConfigError(
       `The API can't listen on ${config.host}:${config.port}: ${why[code ?? ''] ?? messageOf(error)}`,
@@ -172,9 +172,9 @@ async function imageLines({ images }: Compute, catalog: Catalog): Promise<string
 
 function describeImage(state: ImageState, isBuilt: boolean): string {
   if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
-  if (state.state === 'preparing') return `being made ready: ${state.detail}`
+  if (state.state === 'preparing') return `preparing: ${state.detail}`
   if (state.state === 'failed') return `failed: ${state.message}`
-  return isBuilt ? 'being built now' : 'fetched when first used'
+  return isBuilt ? 'building' : 'downloaded on first use'
 }
 
 interface BannerFacts {
@@ -200,7 +200,7 @@ function banner(told: BannerFacts): string[] {
     `  Docs     ${address}/v1/docs`,
     `  Compute  ${facts.compute}: ${facts.reason}`,
   ]
-  if (!facts.isReal) lines.push(`           *** SIMULATED: no server is real, and ssh leads nowhere. ***`)
+  if (!facts.isReal) lines.push(`           *** SIMULATED: servers are not real, and SSH does not work. ***`)
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
@@ -210,9 +210,9 @@ function banner(told: BannerFacts): string[] {
     `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
   )
   for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
-  if (fault) lines.push(`  Warning  the last good catalogue is used, as the present one is wrong:`, fault)
+  if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)
   for (const id of strangers)
-    lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
+    lines.push(`  Warning  machine ${id} belongs to no server; it was left untouched`)
   lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
   return lines
 }

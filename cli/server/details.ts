@@ -8,7 +8,7 @@ import { sizeOf } from '../units.ts'
 const listed = (items: string[]) => (items.length > 0 ? items.join(', ') : null)
 
 const parts: Columns<ServerDetails> = {
-  Id: (server) => server.server_id,
+  ID: (server) => server.server_id,
   Name: ({ name }) => name,
   Description: ({ description }) => description,
   Project: ({ project }) => project.name,
@@ -16,29 +16,29 @@ const parts: Columns<ServerDetails> = {
   Status: ({ status, status_reason }) => (status_reason ? `${status} (${status_reason})` : status),
   Operation: ({ current_operation }) =>
     current_operation &&
-    `${current_operation.type}, ${current_operation.progress} %: ${current_operation.operation_id}`,
-  'Can be asked': ({ allowed_actions }) => listed(allowed_actions),
+    `${current_operation.type}, ${current_operation.progress}%: ${current_operation.operation_id}`,
+  'Allowed actions': ({ allowed_actions }) => listed(allowed_actions),
   Protected: ({ delete_protection }) => delete_protection,
   Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),
-  System: ({ template }) => template?.title,
+  OS: ({ template }) => template?.title,
   Plan: ({ plan_type, preset }) => preset?.slug ?? plan_type,
   Size: sizeOf,
   'CPU type': ({ cpu_type }) => cpu_type,
   Created: ({ created_at }) => created_at,
   Started: ({ started_at }) => started_at,
   'Host name': ({ network }) => network.hostname,
-  MAC: ({ network }) => network.mac,
-  IPv4: ({ network: { ipv4 } }) => ipv4 && `${ipv4.address}/${ipv4.prefix_length} by ${ipv4.gateway}`,
-  IPv6: ({ network: { ipv6 } }) => ipv6 && `${ipv6.address}/${ipv6.prefix_length} by ${ipv6.gateway}`,
-  'Log in': ({ ssh }) => ssh.command,
-  'Answers ssh': ({ ssh }) => ssh.is_ready,
-  'Logs in by': ({ ssh }) => listed(ssh.auth_methods.map((method) => method.replaceAll('_', ' '))),
+  'MAC address': ({ network }) => network.mac,
+  IPv4: ({ network: { ipv4 } }) => ipv4 && `${ipv4.address}/${ipv4.prefix_length}, gateway ${ipv4.gateway}`,
+  IPv6: ({ network: { ipv6 } }) => ipv6 && `${ipv6.address}/${ipv6.prefix_length}, gateway ${ipv6.gateway}`,
+  'SSH command': ({ ssh }) => ssh.command,
+  'SSH ready': ({ ssh }) => ssh.is_ready,
+  Authentication: ({ ssh }) => listed(ssh.auth_methods.map((method) => method.replaceAll('_', ' '))),
   'SSH keys': ({ ssh }) => listed(ssh.keys.map(({ name, fingerprint }) => `${name} ${fingerprint}`)),
   Password: ({ ssh }) => ssh.password,
   'Host keys': ({ ssh }) =>
     listed(ssh.host_key_fingerprints.map(({ type, fingerprint }) => `${type} ${fingerprint}`)),
-  'Price a month': ({ billing }) => billing.price_month_rub,
-  'Price an hour': ({ billing }) => billing.price_hour_rub,
+  'Price per month': ({ billing }) => billing.price_month_rub,
+  'Price per hour': ({ billing }) => billing.price_hour_rub,
   'Cost this month': ({ billing }) => billing.month_to_date_rub,
   'Billed since': ({ billing }) => billing.billed_since,
   'Billed when stopped': ({ billing }) => billing.is_billed_when_stopped,
@@ -46,7 +46,7 @@ const parts: Columns<ServerDetails> = {
 
 export function detailsCommand(): Command {
   return new Command('details')
-    .description('all there is to know of a server: network, ssh and its host keys, what it costs')
+    .description('show server details: network, SSH, host keys and costs')
     .argument('<server>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {

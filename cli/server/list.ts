@@ -26,7 +26,7 @@ const columns: Columns<Server> = {
 export function listServers(): Command {
   type Filter = Pick<ServerFilter, 'status' | 'label'> & { project?: string; zone?: string }
   return listCommand({
-    description: 'all servers, the newest first',
+    description: 'list servers, newest first',
     columns,
     shown: ['id', 'name', 'status', 'zone', 'cpu', 'ram_mb', 'disk_gb', 'month'],
     items: async ({ berth }, { status, label, project, zone: zone_slug }: Filter) => {
@@ -34,8 +34,8 @@ export function listServers(): Command {
       return berth.servers.listAll({ status, label, project_id, zone_slug })
     },
   })
-    .option('--status <status>', 'only those of this status')
-    .option('--label <label>', 'only those with this label: name or name=value')
-    .option('--project <project>', 'only those of this project, by name or id')
-    .option('--zone <zone>', 'only those in this zone')
+    .option('--status <status>', 'only servers with this status')
+    .option('--label <label>', 'only servers with this label: name or name=value')
+    .option('--project <project>', 'only servers in this project, by name or id')
+    .option('--zone <zone>', 'only servers in this zone')
 }

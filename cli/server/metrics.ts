@@ -7,7 +7,7 @@ import { styled } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { bytes, bytesPerSecond, percent } from '../units.ts'
 
-/** Where the terminal does not say how wide it is. */
+/** The default when the terminal does not report its width. */
 const WIDTH = 80
 const MINUTE = 60_000
 
@@ -25,30 +25,30 @@ type Series = ServerMetrics['series'][number]
 
 export function metricsCommand(): Command {
   return new Command('metrics')
-    .description('what a server has used over time, as charts')
+    .description('chart the resource usage of a server')
     .argument('<server>', 'name or id')
     .addOption(new Option('--since <span>', 'how far back').choices(Object.keys(spans)).default('1h'))
     .addOption(
-      new Option('--type <type>', 'which chart; again for each; all without it')
+      new Option('--type <type>', 'chart to show (repeatable; default: all)')
         .choices(types)
         .argParser(repeatedOf(types)),
     )
     .option(
       '--step <seconds>',
-      'from point to point; without it one that makes at most 200 points',
+      'seconds between points (default: chosen for at most 200 points)',
       wholeNumber,
     )
     .action(
       action(async (session, given: string, { since, type, step }: MetricsOptions) => {
         const { berth, format, terminal, show } = session
         const server_id = await idOf(berth, 'server', given)
-        // The service's clock counts: by one that is fast, 30 days would begin before there can be metrics.
+        // By the service's clock: with a fast local one, 30 days back would be before any metrics.
         const [{ collected_at: end }, { created_at }] = await Promise.all([
           berth.servers.stats(server_id),
           berth.servers.get(server_id),
         ])
-        const asked = new Date(Date.parse(end) - spans[since] * 1000).toISOString()
-        const start = format === 'table' ? startOfChart(asked, created_at, end) : asked
+        const requested = new Date(Date.parse(end) - spans[since] * 1000).toISOString()
+        const start = format === 'table' ? startOfChart(requested, created_at, end) : requested
         const metrics = await berth.servers.metrics(server_id, { start, end, step, type: type?.join() })
         if (format !== 'table') return show(metrics, {})
         terminal.stdout.write(charts(session, metrics))
@@ -56,10 +56,10 @@ export function metricsCommand(): Command {
     )
 }
 
-/** Before it was created a server has nothing to show; one that was just now gets a minute. */
-function startOfChart(asked: string, created: string, end: string): string {
+/** Starts no earlier than the server's creation, but shows at least a minute. */
+function startOfChart(requested: string, created: string, end: string): string {
   const latest = Date.parse(end) - MINUTE
-  return new Date(Math.min(Math.max(Date.parse(asked), Date.parse(created)), latest)).toISOString()
+  return new Date(Math.min(Math.max(Date.parse(requested), Date.parse(created)), latest)).toISOString()
 }
 
 function charts({ terminal: { stdout } }: Session, { start, end, series }: ServerMetrics): string {
@@ -88,5 +88,5 @@ function summaryOf(values: (number | null)[], label: (value: number) => string):
   return `min ${label(Math.min(...known))}, mean ${label(average)}, max ${label(Math.max(...known))}`
 }
 
-/** `2026-11-21T12:00Z`: seconds are below what a chart shows. */
+/** `2026-11-21T12:00Z`: seconds are too fine for a chart. */
 const minute = (at: string) => at.replace(/:\d\d(\.\d+)?Z$/, 'Z')

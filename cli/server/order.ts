@@ -20,57 +20,51 @@ export interface OrderOptions extends PlaceOptions {
   label?: Labels
   userDataFile?: string
   description?: string
-  /** Whether it is started when it is made; so it is without --no-start. */
+  /** False with --no-start. */
   start: boolean
   deleteProtection?: boolean
 }
 
-/** Adds the options that say what is ordered. */
+/** Adds the options that describe a new server. */
 export function addOrderOptions(command: Command): Command {
   command
-    .option('--template <template>', 'its operating system')
-    .option('--preset <preset>', 'its size; or give all of --cpu, --ram-mb and --disk-gb')
-    .option('--cpu <cores>', 'cores', wholeNumber)
-    .option('--ram-mb <mb>', 'memory', wholeNumber)
-    .option('--disk-gb <gb>', 'disk', wholeNumber)
+    .option('--template <template>', 'operating system')
+    .option('--preset <preset>', 'size on offer; or set all of --cpu, --ram-mb and --disk-gb')
+    .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
+    .option('--ram-mb <mb>', 'memory in MB', wholeNumber)
+    .option('--disk-gb <gb>', 'disk in GB', wholeNumber)
   return addPlaceOptions(command)
     .option(
       '--ssh-key <ssh-key>',
-      'a key that may log in, by name or id; again for each; a server without any has a password',
+      'SSH key to log in with, by name or id (repeatable; default: a generated password)',
       repeated,
     )
-    .option('--project <project>', 'where it belongs, by name or id; the default project without it')
-    .option('--label <name=value>', 'a label; again for each', addLabel)
-    .option(
-      '--user-data-file <file>',
-      'what cloud-init carries out at the first start; - reads it from a pipe',
-    )
-    .option('--description <text>', 'what it is for')
-    .option('--no-start', 'make it, and leave it off')
-    .option('--delete-protection', 'refuse to delete it until this is taken off')
+    .option('--project <project>', 'project, by name or id (default: your default project)')
+    .option('--label <name=value>', 'label (repeatable)', addLabel)
+    .option('--user-data-file <file>', 'cloud-init user data for the first boot; - reads stdin')
+    .option('--description <text>', 'description')
+    .option('--no-start', 'create it without starting it')
+    .option('--delete-protection', 'protect it from deletion')
 }
 
-/** Whether any option says what is ordered: then nothing is asked. */
-export function saysOrder({ start, ...others }: OrderOptions): boolean {
+/** Whether any option describes the server: then there are no prompts. */
+export function hasOrderOptions({ start, ...others }: OrderOptions): boolean {
   return !start || Object.values(others).some((value) => value !== undefined)
 }
 
-/** The order that slugs and names stand for. @throws Refusal where one names nothing, or there is no template */
+/** Resolves slugs and names to ids. @throws Refusal if one does not exist, or there is no template */
 export async function orderOf(
   session: Session,
   name: string | undefined,
   { template, ...options }: OrderOptions,
 ): Promise<ServerCreate> {
   if (template === undefined)
-    throw new Refusal(
-      'It is not said which system the server gets.',
-      'Say it with --template; see those that are with: berth template list',
-    )
+    throw new Refusal('No template given.', 'Set --template; list templates with: berth template list')
   const { template_id } = await find(session.berth, 'template', template)
   return { ...(await requestOf(session, options)), name, template_id }
 }
 
-/** The same without what a price does not depend on: neither a name nor, unless it is said, a template. */
+/** The same for a quote, which needs no name and no template. */
 export async function requestOf(
   { berth, terminal }: Session,
   { template, zone, cpuType, sshKey = [], project, ...options }: OrderOptions,
@@ -102,24 +96,24 @@ async function planOf(
   if (preset === undefined) {
     if ([cpu, ram_mb, disk_gb].includes(undefined))
       throw new Refusal(
-        'It is not said how large the server is.',
-        'Say --preset, or all of --cpu, --ram-mb and --disk-gb; see what there is with: berth preset list',
+        'No size given.',
+        'Set --preset, or all of --cpu, --ram-mb and --disk-gb; list presets with: berth preset list',
       )
     return { plan_type: 'custom', ...size }
   }
-  // Both at once is refused by the API, which says it best.
+  // The API rejects both at once, with a better message.
   return { plan_type: 'preset', preset_id: (await findPreset(berth, place, preset)).preset_id, ...size }
 }
 
-/** The preset of a place by its slug or id. @throws Refusal where there is none */
+/** Finds a preset of a zone and CPU type by slug or id. @throws Refusal if there is none */
 export async function findPreset(berth: Berth, place: Place, given: string): Promise<Preset> {
   const { zone_slug, cpu_type } = place
   const presets = await berth.presets.list({ zone_slug, cpu_type })
   const preset = presets.find(({ slug, preset_id }) => slug === given || preset_id === given)
   if (preset) return preset
   throw new Refusal(
-    `There is no preset ${given} in ${zone_slug}.`,
-    `There are: ${presets.map(({ slug }) => slug).join(', ')}.`,
+    `No such preset in ${zone_slug}: ${given}.`,
+    `Presets: ${presets.map(({ slug }) => slug).join(', ')}.`,
     exitCodes.notFound,
   )
 }
@@ -130,6 +124,6 @@ async function userDataOf(terminal: Terminal, file: string | undefined): Promise
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    throw new Refusal(`${file} can't be read.`, 'Name a file that is there, or - for what is piped in.')
+    throw new Refusal(`${file} can't be read.`, 'Pass an existing file, or - to read stdin.')
   }
 }

@@ -11,14 +11,12 @@ import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts
 /** start, stop and reboot. */
 export function powerCommands(): Command[] {
   return [
-    powerCommand('start', 'start a server that is stopped', (berth, id) => berth.servers.start(id)),
+    powerCommand('start', 'start a stopped server', (berth, id) => berth.servers.start(id)),
     addOffOptions(
-      powerCommand('stop', 'shut a server down', (berth, id, options) => berth.servers.stop(id, options)),
+      powerCommand('stop', 'shut down a server', (berth, id, options) => berth.servers.stop(id, options)),
     ),
     addOffOptions(
-      powerCommand('reboot', 'shut a server down and start it', (berth, id, options) =>
-        berth.servers.reboot(id, options),
-      ),
+      powerCommand('reboot', 'reboot a server', (berth, id, options) => berth.servers.reboot(id, options)),
     ),
   ]
 }
@@ -30,15 +28,15 @@ interface OffOptions {
 
 function addOffOptions(command: Command): Command {
   return command
-    .option('--force', 'pull the plug instead of asking the guest')
+    .option('--force', 'power off without shutting down the guest')
     .option(
       '--timeout <seconds>',
-      'how long the guest may take before its plug is pulled; 60 without it',
+      'how long the guest may take to shut down before it is powered off (default: 60)',
       wholeNumber,
     )
 }
 
-/** A command that carries something out on one server. */
+/** A command that starts an operation on one server. */
 function powerCommand(
   verb: string,
   description: string,
@@ -53,17 +51,17 @@ function powerCommand(
   )
 }
 
-/** What has come of an operation that succeeded, for people. */
+/** The result of an operation that succeeded. */
 const outcomes: Record<Operation['type'], string> = {
-  create: 'is made',
-  start: 'runs',
+  create: 'is ready',
+  start: 'is running',
   stop: 'is stopped',
-  reboot: 'runs again',
-  resize: 'has its new size',
+  reboot: 'is running again',
+  resize: 'is resized',
   delete: 'is deleted',
 }
 
-/** Says what has come of an operation that was ordered; shows it as it is where nobody waits. */
+/** Waits for an operation and prints its result, or shows it without waiting. */
 async function follow(
   session: Session,
   name: string,
@@ -73,19 +71,17 @@ async function follow(
   if (!wantsWait(session, options)) return showOperation(session, ordered)
   const operation = await waitFor(session, ordered)
   if (session.format !== 'table') return showOperation(session, operation)
-  showText(session.terminal.stdout, `The server ${name} ${outcomes[operation.type]}.\n`)
+  showText(session.terminal.stdout, `Server ${name} ${outcomes[operation.type]}.\n`)
 }
 
 export function waitCommand(): Command {
   return new Command('wait')
-    .description(
-      'wait for the end of what is done with a server; ends with 7 if that, or else its last, failed',
-    )
-    .argument('<server>', 'name or id; the id also of one that is gone')
+    .description('wait until no operation is in progress on a server; exits with 7 if the last one failed')
+    .argument('<server>', 'name or id; for a deleted server, its id')
     .action(
       action(async (session, given: string) => {
         const server_id = await idOf(session.berth, 'server', given)
-        // Its newest operation is the current one, where there is one.
+        // Its newest operation is the current one, if there is one.
         await showOperation(session, await waitFor(session, { server_id, current_operation: null }))
       }),
     )
@@ -94,9 +90,9 @@ export function waitCommand(): Command {
 export function deleteCommand(): Command {
   return addWaitOptions(
     new Command('delete')
-      .description('take a server and its disk; asks for its name first')
+      .description('delete a server and its disk; asks you to confirm its name')
       .argument('<server>', 'name or id')
-      .option('-y, --yes', 'do not ask'),
+      .option('-y, --yes', 'skip the confirmation'),
   ).action(
     action(async (session, given: string, options: { yes?: boolean } & WaitOptions) => {
       const { berth, terminal } = session

@@ -5,13 +5,13 @@ import path from 'node:path'
 import type { SshKeyCreate } from '@berth/sdk'
 
 export interface LocalKey extends SshKeyCreate {
-  /** Where it is, for people. */
+  /** The path to show. */
   file: string
   /** As OpenSSH prints it. */
   fingerprint: string
 }
 
-/** The public keys that ssh uses by itself: ~/.ssh/id_*.pub. What is no public key is left out, above all private ones. */
+/** The public keys that ssh uses by default: ~/.ssh/id_*.pub. Skips everything that is not a public key. */
 export function localKeys(folder: string = path.join(homedir(), '.ssh')): LocalKey[] {
   return filesOf(folder).flatMap((file) => {
     const [, type, base64, comment] =

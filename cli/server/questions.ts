@@ -9,11 +9,11 @@ import { localKeys } from './public-keys.ts'
 type Place = Pick<Capacity, 'zone_slug' | 'cpu_type'>
 type Plan = Pick<ServerCreate, 'plan_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
 
-const instead = 'Say with options what to order: berth server create --help'
+const instead = 'Describe the server with options: berth server create --help'
 
 /**
- * Asks step by step for a server, and at last whether to order it at the price that is shown.
- * Nothing is changed before that; then keys of this machine that were chosen are added to the account.
+ * Prompts for a server step by step, then shows its price and asks for confirmation.
+ * Nothing changes before that. Then the chosen local SSH keys are added to the account.
  */
 export async function askForOrder(session: Session, name: string | undefined): Promise<ServerCreate> {
   const place = await askPlace(session)
@@ -34,14 +34,14 @@ export async function askForOrder(session: Session, name: string | undefined): P
 
 interface Choice<Value> {
   name: string
-  /** What stands there once it is chosen; the name without it. */
+  /** Shown once it is chosen; `name` by default. */
   short?: string
   value: Value
-  /** Why it can't be chosen. */
+  /** The reason it can't be chosen. */
   disabled?: string | false
 }
 
-/** One of several; what can't be chosen is shown with why. @throws Refusal where nothing can */
+/** Asks for one of several; those that can't be chosen show the reason. @throws Refusal if none can be chosen */
 async function askOne<Value>(
   { terminal }: Session,
   message: string,
@@ -50,8 +50,8 @@ async function askOne<Value>(
   const open = choices.find(({ disabled }) => !disabled)
   if (!open)
     throw new Refusal(
-      `${message.replace(/:$/, '')}: there is none to choose.`,
-      'Try again later, or ask the operator.',
+      `${message.replace(/:$/, '')}: none available.`,
+      'Try again later, or contact the operator.',
       exitCodes.error,
     )
   return ask(terminal, instead, ({ select }, at) =>
@@ -86,7 +86,7 @@ async function askPlan(session: Session, place: Place, template: Template): Prom
   const { berth } = session
   const presets = await berth.presets.list(place)
   const custom: Choice<Preset | null> = {
-    name: 'custom: cores, memory and disk of your choice',
+    name: 'custom: choose cores, memory and disk',
     short: 'custom',
     value: null,
   }
@@ -115,7 +115,7 @@ async function askPlan(session: Session, place: Place, template: Template): Prom
 const sizeOf = ({ cpu, ram_mb, disk_gb }: Preset) => `${cpu} CPU, ${ram_mb} MB, ${disk_gb} GB`
 
 function whyNot({ is_available, disk_gb }: Preset, { title, min_disk_gb }: Template): string | false {
-  if (!is_available) return '(no room for it now)'
+  if (!is_available) return '(no capacity)'
   return disk_gb < min_disk_gb && `(${printable(title)} needs ${min_disk_gb} GB of disk)`
 }
 
@@ -129,11 +129,11 @@ async function askSize(session: Session, limits: Limits, { min_disk_gb }: Templa
   }
 }
 
-/** A number within the API's limits: the smallest, or a multiple of the step. */
+/** Asks for a number within the API's limits: the minimum, or a multiple of the step. */
 function askNumber({ terminal }: Session, label: string, { min, max, step }: Limits['cpu']): Promise<number> {
   const steps = step === 1 ? '' : `, in steps of ${step}`
   const message = `${label.replace(/:$/, '')} (${min} to ${max}${steps}):`
-  const validate = (value: number) => value === min || value % step === 0 || `It goes in steps of ${step}.`
+  const validate = (value: number) => value === min || value % step === 0 || `Must be a multiple of ${step}.`
   return ask(terminal, instead, ({ number }, at) =>
     number({ message, min, max, step: 'any', default: min, required: true, validate }, at),
   )
@@ -148,18 +148,18 @@ async function askKeys(session: Session): Promise<{ ssh_key_ids: string[]; added
     value: ssh_key_id,
     checked: keys.length === 1,
   }))
-  const message = 'SSH keys that may log in (without any there is a password):'
+  const message = 'SSH keys to log in with (none: a password is generated):'
   const ssh_key_ids = await ask(session.terminal, instead, ({ checkbox }, at) =>
     checkbox({ message, choices, loop: false }, at),
   )
   return { ssh_key_ids, added: [] }
 }
 
-/** Which keys of this machine to add to an account that has none. */
+/** Asks which local keys to add to an account that has none. */
 async function askLocalKeys({ terminal, note }: Session): Promise<SshKeyCreate[]> {
   const keys = localKeys()
   if (keys.length === 0) {
-    note('Your account has no SSH key, nor has ~/.ssh here: the server gets a password.')
+    note('No SSH keys in your account or in ~/.ssh: the server gets a generated password.')
     return []
   }
   const choices = keys.map(({ file, name, public_key, fingerprint }, at) => ({
@@ -168,22 +168,24 @@ async function askLocalKeys({ terminal, note }: Session): Promise<SshKeyCreate[]
     value: { name, public_key },
     checked: at === 0,
   }))
-  const message = 'Your account has no SSH key. Public keys to add, which may log in then:'
+  const message = 'Your account has no SSH keys. Public keys to add and log in with:'
   return ask(terminal, instead, ({ checkbox }, at) => checkbox({ message, choices, loop: false }, at))
 }
 
 async function askName({ berth, terminal }: Session, { slug }: Template): Promise<string> {
-  const made = `${slug.replace(/[^a-z0-9]+/gi, '-').slice(0, 50)}-${randomInt(100, 1000)}`
+  const generated = `${slug.replace(/[^a-z0-9]+/gi, '-').slice(0, 50)}-${randomInt(100, 1000)}`
   const validate = async (name: string) => {
     if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(name))
-      return 'A host name has up to 63 letters, digits and dashes, with no dash at either end.'
+      return 'Use up to 63 letters, digits and hyphens, with no hyphen at either end.'
     const { total } = await berth.servers.list({ name, limit: 1 })
-    return total === 0 || 'You have a server of this name already.'
+    return total === 0 || 'You already have a server with this name.'
   }
-  return ask(terminal, instead, ({ input }, at) => input({ message: 'Name:', default: made, validate }, at))
+  return ask(terminal, instead, ({ input }, at) =>
+    input({ message: 'Name:', default: generated, validate }, at),
+  )
 }
 
-/** Shows what it costs, and asks. @throws Refusal where it can't be ordered, or is not wanted */
+/** Shows the price and asks for confirmation. @throws Refusal if it can't be created, or was declined */
 async function confirmOrder(session: Session, order: ServerCreate): Promise<void> {
   const quote = await session.berth.quote(order)
   await showQuote(session, quote)
@@ -191,16 +193,16 @@ async function confirmOrder(session: Session, order: ServerCreate): Promise<void
   if (blocker)
     throw new Refusal(
       quote.blockers.map(({ code, detail }) => `${detail} (${code})`).join(' '),
-      'Nothing was ordered.',
+      'Nothing was created.',
       exitCodes.error,
     )
-  const isWanted = await ask(session.terminal, instead, ({ confirm }, at) =>
-    confirm({ message: 'Order it?', default: true }, at),
+  const isConfirmed = await ask(session.terminal, instead, ({ confirm }, at) =>
+    confirm({ message: 'Create this server?', default: true }, at),
   )
-  if (!isWanted) throw new Refusal('You said no.', 'Nothing was ordered.', exitCodes.error)
+  if (!isConfirmed) throw new Refusal('Canceled.', 'Nothing was created.', exitCodes.error)
 }
 
-/** It is part of the conversation: what the command prints is the server. */
+/** Goes to stderr like the prompts: the output of the command is the server. */
 async function showQuote({ terminal, note }: Session, quote: Quote): Promise<void> {
   const columns = {
     item: ({ code }: Quote['items'][number]) => code,

@@ -20,22 +20,19 @@ interface ResizeOptions extends WaitOptions {
 export function resizeCommand(): Command {
   return addWaitOptions(
     new Command('resize')
-      .description('give a server another size; it is stopped for that, and disks only grow')
+      .description('resize a stopped server; disks can only grow')
       .argument('<server>', 'name or id')
-      .option('--preset <preset>', 'a size on offer; or any of --cpu, --ram-mb and --disk-gb')
-      .option('--cpu <cores>', 'cores', wholeNumber)
-      .option('--ram-mb <mb>', 'memory', wholeNumber)
-      .option('--disk-gb <gb>', 'disk', wholeNumber)
-      .option('--stop', 'stop it where it runs, start it afterwards, and wait for all that'),
+      .option('--preset <preset>', 'size on offer; or set any of --cpu, --ram-mb and --disk-gb')
+      .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
+      .option('--ram-mb <mb>', 'memory in MB', wholeNumber)
+      .option('--disk-gb <gb>', 'disk in GB', wholeNumber)
+      .option('--stop', 'stop a running server, start it again afterwards, and wait for all of it'),
   ).action(
     action(async (session, given: string, options: ResizeOptions) => {
       const { berth } = session
       const { cpu, ramMb, diskGb } = options
       if ([options.preset, cpu, ramMb, diskGb].every((value) => value === undefined))
-        throw new Refusal(
-          'It is not said which size the server gets.',
-          'Say --preset, or any of --cpu, --ram-mb and --disk-gb.',
-        )
+        throw new Refusal('No size given.', 'Set --preset, or any of --cpu, --ram-mb and --disk-gb.')
       const server = await find(berth, 'server', given)
       const change = await changeOf(session, server, options)
       if (server.status === 'running') await resizeRunning(session, server, change, options)
@@ -55,11 +52,11 @@ async function changeOf(
 ): Promise<ServerUpdate> {
   const size = { cpu, ram_mb: ramMb, disk_gb: diskGb }
   if (preset === undefined) return { plan_type: 'custom', ...size }
-  // Both at once is refused by the API, which says it best.
+  // The API rejects both at once, with a better message.
   return { plan_type: 'preset', preset_id: (await findPreset(berth, server, preset)).preset_id, ...size }
 }
 
-/** Stops a server that runs, where that is wanted, gives it the size, and starts it, also where the size was refused. */
+/** After confirmation, stops a running server, resizes it, and starts it again, even if the size was rejected. */
 async function resizeRunning(
   session: Session,
   { server_id, name }: Server,
@@ -84,23 +81,23 @@ async function resizeRunning(
 const isInterruption = (error: unknown): error is Refusal =>
   error instanceof Refusal && error.exitCode === exitCodes.interrupted
 
-/** Who no longer waits is told that the server stays off. */
+/** After Ctrl-C, adds that the server stays off. */
 function whileOff(error: unknown, server_id: string): unknown {
   if (!isInterruption(error)) return error
   return new Refusal(
-    `${error.message} The server is not started again.`,
+    `${error.message} The server will not be started again.`,
     `${error.advice}; then: berth server start ${server_id}`,
     exitCodes.interrupted,
   )
 }
 
 async function confirmStop({ terminal }: Session, name: string): Promise<void> {
-  const instead = `The server ${name} runs, and is resized while it is stopped: say --stop to have it stopped and started.`
-  const isWanted = await ask(terminal, instead, ({ confirm }, at) =>
+  const instead = `Server ${name} is running. Use --stop to stop it, resize it and start it again.`
+  const isConfirmed = await ask(terminal, instead, ({ confirm }, at) =>
     confirm(
-      { message: `The server ${name} runs. Stop it, resize it and start it again?`, default: false },
+      { message: `Server ${name} is running. Stop it, resize it and start it again?`, default: false },
       at,
     ),
   )
-  if (!isWanted) throw new Refusal('You said no.', 'Nothing was changed.', exitCodes.error)
+  if (!isConfirmed) throw new Refusal('Canceled.', 'Nothing was changed.', exitCodes.error)
 }

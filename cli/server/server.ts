@@ -11,7 +11,7 @@ import { statsCommand } from './stats.ts'
 import { updateCommand } from './update.ts'
 
 export function serverCommand(): Command {
-  const server = new Command('server').description('virtual machines')
+  const server = new Command('server').description('manage servers')
   const commands = [
     listServers(),
     createCommand(),

@@ -5,7 +5,7 @@ import { sizeOf } from '../units.ts'
 
 export function showCommand(): Command {
   return new Command('show')
-    .description('a server, and how to log in to it')
+    .description('show a server and how to log in to it')
     .argument('<server>', 'name or id')
     .action(
       action(async (session, given: string) => {
@@ -14,18 +14,18 @@ export function showCommand(): Command {
     )
 }
 
-/** A server with how to log in to it. */
+/** Shows a server and how to log in to it. */
 export async function showServer({ berth, show }: Session, server_id: string): Promise<void> {
   const server = await berth.servers.details(server_id)
   await show(server, {
-    Id: () => server_id,
+    ID: () => server_id,
     Name: ({ name }) => name,
     Status: ({ status }) => status,
     ...(server.status_reason === null ? {} : { Reason: ({ status_reason }) => status_reason }),
     Size: sizeOf,
-    System: ({ template }) => template?.title ?? null,
-    'Price a month': ({ price_month_rub }) => price_month_rub,
-    'Log in': ({ ssh }) => ssh.command,
+    OS: ({ template }) => template?.title ?? null,
+    'Price per month': ({ price_month_rub }) => price_month_rub,
+    'SSH command': ({ ssh }) => ssh.command,
     Password: ({ ssh }) => ssh.password,
   })
 }

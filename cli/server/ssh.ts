@@ -18,12 +18,12 @@ interface SshOptions {
 
 export function sshCommand(): Command {
   return new Command('ssh')
-    .description('log in to a server, or run a command on it, with OpenSSH; waits while it starts')
+    .description('log in to a server or run a command on it over SSH; waits while it starts')
     .usage('[options] <server> [-- command...]')
     .argument('<server>', 'name or id')
-    .argument('[command...]', 'what to run there in place of a shell; after -- with flags of its own')
-    .option('--user <user>', "who logs in; the system's own user without it")
-    .option('-i, --identity <file>', 'private key to prove it with')
+    .argument('[command...]', 'command to run instead of a shell; put -- before one with flags')
+    .option('--user <user>', "user to log in as (default: the template's user)")
+    .option('-i, --identity <file>', 'private key file')
     .action(
       action(async (session, given: string, command: string[], options: SshOptions) => {
         const { terminal } = session
@@ -33,7 +33,7 @@ export function sshCommand(): Command {
     )
 }
 
-/** The server when it answers. @throws Refusal where it is off and nothing is on the way to start it */
+/** The server once SSH is ready. @throws Refusal if it is off and not being started */
 async function readyServer(session: Session, server_id: string): Promise<ServerDetails> {
   const { berth } = session
   const server = await berth.servers.details(server_id)
@@ -43,13 +43,13 @@ async function readyServer(session: Session, server_id: string): Promise<ServerD
   if (waited.ssh.is_ready) return waited
   const advice = waited.allowed_actions.includes('start')
     ? `Start it with: berth server start ${server_id}`
-    : `See how it stands with: berth server show ${server_id}`
-  throw new Refusal(`The server ${waited.name} is ${waited.status}.`, advice, exitCodes.conflict)
+    : `See its status with: berth server show ${server_id}`
+  throw new Refusal(`Server ${waited.name} is ${waited.status}.`, advice, exitCodes.conflict)
 }
 
 /**
- * What ssh is called with, up to and with the host. What the API says is believed to be a host, a port, a name and
- * keys only where it looks like one: nothing of it can become an option, or a line of another kind.
+ * The arguments of ssh up to and including the host. The host, port, user and keys from the API are validated:
+ * none of them can become an option, or another line of the configuration.
  */
 function argumentsOf(env: Terminal['env'], server: ServerDetails, { user, identity }: SshOptions): string[] {
   const { host, port, username } = server.ssh
@@ -60,14 +60,14 @@ function argumentsOf(env: Terminal['env'], server: ServerDetails, { user, identi
     `UserKnownHostsFile=${quoted(pinHostKeys(env, server))}`,
     'GlobalKnownHostsFile=/dev/null',
     'StrictHostKeyChecking=yes',
-    // Ports are used again: a key belongs to the server, not to where it is reached.
+    // Ports are reused: a host key belongs to the server, not to its address.
     `HostKeyAlias=${server.server_id}`,
     'CheckHostIP=no',
-    // On one machine all servers are reached there.
+    // On a single machine all servers are reached through localhost.
     'NoHostAuthenticationForLocalhost=no',
     'VerifyHostKeyDNS=no',
     'UpdateHostKeys=no',
-    // Nor is a connection used again that was made to this port before.
+    // An earlier connection to this port must not be reused.
     'ControlPath=none',
   ]
   return [
@@ -77,13 +77,13 @@ function argumentsOf(env: Terminal['env'], server: ServerDetails, { user, identi
   ]
 }
 
-/** Writes the keys by which ssh knows the server, and no others. @returns where */
+/** Writes a known_hosts file with the server's host keys only. @returns its path */
 function pinHostKeys(env: Terminal['env'], { server_id, name, ssh }: ServerDetails): string {
   check('id', server_id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(server_id))
   if (ssh.host_key_fingerprints.length === 0)
     throw new Refusal(
-      `The server ${name} has told no host key: ssh could not know it from another.`,
-      `Reboot it, so that it is asked again: berth server reboot ${server_id}`,
+      `Server ${name} has not reported any host keys, so ssh can't verify it.`,
+      `Reboot it to have them read again: berth server reboot ${server_id}`,
       exitCodes.conflict,
     )
   const lines = ssh.host_key_fingerprints.map(({ type, public_key }) => {
@@ -91,7 +91,7 @@ function pinHostKeys(env: Terminal['env'], { server_id, name, ssh }: ServerDetai
     check('host key', public_key, /^[A-Za-z0-9+/]+={0,2}$/.test(public_key))
     return `${server_id} ${type} ${public_key}\n`
   })
-  // A file for each server: two that are logged in to at once do not write over each other's.
+  // One file per server, so that concurrent logins do not overwrite each other's.
   const file = stateFile(env, path.join('known_hosts', server_id))
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
@@ -99,7 +99,7 @@ function pinHostKeys(env: Terminal['env'], { server_id, name, ssh }: ServerDetai
   } catch (error) {
     throw new Refusal(
       `The server's host keys can't be written to ${file} (${String(error)}).`,
-      'Make that folder writable, or name another with XDG_CONFIG_HOME.',
+      'Make that folder writable, or set XDG_CONFIG_HOME to another one.',
       exitCodes.error,
     )
   }
@@ -109,27 +109,27 @@ function pinHostKeys(env: Terminal['env'], { server_id, name, ssh }: ServerDetai
 const isHost = (host: string) =>
   isIP(host) !== 0 ? !host.includes('%') : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(host)
 
-function check(what: string, value: string | number | null, isOne: boolean): void {
-  if (isOne) return
+function check(what: string, value: string | number | null, isValid: boolean): void {
+  if (isValid) return
   throw new Refusal(
-    `The API says that the server's ${what} is ${JSON.stringify(value)}, which is none.`,
-    'Nothing was connected to. Ask the operator, and do not log in by other ways.',
+    `The API returned an invalid ${what} for the server: ${JSON.stringify(value)}.`,
+    'No connection was made. Contact the operator, and do not log in another way.',
     exitCodes.error,
   )
 }
 
-/** For a value of ssh's configuration, which takes spaces for ends and % for names of its own. */
+/** Quotes a value of ssh's configuration, which splits at spaces and expands %. */
 const quoted = (file: string) => `"${file.replaceAll('%', '%%')}"`
 
-/** Hands the terminal over to ssh. @returns what it ends with */
+/** Hands the terminal over to ssh. @returns its exit code */
 function openSsh(terminal: Terminal, args: string[]): Promise<number> {
-  // Ctrl-C is for ssh, and for what runs over there.
+  // Ctrl-C is for ssh and the remote command.
   const ignore = () => {}
   terminal.on('SIGINT', ignore)
   return new Promise<number>((resolve, reject) => {
     const ssh = spawn('ssh', args, { env: terminal.env, stdio: 'inherit' })
     ssh.on('error', (error) => reject(refusalOf(error)))
-    // What a signal ends has no code; 255 is how ssh itself says that something went wrong.
+    // A process killed by a signal has no exit code; 255 is ssh's own code for errors.
     ssh.on('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? exitCodes.interrupted : 255)))
   }).finally(() => terminal.off('SIGINT', ignore))
 }
@@ -137,7 +137,7 @@ function openSsh(terminal: Terminal, args: string[]): Promise<number> {
 function refusalOf(error: NodeJS.ErrnoException): Refusal {
   const [message, advice] =
     error.code === 'ENOENT'
-      ? ['There is no ssh on this machine.', 'Install OpenSSH; on Debian: apt-get install openssh-client']
-      : [`ssh can't be run: ${error.message}`, 'Mend that, and try again.']
+      ? ['ssh is not installed.', 'Install OpenSSH; on Debian: apt-get install openssh-client']
+      : [`ssh can't be run: ${error.message}`, 'Fix this and try again.']
   return new Refusal(message, advice, exitCodes.error)
 }

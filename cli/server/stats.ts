@@ -12,10 +12,10 @@ const MIB = 2 ** 20
 
 export function statsCommand(): Command {
   return new Command('stats')
-    .description('what a server uses now')
+    .description('show the current resource usage of a server')
     .argument('<server>', 'name or id')
-    .option('--watch', 'look again and again, until Ctrl-C')
-    .option('--interval <seconds>', 'how long from one look to the next', intervalOf, 5)
+    .option('--watch', 'refresh until Ctrl-C')
+    .option('--interval <seconds>', 'seconds between refreshes', intervalOf, 5)
     .action(
       action(async (session, given: string, { watch, interval }: { watch?: boolean; interval: number }) => {
         const server_id = await idOf(session.berth, 'server', given)
@@ -27,9 +27,9 @@ export function statsCommand(): Command {
 
 function intervalOf(given: string): number {
   const seconds = Number(given)
-  // Longer ones are more than a timer can do; shorter ones use up what may be asked in a minute.
+  // Longer ones overflow a timer; shorter ones use up the rate limit.
   if (!(seconds >= 0.1 && seconds <= 86_400))
-    throw new InvalidArgumentError('It is a number of seconds, such as 5.')
+    throw new InvalidArgumentError('It must be a number of seconds from 0.1 to 86400.')
   return seconds
 }
 
@@ -46,7 +46,7 @@ function watchStats(session: Session, server_id: string, pauseMs: number): Promi
 
 type ShowReading = (stats: ServerStats) => Promise<void>
 
-/** How one reading after the other is shown: on a terminal in the same place, elsewhere each by itself. */
+/** How readings are shown: redrawn in place on a terminal, otherwise one after another. */
 function readingsOf(session: Session): ShowReading {
   const { format, terminal } = session
   const { stdout } = terminal
@@ -59,7 +59,7 @@ function redrawn(session: Session): ShowReading {
   let back = ''
   return async (stats) => {
     const card = await cardOf(stats, cardFor(session), stdout)
-    // A line that is too long must not become two: the way back is counted in lines.
+    // Without wrapping: the cursor moves back by a number of lines.
     stdout.write(`\x1b[?7l${back}${card}\x1b[?7h`)
     back = `\x1b[${card.split('\n').length - 1}A\x1b[J`
   }
@@ -76,10 +76,10 @@ function inLines({ terminal: { stdout } }: Session): ShowReading {
   }
 }
 
-/** Of all columns but the time: what `1023.9 MiB/s` needs, as the next readings are not known yet. */
+/** Of all columns but the time: fits `1023.9 MiB/s`, as later readings are unknown. */
 const WIDTH = 12
 
-/** A reading in one line. */
+/** A reading on one line. */
 const brief: Columns<ServerStats> = {
   TIME: ({ collected_at }) => collected_at,
   STATUS: ({ status }) => status,
@@ -92,15 +92,15 @@ const brief: Columns<ServerStats> = {
   SENT: ({ network }) => ifKnown(network.tx_bytes_per_second, bytesPerSecond),
 }
 
-/** A reading as a card, with bars where somebody looks at it. */
+/** A reading as a card, with bars on a terminal. */
 function cardFor({ terminal }: Session): Columns<ServerStats> {
   const withBar = (text: string, fraction: number | null) =>
     terminal.stdout.isTTY && fraction !== null ? `${gauge(fraction)} ${text}` : text
   const flow = (rate: number | null, total: number | null) =>
-    ifKnown(total, (known) => `${ifKnown(rate, bytesPerSecond) ?? '-'}, ${bytes(known)} in all`)
+    ifKnown(total, (known) => `${ifKnown(rate, bytesPerSecond) ?? '-'}, ${bytes(known)} total`)
   return {
     Status: ({ status }) => status,
-    'Up for': ({ uptime_seconds }) => ifKnown(uptime_seconds, duration),
+    Uptime: ({ uptime_seconds }) => ifKnown(uptime_seconds, duration),
     CPU: ({ cpu: { usage_percent, cores } }) =>
       withBar(
         `${ifKnown(usage_percent, percent) ?? '-'} of ${cores} ${cores === 1 ? 'core' : 'cores'}`,
@@ -112,7 +112,7 @@ function cardFor({ terminal }: Session): Columns<ServerStats> {
         ifKnown(used_mb, (mb) => mb / total_mb),
       ),
     Disk: ({ disk: { used_gb, total_gb } }) =>
-      // Of which the API says hundredths: smaller units would make a 0 of what is not.
+      // The API gives hundredths of a GB: smaller units would suggest more precision.
       `${used_gb ?? '-'} of ${total_gb} GB`,
     Read: ({ disk }) => flow(disk.read_bytes_per_second, disk.read_bytes_total),
     Written: ({ disk }) => flow(disk.write_bytes_per_second, disk.write_bytes_total),

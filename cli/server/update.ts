@@ -17,15 +17,15 @@ interface UpdateOptions {
 
 export function updateCommand(): Command {
   return new Command('update')
-    .description('change the name, labels and the like of a server; its size with resize')
+    .description('change the name, labels and other properties of a server')
     .argument('<server>', 'name or id')
     .option('--name <name>', 'host name')
-    .option('--description <text>', 'what it is for; none where it is empty')
-    .option('--label <name=value>', 'set a label, and leave the others; again for each', addLabel)
-    .option('--remove-label <name>', 'take a label off; again for each', repeated)
-    .option('--project <project>', 'move it there, by name or id')
-    .option('--delete-protection', 'refuse to delete it until this is taken off')
-    .option('--no-delete-protection', 'let it be deleted')
+    .option('--description <text>', "description; '' removes it")
+    .option('--label <name=value>', 'label to set, keeping the others (repeatable)', addLabel)
+    .option('--remove-label <name>', 'label to remove (repeatable)', repeated)
+    .option('--project <project>', 'project to move it to, by name or id')
+    .option('--delete-protection', 'protect it from deletion')
+    .option('--no-delete-protection', 'allow it to be deleted')
     .action(
       action(async (session, given: string, options: UpdateOptions) => {
         const { berth } = session
@@ -46,7 +46,7 @@ export function updateCommand(): Command {
     )
 }
 
-/** The API takes all labels at once: those that stay are sent too, and hold only where nobody changed them meanwhile. */
+/** The API replaces all labels: the kept ones are sent too, with an ETag in case they have changed meanwhile. */
 async function labelsOf(
   berth: Berth,
   server_id: string,

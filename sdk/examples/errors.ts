@@ -8,11 +8,11 @@ try {
 } catch (error) {
   if (isBerthError(error, 'server_state_conflict')) {
     const { current_status, allowed_statuses } = error.problem
-    console.log(`It is ${current_status}, and can be started when it is ${allowed_statuses.join(' or ')}.`)
+    console.log(`The server is ${current_status}; it must be ${allowed_statuses.join(' or ')} to be started.`)
   } else if (error instanceof BerthError) {
-    console.log(`${error.detail} Tell the operator ${error.requestId} if this is not your doing.`)
+    console.log(`${error.detail} Request id: ${error.requestId}`)
   } else if (error instanceof OperationFailed) {
-    console.log(`It was tried and went wrong: ${error.message}`)
+    console.log(`The operation failed: ${error.message}`)
   } else if (error instanceof ConnectionError) {
     console.log(error.message)
   } else throw error

@@ -18,7 +18,7 @@ const server = await berth.servers.create({
   preset_id: preset?.preset_id,
 })
 const operation = await berth.operations.wait(server, {
-  onProgress: ({ progress }) => console.error(`${progress} %`),
+  onProgress: ({ progress }) => console.error(`${progress}%`),
 })
 const { ssh } = await berth.servers.details(server.server_id)
 console.log(`${operation.type} ${operation.status}`)

@@ -7,7 +7,7 @@ const berth = new Berth({
   retries: 5,
 })
 
-// Under a key of your own a POST is carried out once, also when your program is started again in between.
+// With a key of your own, a POST is carried out only once, even if your program restarts in between.
 const order = { idempotencyKey: 'shop-2026-11-21' }
 const first = await berth.projects.create({ name: 'Shop' }, order)
 const again = await berth.projects.create({ name: 'Shop' }, order)

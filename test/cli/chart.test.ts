@@ -107,7 +107,7 @@ test('sizes, rates, shares and times have the units of people', () => {
     '1 EiB',
     '32768 EiB',
   ])
-  expect([bytesPerSecond(2048), percent(12.345), percent(100)]).toEqual(['2 KiB/s', '12.3 %', '100 %'])
+  expect([bytesPerSecond(2048), percent(12.345), percent(100)]).toEqual(['2 KiB/s', '12.3%', '100%'])
   expect([0, 0.5, 59, 61, 3600, 90_061, 86_400 * 400].map(duration)).toEqual([
     '0 s',
     '0 s',

@@ -27,7 +27,7 @@ test('who logs in is known from then on; the token is in a file that nobody else
     ),
   )
   expect(await run(`login ${t.baseUrl}`, `${t.token}\n`)).toEqual(
-    said('You are logged in as customer1@example.com.\n'),
+    said('Logged in as customer1@example.com.\n'),
   )
   const file = path.join(home, 'berth/contexts.json')
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -45,8 +45,8 @@ test('a file of tokens that others can read is not used', async () => {
   expect(await run('whoami')).toEqual(
     refused(
       5,
-      `Error: ${file} has tokens in it, and others can read it.\n` +
-        `Run: chmod 600 ${file} — and revoke its tokens if somebody may have seen them.\n`,
+      `Error: ${file} contains tokens and is readable by other users.\n` +
+        `Run: chmod 600 ${file} — and revoke its tokens if anyone may have seen them.\n`,
     ),
   )
 })
@@ -56,8 +56,8 @@ test('who sends the token to another machine as it is, is told so', async () => 
   const { run } = berthOf(t)
   // Another name of this machine, but not one that every machine has for itself.
   expect(await run(`login ${t.baseUrl.replace('127.0.0.1', '0.0.0.0')}`, t.token)).toEqual({
-    ...said('You are logged in as customer1@example.com.\n'),
-    err: 'Whoever is on the way reads the token: http:// is not encrypted.\n',
+    ...said('Logged in as customer1@example.com.\n'),
+    err: 'Warning: http:// is not encrypted; anyone on the network can read the token.\n',
   })
 })
 
@@ -67,12 +67,12 @@ test('a login that fails keeps nothing', async () => {
   const wrong = await run(`login ${t.baseUrl}`, 'berth_wrong')
   expect(wrong).toMatchObject({ code: 5, err: expect.stringContaining('(invalid_token)') })
   expect(await run(`login ${t.baseUrl}`)).toEqual(
-    refused(2, 'Error: No token was given.\nPipe it in, or type it when it is asked for.\n'),
+    refused(2, 'Error: No token given.\nPipe it to stdin, or enter it at the prompt.\n'),
   )
   expect(await run('login cloud.example', t.token)).toEqual(
     refused(
       2,
-      'Error: "cloud.example" is no address.\nAddresses begin with http:// or https://, and have a host.\n',
+      'Error: "cloud.example" is not a valid address.\nAn address starts with http:// or https:// and includes a host.\n',
     ),
   )
   expect((await run('whoami')).err).toMatch(/^Error: You are not logged in/)
@@ -87,7 +87,7 @@ test('what is no token is not sent, and not told; what is no Berth is not kept',
   }
   const other = await listen((_, reply) => reply.setHeader('content-type', 'application/json').end('{}'))
   expect(await run(`login ${other}`, t.token)).toEqual(
-    refused(1, `Error: What answers at ${other} is no Berth.\nNothing was kept.\n`),
+    refused(1, `Error: ${other} is not a Berth API.\nNothing was saved.\n`),
   )
   expect(await run(`login ${t.baseUrl} --as ''`, t.token)).toMatchObject({ code: 2 })
   expect((await run('context list --no-header -o name')).out).toBe('')
@@ -110,7 +110,7 @@ test.each(configs)('a file that has no contexts in it is told: %s', async (conte
   writeFileSync(file, content, { mode: 0o600 })
   for (const command of ['whoami', 'context list', 'logout'])
     expect(await run(command)).toEqual(
-      refused(1, `Error: ${file} can't be read.\nMend it, or delete it and log in again: berth login\n`),
+      refused(1, `Error: ${file} can't be read.\nFix it, or delete it and log in again: berth login\n`),
     )
 })
 
@@ -161,7 +161,7 @@ test('an address and a token can come from flags and from the environment; a tok
   const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
   expect(await whoami(`--token ${other}`)).toBe('Customer 2')
   const elsewhere =
-    'Error: There is an address, but no token for it.\nGive its token too, or log in there: berth login\n'
+    'Error: No token given for this address.\nPass its token too, or log in to it: berth login <url>\n'
   expect((await t.run('whoami --url http://other.example')).err).toBe(elsewhere)
   t.env.BERTH_TOKEN = undefined
   await t.run(`login ${t.baseUrl}`, t.token)

@@ -46,10 +46,10 @@ test('what a name would do to the terminal is not done', async () => {
   expect(out).toContain('a\\u009b2Jb')
   expect(JSON.parse(out)[0].description).toBe('a\u009B2Jb')
   const deleted = await t.run("project delete 'a\u001b[2Jb' --yes")
-  expect(deleted).toEqual({ code: 0, out: '', err: 'The project a\uFFFD[2Jb is deleted.\n' })
+  expect(deleted).toEqual({ code: 0, out: '', err: 'Deleted project a\uFFFD[2Jb.\n' })
   const refused = await t.run("project delete 'a\u001b[2Jb' --yes")
   expect(refused).toMatchObject({
     code: 3,
-    err: expect.stringContaining('There is no project a\uFFFD[2Jb.\n'),
+    err: expect.stringContaining('No such project: a\uFFFD[2Jb.\n'),
   })
 })

@@ -182,7 +182,7 @@ test.each([
   })
   const { code, err } = await t.run('server create web-1 --template micro --preset nano --wait')
   expect(code).toBe(1)
-  const told = /^Error: .*\nThe operation was ordered\. Follow it with: berth (operation wait .*)\n$/.exec(
+  const told = /^Error: .*\nThe operation was accepted\. Follow it with: berth (operation wait .*)\n$/.exec(
     err,
   )
   t.env.BERTH_URL = t.baseUrl
@@ -204,7 +204,7 @@ test('a name that several have is told with their ids', async () => {
   expect(await t.run('server show twin')).toEqual({
     code: 2,
     out: '',
-    err: `Error: 2 have the name twin: ${ids.toReversed().join(', ')}.\nSay which by its id.\n`,
+    err: `Error: 2 servers are named twin: ${ids.toReversed().join(', ')}.\nUse the id instead.\n`,
   })
   expect(await t.run(`server show ${ids[0]}`)).toMatchObject({ code: 0 })
 })

@@ -50,7 +50,7 @@ test('where there is no public key, it is said how to make one', async () => {
   expect(await (await loggedIn()).run('ssh-key add')).toEqual({
     code: 3,
     out: '',
-    err: 'Error: There is no public key in ~/.ssh.\nMake one with: ssh-keygen -t ed25519 — or name one with --file.\n',
+    err: 'Error: No public key found in ~/.ssh.\nCreate one with: ssh-keygen -t ed25519 — or pass one with --file.\n',
   })
 })
 
@@ -58,9 +58,9 @@ test('a private key, or what is no key, is never sent', async () => {
   const t = await withKeys({ id_ed25519: `${ED25519}${privateKey()}`, notes: 'hello\n' })
   const [isPrivate, isNone] = [
     'Error: This is a private key. It was not sent, and should never leave this machine.\n' +
-      'Name the public one beside it, such as --file ~/.ssh/id_ed25519.pub\n',
-    'Error: This is no public key. It was not sent.\n' +
-      'A public key is one line that begins with its type, as in ~/.ssh/id_ed25519.pub.\n',
+      'Pass the public key instead, such as --file ~/.ssh/id_ed25519.pub\n',
+    'Error: This is not a valid public key. It was not sent.\n' +
+      'A public key is one line that starts with its type, as in ~/.ssh/id_ed25519.pub.\n',
   ]
   // Nothing listens there: what was sent would be told otherwise.
   t.env.BERTH_URL = 'http://127.0.0.1:1'

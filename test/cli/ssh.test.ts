@@ -101,9 +101,7 @@ test.each(Object.entries(lies))('an API that lies about %s gets nothing run', as
   await t.make('web-1')
   t.env.BERTH_URL = await liar(t.baseUrl, lie)
   const { code, err } = await t.run('server ssh web-1')
-  expect(err).toMatch(
-    /^Error: The API says that the server's .*, which is none\.\nNothing was connected to\./,
-  )
+  expect(err).toMatch(/^Error: The API returned an invalid .* for the server: .*\.\nNo connection was made\./)
   expect(code).toBe(1)
   expect(t.calledWith).toThrow('ENOENT')
 })

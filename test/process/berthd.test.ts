@@ -139,7 +139,7 @@ test(
     expect(refused).toEqual({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining(`Another berthd serves ${data} already.`),
+      stderr: expect.stringContaining(`Another berthd is already using ${data}.`),
     })
     expect((await first.call('GET', '/zones')).status).toBe(200)
     // Commands beside a service are fine.
@@ -182,13 +182,17 @@ function wrongSettings(data: string, port: string): Mistake[] {
     [
       ['serve'],
       { ...own, BERTH_DATA: path.join(data, 'foreign') },
-      /foreign\/berth\.db is not a database of Berth's, or is damaged: .*\. Put a backup in its place, or set BERTH_DATA/,
+      /foreign\/berth\.db is not a Berth database, or is damaged: .*\. Restore a backup, or set BERTH_DATA/,
     ],
-    [['serve'], { ...own, BERTH_DATA: file }, /BERTH_DATA \(--data\) is ".*file": the folder can't be made/],
+    [
+      ['serve'],
+      { ...own, BERTH_DATA: file },
+      /BERTH_DATA \(--data\) is ".*file": the folder can't be created/,
+    ],
     [
       ['serve'],
       { ...own, BERTH_DATA: path.join(file, 'below') },
-      /BERTH_DATA \(--data\) is .*: the folder can't be made/,
+      /BERTH_DATA \(--data\) is .*: the folder can't be created/,
     ],
     [
       ['serve'],
@@ -218,19 +222,19 @@ function wrongCommands(data: string): Mistake[] {
     [
       ['account', 'credit', 'nobody@example.com', '5', '--reason', 'x'],
       own,
-      /There is no account nobody@example\.com\./,
+      /No such account: nobody@example\.com\./,
     ],
-    [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`There is no account ${nobody}`)],
+    [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`No such account: ${nobody}`)],
     [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
-    [['account', 'credit', 'a@example.com', '5.555', '--reason', 'x'], own, /"5.555" is not an amount/],
-    [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount is 0/],
+    [['account', 'credit', 'a@example.com', '5.555', '--reason', 'x'], own, /"5.555" is not a valid amount/],
+    [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount must not be 0/],
     [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],
     [['token', 'create', 'a@example.com', '--bogus'], own, /unknown option '--bogus'/],
-    [['token', 'create', 'nobody@example.com'], own, /There is no account nobody@example\.com\./],
-    [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /There is no scope root\./],
-    [['token', 'create', 'a@example.com', '--days', '0'], own, /--days is a whole number/],
-    [['token', 'revoke', nobody], own, new RegExp(`There is no valid token ${nobody}`)],
-    [['image', 'pull', 'windows'], own, /There is no template windows\./],
+    [['token', 'create', 'nobody@example.com'], own, /No such account: nobody@example\.com\./],
+    [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /No such scope: root\./],
+    [['token', 'create', 'a@example.com', '--days', '0'], own, /--days must be a whole number/],
+    [['token', 'revoke', nobody], own, new RegExp(`No such valid token: ${nobody}`)],
+    [['image', 'pull', 'windows'], own, /No such template: windows\./],
   ]
 }
 
@@ -309,7 +313,7 @@ test(
     expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
     expect(await run(['account', 'create', 'ann@example.com'], env)).toMatchObject({
       code: 2,
-      stderr: 'There is an account ann@example.com already.\n',
+      stderr: 'The account ann@example.com already exists.\n',
     })
     const credit = [
       'account',
@@ -323,7 +327,7 @@ test(
     ]
     expect((await run(credit, env)).stdout).toBe('Credited. Balance: 499.90 RUB\n')
     expect((await run(credit, env)).stdout).toBe(
-      'Nothing changed: this reference was booked before. Balance: 499.90 RUB\n',
+      'Nothing changed: this reference is already booked. Balance: 499.90 RUB\n',
     )
     const other = credit.map((word) => (word === '499.90' ? '500' : word))
     expect(await run(other, env)).toMatchObject({

@@ -106,5 +106,5 @@ test('the rate limits and page sizes are the defaults of the service', () => {
   expect(section('Rate limits')).toContain(`${reads} reads`)
   expect(section('Rate limits')).toContain(`${writes} writes a minute`)
   expect(section('Rate limits')).toContain(`${anonymous} requests a minute`)
-  expect(section('Paging')).toContain(`1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it`)
+  expect(section('Paging')).toContain(`1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
 })
