@@ -83,6 +83,14 @@ export interface App {
 
 const DAY_MS = 24 * 3600_000
 
+/** What the groups of routes are about, for the API's description. */
+const TAGS = {
+  Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
+  Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
+  Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
+  Servers: 'Virtual machines, and the operations that are carried out on them.',
+}
+
 /** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { db, clock, driver, catalog, telemetry, sampleSeconds = 10, graceMs = DAY_MS } = options
@@ -144,7 +152,7 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     validateReplies: options.validateReplies ?? false,
     ...(telemetry ? { observe: telemetry.request } : {}),
   })
-  mountDocs(http, openApi(routes))
+  mountDocs(http, openApi(routes, TAGS))
   mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
   return http
 }

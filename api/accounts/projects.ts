@@ -8,6 +8,7 @@ import { ApiError, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
+import { accountProblems } from './schema.ts'
 import { projectView } from './view.ts'
 
 export async function listProjects(db: Queries, accountId: string, page: Page) {
@@ -79,7 +80,7 @@ export async function updateProject(
     await lockQuotas(tx, account_id)
     const current = await findProject(tx, account_id, project_id)
     // Deleted since it was found.
-    if (!current) throw notFound('project_not_found')
+    if (!current) throw notFound(accountProblems.project_not_found)
     check(current)
     const changed = { ...change, updated_at: clock.now() }
     await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
@@ -93,7 +94,7 @@ export async function updateProject(
 export async function deleteProject(db: Database, clock: Clock, project: ProjectRow): Promise<void> {
   if (project.project_id === project.default_project_id)
     throw new ApiError(
-      'project_is_default',
+      accountProblems.project_is_default,
       'The default project takes servers that name no project; it stays.',
     )
   const isDeleted = await db.transaction().execute(async (tx) => {
@@ -107,7 +108,7 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
   })
   if (isDeleted) return
   throw new ApiError(
-    'project_not_empty',
+    accountProblems.project_not_empty,
     'The project still has servers. Delete them or move them to another project first.',
   )
 }

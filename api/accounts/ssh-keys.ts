@@ -9,6 +9,7 @@ import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
+import { accountProblems } from './schema.ts'
 import { sshKeyView } from './view.ts'
 
 export async function listSshKeys(db: Queries, accountId: string, page: Page) {
@@ -74,9 +75,13 @@ export async function addSshKey(
       .where('fingerprint', '=', key.fingerprint)
       .executeTakeFirst()
     if (existing)
-      throw new ApiError('ssh_key_exists', 'The account has this key already, under another name perhaps.', {
-        ssh_key_id: existing.ssh_key_id,
-      })
+      throw new ApiError(
+        accountProblems.ssh_key_exists,
+        'The account has this key already, under another name perhaps.',
+        {
+          ssh_key_id: existing.ssh_key_id,
+        },
+      )
     const count = await countSshKeys(tx, accountId)
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()

@@ -6,6 +6,7 @@ import { record } from '../events/outbox.ts'
 import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
+import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
 
 export interface Entry {
@@ -216,7 +217,7 @@ export async function requireBalance(tx: Queries, accountId: string, priceHour: 
 export function insufficientBalance(balance: number, priceHour: number, why = ''): ApiError {
   const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
   return new ApiError(
-    'insufficient_balance',
+    billingProblems.insufficient_balance,
     `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
     { required: needed, available },
   )

@@ -3,6 +3,7 @@ import type { Queries } from '../database/database.ts'
 import type { CpuType, Driver, HostFacts } from '../drivers/driver.ts'
 import { ApiError } from '../http/problem.ts'
 import type { Catalog, Zone } from './file.ts'
+import { catalogProblems } from './schema.ts'
 
 /** What a server takes of its pool. */
 export interface Size {
@@ -121,7 +122,7 @@ export class Capacity {
       alternatives.length > 0
         ? 'There is no room for this plan here now. See alternatives, or choose a smaller plan.'
         : 'There is no room for this plan now. Choose a smaller plan; GET /v1/pricing/capacity shows what fits.'
-    throw new ApiError('capacity_unavailable', detail, { alternatives })
+    throw new ApiError(catalogProblems.capacity_unavailable, detail, { alternatives })
   }
 
   async #host(): Promise<Facts> {

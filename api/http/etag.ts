@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { ApiError } from './problem.ts'
+import { ApiError, httpProblems } from './problem.ts'
 
 /** The entity tag (RFC 9110, 8.8.3) of what a reply shows. */
 export function etagOf(view: unknown): string {
@@ -21,7 +21,7 @@ export function requireMatch(ifMatch: string | undefined, view: unknown): void {
   const etag = etagOf(view)
   if (namesEtag(ifMatch, etag)) return
   throw new ApiError(
-    'precondition_failed',
+    httpProblems.precondition_failed,
     'The object has changed since you read it. Read it again and repeat your change.',
     {},
     { etag },

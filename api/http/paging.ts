@@ -19,7 +19,7 @@ export function listOf<T extends TSchema>(item: T) {
   return Type.Object(
     {
       items: Type.Array(item),
-      total: Type.Integer({ description: 'All that match, not only this page' }),
+      total: Type.Integer({ description: 'All that match, not only this page', examples: [1] }),
     },
     title ? { title } : {},
   )

@@ -17,7 +17,7 @@ import { notFound } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
-import type { ServerDetails } from './schema.ts'
+import { type ServerDetails, serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
 import { serverView, storedKeys } from './view.ts'
 
@@ -43,7 +43,7 @@ export async function serverDetails(
     findActive(db, server.server_id),
     findProject(db, server.account_id, server.project_id),
   ])
-  if (!project) throw notFound('server_not_found')
+  if (!project) throw notFound(serverProblems.server_not_found)
   return {
     ...serverView(server, active),
     project: projectView(project),

@@ -1,10 +1,13 @@
 import Type from 'typebox'
+import { accountProblems } from '../accounts/schema.ts'
+import { billingProblems } from '../billing/schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
 import type { Database } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
 import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
-import { notFound, type ProblemCode } from '../http/problem.ts'
+import { httpProblems, notFound, type ProblemType } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type MetricsOptions, serverMetrics } from '../monitoring/metrics.ts'
 import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
@@ -25,6 +28,7 @@ import {
   ServerUpdate,
   StartRequest,
   StopRequest,
+  serverProblems,
 } from './schema.ts'
 import type { Servers } from './servers.ts'
 import { isTransient } from './states.ts'
@@ -32,8 +36,17 @@ import { findServer, listServers } from './store.ts'
 import { operationView, quoteView, serverView, statsView } from './view.ts'
 
 const tag = 'Servers'
-const params = { server_id: 'server_not_found' } as const
-const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operation_in_progress']
+const params = { server_id: serverProblems.server_not_found }
+const STATE_ERRORS: readonly ProblemType[] = [
+  serverProblems.server_state_conflict,
+  serverProblems.operation_in_progress,
+]
+const UPDATE_ERRORS: readonly ProblemType[] = [
+  ...STATE_ERRORS,
+  httpProblems.precondition_failed,
+  accountProblems.quota_exceeded,
+  catalogProblems.capacity_unavailable,
+]
 
 export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   servers: Servers
@@ -57,7 +70,7 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
 function loader(db: Database) {
   return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) => {
     const server = await findServer(db, actor.accountId, params.server_id)
-    if (!server) throw notFound('server_not_found')
+    if (!server) throw notFound(serverProblems.server_not_found)
     return server
   }
 }
@@ -102,11 +115,11 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       body: ServerCreate,
       reply: { 202: Server },
       errors: [
-        'account_suspended',
-        'quota_exceeded',
-        'insufficient_balance',
-        'capacity_unavailable',
-        'server_not_found',
+        accountProblems.account_suspended,
+        accountProblems.quota_exceeded,
+        billingProblems.insufficient_balance,
+        catalogProblems.capacity_unavailable,
+        serverProblems.server_not_found,
       ],
       run: async ({ actor, body, setHeader, made }) => {
         const { server, operation } = await servers.create(actor, body, made)
@@ -115,7 +128,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       },
       recover: async ({ actor, setHeader }, serverId) => {
         const server = await findServer(db, actor.accountId, serverId)
-        if (!server) throw notFound('server_not_found')
+        if (!server) throw notFound(serverProblems.server_not_found)
         setHeader('location', `/v1/servers/${serverId}`)
         return serverView(server, await activeOn(db, server))
       },
@@ -182,7 +195,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
-      errors: [...STATE_ERRORS, 'precondition_failed', 'quota_exceeded', 'capacity_unavailable'],
+      errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>
           requireMatch(ifMatch, serverView(current, active))
@@ -245,7 +258,7 @@ function deleteRoute({ servers }: ServerRoutesOptions, load: ReturnType<typeof l
     params,
     load,
     reply: { 202: Operation },
-    errors: ['delete_protected'],
+    errors: [serverProblems.delete_protected],
     run: async ({ loaded, setHeader }) =>
       accepted((await servers.remove(loaded.server_id)).operation, setHeader),
   })
@@ -267,7 +280,9 @@ function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnTy
       reply: { 202: Operation },
       errors: [
         ...STATE_ERRORS,
-        ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
+        ...(type === 'start'
+          ? ([billingProblems.insufficient_balance, accountProblems.account_suspended] as const)
+          : []),
       ],
       run: async ({ actor, loaded, body, made, setHeader }) => {
         const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, made)
@@ -276,7 +291,7 @@ function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnTy
       recover: async ({ actor, loaded, setHeader }, operationId) => {
         const { accountId } = actor
         const operation = await findOperation(db, accountId, loaded.server_id, operationId, clock.now())
-        if (!operation) throw notFound('server_not_found')
+        if (!operation) throw notFound(serverProblems.server_not_found)
         return accepted(operation, setHeader)
       },
     }),
@@ -307,7 +322,7 @@ function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
     load: async ({ actor, params }) => {
       const first = { limit: 1, offset: 0 }
       const { total } = await listOperations(db, actor.accountId, params.server_id, first, clock.now())
-      if (total === 0) throw notFound('server_not_found')
+      if (total === 0) throw notFound(serverProblems.server_not_found)
     },
     reply: { 200: listOf(Operation) },
     run: (call) =>
@@ -327,7 +342,7 @@ function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
     scope: 'servers:read',
     tag,
     summary: 'Get an operation, or wait for its end',
-    params: { ...params, operation_id: 'operation_not_found' },
+    params: { ...params, operation_id: serverProblems.operation_not_found },
     query: OperationWait,
     load: async ({ actor, params }) => {
       const operation = await findOperation(
@@ -337,7 +352,7 @@ function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
         params.operation_id,
         clock.now(),
       )
-      if (!operation) throw notFound('operation_not_found')
+      if (!operation) throw notFound(serverProblems.operation_not_found)
       return operation
     },
     reply: { 200: Operation },

@@ -1,4 +1,5 @@
 import type { Plan } from '../catalog/plans.ts'
+import { catalogProblems } from '../catalog/schema.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ApiError } from '../http/problem.ts'
@@ -107,9 +108,9 @@ export function quoteView(
       price_unit_month_rub: formatMoney(priceUnitMonth),
       price_month_rub: formatMoney(priceMonth),
     })),
-    is_available: !blockers.some((blocker) => blocker.code === 'capacity_unavailable'),
+    is_available: !blockers.some((blocker) => blocker.type === catalogProblems.capacity_unavailable),
     can_create: blockers.length === 0,
-    blockers: blockers.map((blocker) => ({ code: blocker.code, detail: blocker.message })),
+    blockers: blockers.map((blocker) => ({ code: blocker.type.code, detail: blocker.message })),
     quoted_at: isoTime(now),
   }
 }

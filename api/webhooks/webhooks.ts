@@ -8,12 +8,12 @@ import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
 import { type Actor, acceptedFor, holds } from '../http/auth.ts'
-import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
+import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { restartDelivery } from './deliveries.ts'
-import type { WebhookCreate, WebhookUpdate } from './schema.ts'
+import { type WebhookCreate, type WebhookUpdate, webhookProblems } from './schema.ts'
 import {
   askForTest,
   changeWebhook,
@@ -90,7 +90,7 @@ export async function updateWebhook(
   return db.transaction().execute(async (tx) => {
     const before = await lockWebhook(tx, actor.accountId, webhook_id)
     // Deleted since it was found.
-    if (!before) throw notFound('webhook_not_found')
+    if (!before) throw notFound(webhookProblems.webhook_not_found)
     // Whoever says where events go, or which, must be allowed to see them.
     if (url !== undefined || event_types !== undefined)
       requireSight(actor, event_types ?? JSON.parse(before.event_types))
@@ -121,7 +121,7 @@ export async function rotateSecret(
   const webhook = await db.transaction().execute(async (tx) => {
     const before = await lockWebhook(tx, account_id, webhook_id)
     // Deleted since it was found.
-    if (!before) throw notFound('webhook_not_found')
+    if (!before) throw notFound(webhookProblems.webhook_not_found)
     const change = {
       secret: secrets.seal(secret),
       previous_secret: before.secret,
@@ -183,7 +183,7 @@ function requireSight(actor: Actor, types: readonly (EventType | '*')[]): void {
   const lacking = wanted.map((type) => eventTypes[type]).find((scope) => !holds(actor, scope))
   if (!lacking) return
   throw new ApiError(
-    'insufficient_scope',
+    httpProblems.insufficient_scope,
     `Your token lacks ${lacking}, which these events take to be seen.`,
     {
       required_scope: lacking,
