@@ -164,4 +164,7 @@ export const places = {
   types: new URL('openapi.ts', import.meta.url),
 }
 
-if (import.meta.main) writeFileSync(places.types, typesOf(JSON.parse(readFileSync(places.document, 'utf8'))))
+if (import.meta.main) {
+  const document: OpenApi = JSON.parse(readFileSync(places.document, 'utf8'))
+  writeFileSync(places.types, typesOf(document))
+}

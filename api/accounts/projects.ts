@@ -1,27 +1,19 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import type { Page } from '../http/paging.ts'
-import { ApiError, notFound } from '../http/problem.ts'
+import { ApiError, found } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { accountProblems } from './schema.ts'
-import { projectView } from './view.ts'
+import { type ProjectRow, projectView } from './view.ts'
 
-export async function listProjects(db: Queries, accountId: string, page: Page) {
-  const [items, count] = await Promise.all([
-    withDefault(db)
-      .where('projects.account_id', '=', accountId)
-      .orderBy('project_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countProjects(db, accountId),
-  ])
-  return { items, total: count }
+export function listProjects(db: Queries, accountId: string, page: Page) {
+  const newest = withDefault(db).where('projects.account_id', '=', accountId).orderBy('project_id', 'desc')
+  return pageOf(newest, page)
 }
 
 export function findProject(db: Queries, accountId: string, projectId: string) {
@@ -30,8 +22,6 @@ export function findProject(db: Queries, accountId: string, projectId: string) {
     .where('project_id', '=', projectId)
     .executeTakeFirst()
 }
-
-export type ProjectRow = NonNullable<Awaited<ReturnType<typeof findProject>>>
 
 /** @throws ApiError quota_exceeded */
 export async function createProject(
@@ -78,9 +68,8 @@ export async function updateProject(
 ): Promise<ProjectRow> {
   return db.transaction().execute(async (tx) => {
     await lockQuotas(tx, account_id)
-    const current = await findProject(tx, account_id, project_id)
     // Deleted since it was found.
-    if (!current) throw notFound(accountProblems.project_not_found)
+    const current = found(await findProject(tx, account_id, project_id), accountProblems.project_not_found)
     check(current)
     const changed = { ...change, updated_at: clock.now() }
     await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
@@ -113,13 +102,8 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
   )
 }
 
-export async function countProjects(db: Queries, accountId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('projects')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return count
+export function countProjects(db: Queries, accountId: string): Promise<number> {
+  return countOf(db.selectFrom('projects').where('account_id', '=', accountId))
 }
 
 /** Counts the servers of a project; @returns false where the account has no such project */

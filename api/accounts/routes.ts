@@ -3,8 +3,9 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
+import { LAST_MOMENT } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
+import { bodyIssue, found, httpProblems, invalid } from '../http/problem.ts'
 import { type Call, type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
 import {
@@ -13,7 +14,6 @@ import {
   deleteProject,
   findProject,
   listProjects,
-  type ProjectRow,
   updateProject,
 } from './projects.ts'
 import {
@@ -30,7 +30,7 @@ import {
 } from './schema.ts'
 import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
 import { findToken, findValidToken, listTokens, mintToken, revokeToken } from './tokens.ts'
-import { meView, projectView, sshKeyView, tokenView } from './view.ts'
+import { meView, type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)
@@ -104,8 +104,10 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
         )
       },
       recover: async (call, projectId) => {
-        const project = await findProject(db, call.actor.accountId, projectId)
-        if (!project) throw notFound(accountProblems.project_not_found)
+        const project = found(
+          await findProject(db, call.actor.accountId, projectId),
+          accountProblems.project_not_found,
+        )
         return shown(project, call.setHeader)
       },
     }),
@@ -121,8 +123,10 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
     actor: { accountId: string }
     params: { project_id: string }
   }) => {
-    const project = await findProject(db, actor.accountId, params.project_id)
-    if (!project) throw notFound(accountProblems.project_not_found)
+    const project = found(
+      await findProject(db, actor.accountId, params.project_id),
+      accountProblems.project_not_found,
+    )
     return project
   }
   return [
@@ -195,8 +199,10 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       run: async (call) =>
         shown(await addSshKey(db, clock, call.actor.accountId, call.body, call.made), call.setHeader),
       recover: async (call, sshKeyId) => {
-        const key = await findSshKey(db, call.actor.accountId, sshKeyId)
-        if (!key) throw notFound(accountProblems.ssh_key_not_found)
+        const key = found(
+          await findSshKey(db, call.actor.accountId, sshKeyId),
+          accountProblems.ssh_key_not_found,
+        )
         return shown(key, call.setHeader)
       },
     }),
@@ -212,8 +218,10 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
     actor: { accountId: string }
     params: { ssh_key_id: string }
   }) => {
-    const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
-    if (!key) throw notFound(accountProblems.ssh_key_not_found)
+    const key = found(
+      await findSshKey(db, actor.accountId, params.ssh_key_id),
+      accountProblems.ssh_key_not_found,
+    )
     return key
   }
   return [
@@ -290,8 +298,10 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Revoke an API token at once',
       params: { token_id: accountProblems.token_not_found },
       load: async ({ actor, params }) => {
-        const token = await findValidToken(db, actor.accountId, params.token_id)
-        if (!token) throw notFound(accountProblems.token_not_found)
+        const token = found(
+          await findValidToken(db, actor.accountId, params.token_id),
+          accountProblems.token_not_found,
+        )
         return token
       },
       reply: { 204: null },
@@ -299,8 +309,6 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
     }),
   ]
 }
-
-const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** @throws ApiError validation_failed */
 function expiryOf(text: string | null | undefined, now: number): number | null {

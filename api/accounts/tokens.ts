@@ -2,12 +2,12 @@ import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
-import type { Page } from '../http/paging.ts'
+import { type Actor, covered, holds, insufficientScope, type ScopeName } from '../http/auth.ts'
 import { ApiError, httpProblems, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
@@ -84,20 +84,13 @@ export function mintToken(
 ): Promise<TokenTable & { value: string }> {
   const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
   if (lacking)
-    throw new ApiError(
-      httpProblems.insufficient_scope,
-      `Your token lacks ${lacking}, so it can't make one that has it.`,
-      {
-        required_scope: lacking,
-        accepted_scopes: acceptedFor[lacking],
-      },
-    )
+    throw insufficientScope(`Your token lacks ${lacking}, so it can't make one that has it.`, lacking)
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
-    const { total } = await countTokens(tx, actor.accountId)
-    if (total >= limit) throw quotaExceeded('tokens', limit, total, 1)
+    const count = await countOf(valid(tx, actor.accountId))
+    if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
     await made(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
@@ -105,27 +98,12 @@ export function mintToken(
 }
 
 /** The account's tokens that were not revoked, newest first. */
-export async function listTokens(db: Queries, accountId: string, page: Page) {
-  const [items, { total }] = await Promise.all([
-    valid(db, accountId)
-      .selectAll()
-      .orderBy('token_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countTokens(db, accountId),
-  ])
-  return { items, total }
+export function listTokens(db: Queries, accountId: string, page: Page) {
+  return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
 }
 
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {
   return valid(db, accountId).selectAll().where('token_id', '=', tokenId).executeTakeFirst()
-}
-
-function countTokens(db: Queries, accountId: string) {
-  return valid(db, accountId)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
 }
 
 function valid(db: Queries, accountId: string) {

@@ -1,9 +1,11 @@
-import type { AccountTable, SshKeyTable, TokenTable } from '../database/schema.ts'
+import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from '../database/schema.ts'
 import { scopeNames } from '../http/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
-import type { ProjectRow } from './projects.ts'
 import { quotasOf } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
+
+/** A project, with what its account says of it. */
+export type ProjectRow = ProjectTable & Pick<AccountTable, 'default_project_id'>
 
 export function projectView(row: ProjectRow): Project {
   return {

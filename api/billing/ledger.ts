@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import type { LedgerTable, TransactionTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
-import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
+import { costsNow } from './rates.ts'
 import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
 
@@ -56,7 +57,7 @@ export function post(
       ledger.low_since = null
       if (ledger.balance > 0) ledger.depleted_since = null
     }
-    await save(tx, ledgers, [written])
+    await save(tx, [...ledgers.values()], [written])
     const data = { amount: formatMoney(amount), balance: formatMoney(written.balance_after) }
     if (amount > 0) await record(tx, [{ accountId, type: 'balance.topped_up', data, at: now }])
     return { entry: written, isNew: true }
@@ -68,8 +69,13 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
   if (charges.length === 0) return
   const ledgers = await lockLedgers(tx, [...new Set(charges.map(({ accountId }) => accountId))])
   const rows = append(ledgers, charges, now)
-  const events = await standing(tx, ledgers, now)
-  await save(tx, ledgers, rows)
+  const costs = await costsNow(tx, [...ledgers.keys()])
+  const stood = [...ledgers].map(([accountId, ledger]) =>
+    standing(ledger, costs.get(accountId)?.hour ?? 0, now),
+  )
+  const changed = stood.map(({ ledger }) => ledger)
+  const events = stood.flatMap((one) => one.events)
+  await save(tx, changed, rows)
   await record(tx, events)
 }
 
@@ -123,7 +129,7 @@ const ROWS_AT_ONCE = 1000
 
 async function save(
   tx: Queries,
-  ledgers: ReadonlyMap<string, LedgerTable>,
+  ledgers: readonly LedgerTable[],
   rows: readonly TransactionTable[],
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
@@ -133,7 +139,7 @@ async function save(
       .execute()
   await tx
     .insertInto('ledgers')
-    .values([...ledgers.values()])
+    .values(ledgers)
     .onConflict((conflict) =>
       conflict.column('account_id').doUpdateSet((eb) => ({
         sequence: eb.ref('excluded.sequence'),

@@ -1,40 +1,37 @@
-import type { Queries } from '../database/database.ts'
 import type { LedgerTable } from '../database/schema.ts'
 import type { Event } from '../events/outbox.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
-import { costsNow } from './rates.ts'
 
 /** A balance that lasts less than this is worth a warning. */
 const LOW_HOURS = 72
 
 /**
- * Notes on ledgers that were charged whether their balance runs low or is used up; each is told once, until a
- * top-up mends it.
- * @returns the events that follow
+ * Whether a balance runs low or is used up after a charge; each is told once, until a top-up mends it.
+ * @param hour what the account's servers cost an hour, in units
+ * @returns the ledger with that noted, and the events that follow
  */
-export async function standing(
-  tx: Queries,
-  ledgers: ReadonlyMap<string, LedgerTable>,
+export function standing(
+  ledger: LedgerTable,
+  hour: number,
   now: number,
-): Promise<Event[]> {
-  const costs = await costsNow(tx, [...ledgers.keys()])
-  return [...ledgers.values()].flatMap((ledger) => {
-    const { account_id: accountId, balance } = ledger
-    const hour = costs.get(accountId)?.hour ?? 0
-    const tell = (type: Event['type'], hoursLeft: number): Event => ({
-      accountId,
-      type,
-      data: { balance: formatMoney(balance), cost_hour_rub: formatMoney(hour, 4), hours_left: hoursLeft },
-      at: now,
-    })
-    const { low_since, depleted_since } = ledger
-    const isLow = hour > 0 && balance < hour * LOW_HOURS
-    ledger.low_since = isLow ? (low_since ?? now) : null
+): { ledger: LedgerTable; events: Event[] } {
+  const { account_id: accountId, balance, low_since, depleted_since } = ledger
+  const isLow = hour > 0 && balance < hour * LOW_HOURS
+  const isDepleted = hour > 0 && balance <= 0
+  const noted = {
+    ...ledger,
+    low_since: isLow ? (low_since ?? now) : null,
     // Also what was noted while the clock was ahead counts from now.
-    const isDepleted = hour > 0 && balance <= 0
-    if (isDepleted) ledger.depleted_since = Math.min(depleted_since ?? now, now)
-    else if (balance > 0) ledger.depleted_since = null
-    if (isDepleted) return depleted_since === null ? [tell('balance.depleted', 0)] : []
-    return isLow && low_since === null ? [tell('balance.low', wholeTimes(balance, hour))] : []
+    depleted_since: isDepleted ? Math.min(depleted_since ?? now, now) : balance > 0 ? null : depleted_since,
+  }
+  const tell = (type: Event['type'], hoursLeft: number): Event => ({
+    accountId,
+    type,
+    data: { balance: formatMoney(balance), cost_hour_rub: formatMoney(hour, 4), hours_left: hoursLeft },
+    at: now,
   })
+  if (isDepleted)
+    return { ledger: noted, events: depleted_since === null ? [tell('balance.depleted', 0)] : [] }
+  const isNews = isLow && low_since === null
+  return { ledger: noted, events: isNews ? [tell('balance.low', wholeTimes(balance, hour))] : [] }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { CpuType, Driver, HostFacts } from '../drivers/driver.ts'
 import { ApiError } from '../http/problem.ts'
-import type { Catalog, Zone } from './file.ts'
+import { type Catalog, findZone, type Zone } from './file.ts'
 import { catalogProblems } from './schema.ts'
 
 /** What a server takes of its pool. */
@@ -93,7 +93,7 @@ export class Capacity {
    * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
    */
   async take(tx: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<void> {
-    const zone = this.#catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
+    const zone = findZone(this.#catalog, zoneSlug)
     const facts = this.#facts
     if (!facts) throw new Error('what the host has must be known before room on it is taken')
     const { host } = facts

@@ -70,7 +70,10 @@ export class Idempotency {
         httpProblems.idempotency_key_reused,
         'This Idempotency-Key was used with another body, or by a token with other scopes. Use a new key for a new request.',
       )
-    if (row.reply !== null) return { replay: JSON.parse(this.#secrets.open(row.reply)) }
+    if (row.reply !== null) {
+      const replay: StoredReply = JSON.parse(this.#secrets.open(row.reply))
+      return { replay }
+    }
     const taken = await this.#takeOver(claim, now)
     if (!taken) throw inUse()
     return { claim: { ...claim, madeId: taken.made_id } }

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox'
+import type { Page } from '../database/page.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 200
@@ -23,11 +24,6 @@ export function listOf<T extends TSchema>(item: T) {
     },
     title ? { title } : {},
   )
-}
-
-export interface Page {
-  limit: number
-  offset: number
 }
 
 /** What a paged list needs of its call. */

@@ -10,7 +10,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
-import type { Actor } from './auth.ts'
+import { type Actor, insufficientScope } from './auth.ts'
 import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { namesEtag } from './etag.ts'
@@ -250,14 +250,8 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
 function requireScope(actor: Actor, route: Route): void {
   const accepted = acceptedBy(route)
   if (accepted.some((name) => actor.scopes.includes(name))) return
-  throw new ApiError(
-    httpProblems.insufficient_scope,
-    `This needs a token with the scope ${accepted.join(' or ')}.`,
-    {
-      required_scope: route.scope,
-      accepted_scopes: accepted,
-    },
-  )
+  const detail = `This needs a token with the scope ${accepted.join(' or ')}.`
+  throw insufficientScope(detail, route.scope, accepted)
 }
 
 /** Path parameters are UUIDs; any other value names nothing that exists. */
@@ -389,7 +383,8 @@ function replyChecker(route: Route) {
   return async (_request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const check = reply.statusCode >= 400 ? checkProblem : checks.get(reply.statusCode)
     if (!check) throw new Error(`${route.id} replied ${reply.statusCode}, which it does not document`)
-    const issues = check(JSON.parse(JSON.stringify(payload)))
+    const sent: unknown = JSON.parse(JSON.stringify(payload))
+    const issues = check(sent)
     if (issues.length > 0)
       throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
     return payload

@@ -218,7 +218,8 @@ export class Engine {
 
   #begin(row: OperationTable): void {
     const abort = new AbortController()
-    const operation: Operation = { ...row, data: JSON.parse(row.data) }
+    const data: Operation['data'] = JSON.parse(row.data)
+    const operation: Operation = { ...row, data }
     // Taken again before its last run has quite returned: one after the other.
     const earlier = this.#inFlight.get(row.operation_id)?.done ?? Promise.resolve()
     const running = earlier

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable } from '../database/schema.ts'
-import type { Page } from '../http/paging.ts'
 
 export type OperationType = OperationTable['type']
 /** What the request asked for, and what steps tell later ones. */
@@ -131,24 +131,9 @@ export function findOperation(
 }
 
 /** Newest first. */
-export async function listOperations(
-  db: Queries,
-  accountId: string,
-  serverId: string,
-  page: Page,
-  now: number,
-) {
-  const matching = readable(db, accountId, serverId, now)
-  const [items, { total }] = await Promise.all([
-    matching
-      .selectAll('operations')
-      .orderBy('operation_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { items, total }
+export function listOperations(db: Queries, accountId: string, serverId: string, page: Page, now: number) {
+  const matching = readable(db, accountId, serverId, now).selectAll('operations')
+  return pageOf(matching.orderBy('operation_id', 'desc'), page)
 }
 
 /** Ends the server's active operation, where there is one, as canceled. */

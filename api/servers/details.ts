@@ -3,7 +3,7 @@ import { projectView } from '../accounts/view.ts'
 import { monthCost, monthStart, wholeSecond } from '../billing/accrual.ts'
 import { ratesSince } from '../billing/rates.ts'
 import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
-import type { Catalog } from '../catalog/file.ts'
+import { type Catalog, findTemplate, findZone } from '../catalog/file.ts'
 import { presetPrice, sizeOf } from '../catalog/plans.ts'
 import { pricesAt } from '../catalog/prices.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
@@ -75,8 +75,8 @@ async function monthToDate({ db, clock }: DetailsOptions, { server_id }: ServerT
 
 /** Zone, template and preset as the catalogue has them now; null where the operator took one off. */
 async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: ServerTable) {
-  const zone = catalog.zones.find((candidate) => candidate.zone_slug === server.zone_slug)
-  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const zone = findZone(catalog, server.zone_slug)
+  const template = findTemplate(catalog, server.template_id)
   const preset = catalog.presets.find((candidate) => candidate.presetId === server.preset_id)
   const prices = pricesAt(catalog.prices, server.zone_slug, server.cpu_type, clock.now())
   const rows = await capacity.list(db)
@@ -95,7 +95,7 @@ function sshCard(
   actor: Actor,
   server: ServerTable,
 ): ServerDetails['ssh'] {
-  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const template = findTemplate(catalog, server.template_id)
   const username = template?.defaultUsername ?? 'root'
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)

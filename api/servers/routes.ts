@@ -3,11 +3,12 @@ import { accountProblems } from '../accounts/schema.ts'
 import { billingProblems } from '../billing/schema.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Database } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { etagOf, requireMatch } from '../http/etag.ts'
-import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
-import { httpProblems, notFound, type ProblemType } from '../http/problem.ts'
+import { listOf, paged, pagingQuery } from '../http/paging.ts'
+import { found, httpProblems, notFound, type ProblemType } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type MetricsOptions, serverMetrics } from '../monitoring/metrics.ts'
 import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
@@ -69,8 +70,10 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
 
 function loader(db: Database) {
   return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) => {
-    const server = await findServer(db, actor.accountId, params.server_id)
-    if (!server) throw notFound(serverProblems.server_not_found)
+    const server = found(
+      await findServer(db, actor.accountId, params.server_id),
+      serverProblems.server_not_found,
+    )
     return server
   }
 }
@@ -127,8 +130,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
         return serverView(server, operation)
       },
       recover: async ({ actor, setHeader }, serverId) => {
-        const server = await findServer(db, actor.accountId, serverId)
-        if (!server) throw notFound(serverProblems.server_not_found)
+        const server = found(await findServer(db, actor.accountId, serverId), serverProblems.server_not_found)
         setHeader('location', `/v1/servers/${serverId}`)
         return serverView(server, await activeOn(db, server))
       },
@@ -290,8 +292,10 @@ function powerRoutes({ db, clock, servers }: ServerRoutesOptions, load: ReturnTy
       },
       recover: async ({ actor, loaded, setHeader }, operationId) => {
         const { accountId } = actor
-        const operation = await findOperation(db, accountId, loaded.server_id, operationId, clock.now())
-        if (!operation) throw notFound(serverProblems.server_not_found)
+        const operation = found(
+          await findOperation(db, accountId, loaded.server_id, operationId, clock.now()),
+          serverProblems.server_not_found,
+        )
         return accepted(operation, setHeader)
       },
     }),
@@ -345,14 +349,10 @@ function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
     params: { ...params, operation_id: serverProblems.operation_not_found },
     query: OperationWait,
     load: async ({ actor, params }) => {
-      const operation = await findOperation(
-        db,
-        actor.accountId,
-        params.server_id,
-        params.operation_id,
-        clock.now(),
+      const operation = found(
+        await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now()),
+        serverProblems.operation_not_found,
       )
-      if (!operation) throw notFound(serverProblems.operation_not_found)
       return operation
     },
     reply: { 200: Operation },

@@ -193,7 +193,10 @@ export class Servers {
           'The server is protected. Set delete_protection to false first.',
         )
       canceled = await cancelActive(tx, serverId, clock.now())
-      if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
+      if (active?.type === 'resize') {
+        const { growth }: { growth: Size } = JSON.parse(active.data)
+        await release(tx, server.account_id, growth, 0)
+      }
       await this.#endBilling(tx, server, active)
       return this.#begin(tx, server, 'delete', {})
     })
@@ -204,7 +207,8 @@ export class Servers {
 
   /** A server that is deleted while its first guest boots has run: only a create that fails is free. */
   async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
-    const bootedAt = active?.type === 'create' ? bootTime(JSON.parse(active.data)) : null
+    const data: Parameters<typeof bootTime>[0] = JSON.parse(active?.data ?? '{}')
+    const bootedAt = active?.type === 'create' ? bootTime(data) : null
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
     await changeRate(tx, server, null, this.#options.clock.now())

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
 import type { Queries } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
-import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
 

@@ -17,11 +17,13 @@ export interface StoredKey {
 }
 
 export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
-  return JSON.parse(row.ssh_keys)
+  const keys: StoredKey[] = JSON.parse(row.ssh_keys)
+  return keys
 }
 
 /** @param active the operation that is carried out on it now */
 export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {
+  const labels: Server['labels'] = JSON.parse(row.labels)
   return {
     server_id: row.server_id,
     name: row.name,
@@ -41,7 +43,7 @@ export function serverView(row: ListedServer, active: OperationTable | null | un
     // Servers of one host are reached through its ports; they have no public address of their own.
     ipv4: null,
     ipv6: null,
-    labels: JSON.parse(row.labels),
+    labels,
     delete_protection: row.delete_protection === 1,
     price_month_rub: formatMoney(row.price_month),
     price_hour_rub: formatMoney(row.price_hour, 4),

@@ -3,7 +3,7 @@ import { accountProblems } from '../accounts/schema.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { notFound } from '../http/problem.ts'
+import { found } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { listDeliveries } from './deliveries.ts'
 import {
@@ -44,8 +44,10 @@ export function webhookRoutes(options: WebhooksOptions): Route[] {
 
 function loader({ db }: WebhooksOptions) {
   return async ({ actor, params }: { actor: Actor; params: { webhook_id: string } }) => {
-    const webhook = await findWebhook(db, actor.accountId, params.webhook_id)
-    if (!webhook) throw notFound(webhookProblems.webhook_not_found)
+    const webhook = found(
+      await findWebhook(db, actor.accountId, params.webhook_id),
+      webhookProblems.webhook_not_found,
+    )
     return webhook
   }
 }
@@ -82,8 +84,10 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       },
       // The reply that would have shown the secret never left.
       recover: async ({ actor, setHeader }, webhookId) => {
-        const webhook = await findWebhook(options.db, actor.accountId, webhookId)
-        if (!webhook) throw notFound(webhookProblems.webhook_not_found)
+        const webhook = found(
+          await findWebhook(options.db, actor.accountId, webhookId),
+          webhookProblems.webhook_not_found,
+        )
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
         return shown(webhook, options.secrets.open(webhook.secret))
       },

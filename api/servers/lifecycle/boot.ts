@@ -1,3 +1,4 @@
+import { findTemplate } from '../../catalog/file.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/engine.ts'
 import { pickPort } from '../ports.ts'
@@ -26,9 +27,7 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
       // An empty disk in place of the customer's data would be the worst of repairs.
       return fail('disk_lost', 'The disk of the server is missing on its host. The operator has been told.')
     }
-    const template = options.catalog.templates.find(
-      (candidate) => candidate.templateId === server.template_id,
-    )
+    const template = findTemplate(options.catalog, server.template_id)
     if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
