@@ -87,6 +87,15 @@ export interface App {
 
 const DAY_MS = 24 * 3600_000
 
+/** What the groups of routes are about, for the API's description. */
+const TAGS = {
+  Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
+  Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
+  Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
+  Operations: 'Slow work on what the account has: to list, and to wait for.',
+  Servers: 'Virtual machines, and the operations on them.',
+}
+
 /** The whole program, wired by hand: database, driver, features, routes, workers. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { db, clock, driver, catalog } = options
@@ -179,7 +188,7 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     validateReplies: options.validateReplies ?? false,
     observe: telemetry?.request,
   })
-  mountDocs(http, openApi(routes))
+  mountDocs(http, openApi(routes, TAGS))
   mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
   return http
 }

@@ -44,7 +44,8 @@ export function readContexts(env: Env): Contexts {
         `Run: chmod 600 ${file} — and revoke its tokens if anyone may have seen them.`,
         exitCodes.auth,
       )
-    return contextsIn(JSON.parse(readFileSync(file, 'utf8')))
+    const kept: Partial<Contexts> | null = JSON.parse(readFileSync(file, 'utf8'))
+    return contextsIn(kept)
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')

@@ -18,7 +18,7 @@ export function build(folder: string): void {
     exports: __,
     devDependencies: ___,
     ...manifest
-  } = JSON.parse(readFileSync(path.join(root, 'sdk/package.json'), 'utf8'))
+  }: Record<string, unknown> = JSON.parse(readFileSync(path.join(root, 'sdk/package.json'), 'utf8'))
   const published = {
     ...manifest,
     sideEffects: false,

@@ -20,16 +20,34 @@ interface Body {
   required?: boolean
 }
 
+interface Parameter {
+  name: string
+  in: string
+  required: boolean
+  description?: string
+  schema: Schema
+}
+
+/** What stands among the components, under the name that its path ends with. */
+interface Reference {
+  $ref: string
+}
+
 interface Operation {
   summary: string
-  parameters: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
+  parameters: (Parameter | Reference)[]
   requestBody?: Body
-  responses: Record<string, Body>
+  responses: Record<string, Body | Reference>
 }
 
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; examples: Record<string, unknown> }
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, Parameter>
+    responses: Record<string, Body>
+    examples: Record<string, unknown>
+  }
 }
 
 /** TypeScript for the schemas, routes and error codes of an OpenAPI document. */
@@ -37,7 +55,7 @@ export function typesOf({ paths, components }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
       ([method, operation]) =>
-        `${comment(operation.summary)}'${method.toUpperCase()} ${path}': ${routeType(operation)}`,
+        `${comment(operation.summary)}'${method.toUpperCase()} ${path}': ${routeType(operation, components)}`,
     ),
   )
   return [
@@ -54,9 +72,13 @@ export function typesOf({ paths, components }: OpenApi): string {
   ].join('\n\n')
 }
 
-function routeType({ parameters, requestBody, responses }: Operation): string {
+function routeType(
+  { parameters, requestBody, responses }: Operation,
+  components: OpenApi['components'],
+): string {
+  const all = parameters.map((parameter) => resolve(parameter, components.parameters))
   const placed = (place: string): Schema => {
-    const those = parameters.filter((parameter) => parameter.in === place)
+    const those = all.filter((parameter) => parameter.in === place)
     const described = ({ schema, description }: (typeof those)[number]) =>
       description ? { ...schema, description } : schema
     return {
@@ -74,12 +96,20 @@ function routeType({ parameters, requestBody, responses }: Operation): string {
   const body = requestBody && contentType(requestBody)
   const replies = Object.entries(responses)
     .filter(([status]) => status.startsWith('2'))
-    .map(([, reply]) => contentType(reply) ?? 'undefined')
+    .map(([, reply]) => contentType(resolve(reply, components.responses)) ?? 'undefined')
   return block([
     ...parts,
     ...(body ? [member('body', body, requestBody.required ?? false)] : []),
     member('reply', [...new Set(replies)].join(' | '), true),
   ])
+}
+
+/** @throws where a reference leads nowhere */
+function resolve<Part extends object>(part: Part | Reference, components: Record<string, Part>): Part {
+  if (!('$ref' in part)) return part
+  const named = components[part.$ref.split('/').at(-1) ?? '']
+  if (!named) throw new Error(`openapi.json has no ${part.$ref}`)
+  return named
 }
 
 function contentType({ content = {} }: Body): string | undefined {
@@ -134,4 +164,7 @@ export const places = {
   types: new URL('openapi.ts', import.meta.url),
 }
 
-if (import.meta.main) writeFileSync(places.types, typesOf(JSON.parse(readFileSync(places.document, 'utf8'))))
+if (import.meta.main) {
+  const document: OpenApi = JSON.parse(readFileSync(places.document, 'utf8'))
+  writeFileSync(places.types, typesOf(document))
+}

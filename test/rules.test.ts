@@ -222,13 +222,23 @@ test('there are no default exports', () => {
   )
 })
 
-test('nothing is any', () => {
+test('nothing is any, nor stays what JSON.parse returns', () => {
+  const isUntyped = ({ file, text }: Source, { type, start }: Node, parent: Node | null) =>
+    file.endsWith('.ts') &&
+    !isTest(file) &&
+    type === 'CallExpression' &&
+    text.startsWith('JSON.parse(', start) &&
+    parent?.type !== 'TSAsExpression' &&
+    !(isNode(parent?.id) && parent.id.typeAnnotation)
   const isExcused = (source: Source, node: Node) =>
     isTest(source.file) &&
     /biome-ignore lint\/suspicious\/noExplicitAny: ./.test(source.lines[lineOf(source, node.start) - 2] ?? '')
   const wrong = sources.flatMap((source) =>
     source.nodes
-      .filter(({ node }) => node.type === 'TSAnyKeyword' && !isExcused(source, node))
+      .filter(
+        ({ node, parent }) =>
+          (node.type === 'TSAnyKeyword' && !isExcused(source, node)) || isUntyped(source, node, parent),
+      )
       .map(({ node }) => place(source, node)),
   )
   refuse(

@@ -106,16 +106,6 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
   }
 }
 
-/** Gives back what takeQuota took. */
-export async function releaseQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
-  await takeQuota(tx, accountId, {
-    servers: -load.servers,
-    cpu: -load.cpu,
-    ram_mb: -load.ram_mb,
-    disk_gb: -load.disk_gb,
-  })
-}
-
 /** The account's limits; until the transaction ends no other one gets them, so that a count made now stays true. */
 export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas> {
   const { quotas } = await tx

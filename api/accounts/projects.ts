@@ -1,26 +1,19 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import type { Page } from '../http/paging.ts'
-import { ApiError, notFound } from '../http/problem.ts'
+import { ApiError, found } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
+import { accountProblems } from './schema.ts'
 import { type ProjectRow, projectView } from './view.ts'
 
-export async function listProjects(db: Queries, accountId: string, page: Page) {
-  const [items, count] = await Promise.all([
-    withDefault(db)
-      .where('projects.account_id', '=', accountId)
-      .orderBy('project_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countProjects(db, accountId),
-  ])
-  return { items, total: count }
+export function listProjects(db: Queries, accountId: string, page: Page) {
+  const newest = withDefault(db).where('projects.account_id', '=', accountId).orderBy('project_id', 'desc')
+  return pageOf(newest, page)
 }
 
 export function findProject(db: Queries, accountId: string, projectId: string) {
@@ -75,9 +68,8 @@ export async function updateProject(
 ): Promise<ProjectRow> {
   return db.transaction().execute(async (tx) => {
     await lockQuotas(tx, account_id)
-    const current = await findProject(tx, account_id, project_id)
     // Deleted since it was found.
-    if (!current) throw notFound('project_not_found')
+    const current = found(await findProject(tx, account_id, project_id), accountProblems.project_not_found)
     check(current)
     const changed = { ...change, updated_at: clock.now() }
     await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
@@ -91,7 +83,7 @@ export async function updateProject(
 export async function deleteProject(db: Database, clock: Clock, project: ProjectRow): Promise<void> {
   if (project.project_id === project.default_project_id)
     throw new ApiError(
-      'project_is_default',
+      accountProblems.project_is_default,
       'The default project takes servers that name no project; it stays.',
     )
   const isDeleted = await db.transaction().execute(async (tx) => {
@@ -105,18 +97,13 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
   })
   if (isDeleted) return
   throw new ApiError(
-    'project_not_empty',
+    accountProblems.project_not_empty,
     'The project still has servers. Delete them or move them to another project first.',
   )
 }
 
-export async function countProjects(db: Queries, accountId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('projects')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return count
+export function countProjects(db: Queries, accountId: string): Promise<number> {
+  return countOf(db.selectFrom('projects').where('account_id', '=', accountId))
 }
 
 /** Counts the servers of a project; @returns false where the account has no such project */

@@ -1,4 +1,5 @@
 import { ApiError } from '../http/problem.ts'
+import { accountProblems } from './schema.ts'
 
 /** How much of each thing an account may have. */
 export interface Quotas {
@@ -32,5 +33,5 @@ export function quotasOf(stored: string): Quotas {
 /** The refusal, with the figures that the contract names. */
 export function quotaExceeded(name: keyof Quotas, limit: number, used: number, requested: number): ApiError {
   const detail = `This would make ${used + requested} ${name}; the account may have ${limit}. Delete some, or ask the operator for more.`
-  return new ApiError('quota_exceeded', detail, { quota: { name, limit, used, requested } })
+  return new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
 }

@@ -3,8 +3,9 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import { requireMatch } from '../http/etag.ts'
+import { LAST_MOMENT } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { bodyIssue, invalid, notFound } from '../http/problem.ts'
+import { bodyIssue, found, httpProblems, invalid } from '../http/problem.ts'
 import { type Call, type Route, route } from '../http/route.ts'
 import { findAccount } from './accounts.ts'
 import {
@@ -16,6 +17,7 @@ import {
   updateProject,
 } from './projects.ts'
 import {
+  accountProblems,
   Me,
   NewToken,
   Project,
@@ -92,7 +94,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Create a project',
       body: ProjectCreate,
       reply: { 201: Project },
-      errors: ['quota_exceeded', 'project_not_found'],
+      errors: [accountProblems.quota_exceeded, accountProblems.project_not_found],
       run: async (call) => {
         const { name, description = null } = call.body
         const { accountId } = call.actor
@@ -102,8 +104,10 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
         )
       },
       recover: async (call, projectId) => {
-        const project = await findProject(db, call.actor.accountId, projectId)
-        if (!project) throw notFound('project_not_found')
+        const project = found(
+          await findProject(db, call.actor.accountId, projectId),
+          accountProblems.project_not_found,
+        )
         return shown(project, call.setHeader)
       },
     }),
@@ -111,7 +115,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
 }
 
 function projectRoutes(db: Database, clock: Clock): Route[] {
-  const params = { project_id: 'project_not_found' } as const
+  const params = { project_id: accountProblems.project_not_found }
   const load = async ({
     actor,
     params,
@@ -119,8 +123,10 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
     actor: { accountId: string }
     params: { project_id: string }
   }) => {
-    const project = await findProject(db, actor.accountId, params.project_id)
-    if (!project) throw notFound('project_not_found')
+    const project = found(
+      await findProject(db, actor.accountId, params.project_id),
+      accountProblems.project_not_found,
+    )
     return project
   }
   return [
@@ -135,7 +141,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       load,
       body: ProjectUpdate,
       reply: { 200: Project },
-      errors: ['precondition_failed'],
+      errors: [httpProblems.precondition_failed],
       run: async ({ loaded, body, ifMatch }) => {
         const check = (current: ProjectRow) => requireMatch(ifMatch, projectView(current))
         return projectView(await updateProject(db, clock, loaded, body, check))
@@ -151,7 +157,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       params,
       load,
       reply: { 204: null },
-      errors: ['project_not_empty', 'project_is_default'],
+      errors: [accountProblems.project_not_empty, accountProblems.project_is_default],
       run: ({ loaded }) => deleteProject(db, clock, loaded),
     }),
   ]
@@ -183,12 +189,18 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Add an SSH public key',
       body: SshKeyCreate,
       reply: { 201: SshKey },
-      errors: ['ssh_key_exists', 'quota_exceeded', 'ssh_key_not_found'],
+      errors: [
+        accountProblems.ssh_key_exists,
+        accountProblems.quota_exceeded,
+        accountProblems.ssh_key_not_found,
+      ],
       run: async (call) =>
         shown(await addSshKey(db, clock, call.actor.accountId, call.body, call.made), call.setHeader),
       recover: async (call, sshKeyId) => {
-        const key = await findSshKey(db, call.actor.accountId, sshKeyId)
-        if (!key) throw notFound('ssh_key_not_found')
+        const key = found(
+          await findSshKey(db, call.actor.accountId, sshKeyId),
+          accountProblems.ssh_key_not_found,
+        )
         return shown(key, call.setHeader)
       },
     }),
@@ -196,7 +208,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
 }
 
 function sshKeyRoutes(db: Database, clock: Clock): Route[] {
-  const params = { ssh_key_id: 'ssh_key_not_found' } as const
+  const params = { ssh_key_id: accountProblems.ssh_key_not_found }
   const load = async ({
     actor,
     params,
@@ -204,8 +216,10 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
     actor: { accountId: string }
     params: { ssh_key_id: string }
   }) => {
-    const key = await findSshKey(db, actor.accountId, params.ssh_key_id)
-    if (!key) throw notFound('ssh_key_not_found')
+    const key = found(
+      await findSshKey(db, actor.accountId, params.ssh_key_id),
+      accountProblems.ssh_key_not_found,
+    )
     return key
   }
   return [
@@ -268,7 +282,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       summary: 'Make an API token; its value is shown this once',
       body: TokenCreate,
       reply: { 201: NewToken },
-      errors: ['quota_exceeded', 'token_not_found'],
+      errors: [accountProblems.quota_exceeded, accountProblems.token_not_found],
       run: (call) => mint(call, null),
       // Its value is kept nowhere and has reached nobody: another one takes its place.
       recover: (call, tokenId) => mint(call, tokenId),
@@ -280,10 +294,12 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Revoke an API token at once',
-      params: { token_id: 'token_not_found' },
+      params: { token_id: accountProblems.token_not_found },
       load: async ({ actor, params }) => {
-        const token = await findValidToken(db, actor.accountId, params.token_id)
-        if (!token) throw notFound('token_not_found')
+        const token = found(
+          await findValidToken(db, actor.accountId, params.token_id),
+          accountProblems.token_not_found,
+        )
         return token
       },
       reply: { 204: null },
@@ -291,8 +307,6 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
     }),
   ]
 }
-
-const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** @throws ApiError validation_failed */
 function expiryOf(text: string | null | undefined, now: number): number | null {

@@ -1,14 +1,30 @@
 import Type, { type Static } from 'typebox'
 import { scopeNames } from '../http/auth.ts'
-import { nullable, Timestamp, Uuid, visibleName } from '../http/fields.ts'
+import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
+import { defineProblems } from '../http/problem.ts'
+
+export const accountProblems = defineProblems({
+  quota_exceeded: { status: 403, title: 'A quota of the account is used up' },
+  account_suspended: { status: 403, title: 'The account is suspended' },
+  project_not_found: { status: 404, title: 'No such project' },
+  ssh_key_not_found: { status: 404, title: 'No such SSH key' },
+  token_not_found: { status: 404, title: 'No such token' },
+  project_not_empty: { status: 409, title: 'The project has servers' },
+  project_is_default: { status: 409, title: 'The default project stays' },
+  ssh_key_exists: { status: 409, title: 'The SSH key exists already' },
+})
+
+export const ProjectId = uuid('01a1fb44-5997-73df-a23c-ea72e7720849')
+export const SshKeyId = uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce')
+const TokenId = uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d')
 
 export const Project = Type.Object(
   {
-    project_id: Uuid,
-    name: Type.String(),
-    description: nullable(Type.String()),
+    project_id: ProjectId,
+    name: Type.String({ examples: ['Shop'] }),
+    description: nullable(Type.String({ examples: ['The shop and its database'] })),
     is_default: Type.Boolean({ description: 'Takes the servers that name no project' }),
-    server_count: Type.Integer(),
+    server_count: Type.Integer({ examples: [1] }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -19,7 +35,9 @@ export type Project = Static<typeof Project>
 export const ProjectCreate = Type.Object(
   {
     name: visibleName(64),
-    description: Type.Optional(nullable(Type.String({ maxLength: 255 }))),
+    description: Type.Optional(
+      nullable(Type.String({ maxLength: 255, examples: ['The shop and its database'] })),
+    ),
   },
   { title: 'ProjectCreate' },
 )
@@ -27,18 +45,26 @@ export const ProjectCreate = Type.Object(
 export const ProjectUpdate = Type.Object(
   {
     name: Type.Optional(visibleName(64)),
-    description: Type.Optional(nullable(Type.String({ maxLength: 255 }))),
+    description: Type.Optional(
+      nullable(Type.String({ maxLength: 255, examples: ['The shop and its database'] })),
+    ),
   },
   { title: 'ProjectUpdate', minProperties: 1 },
 )
 
+const PUBLIC_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGMoMIFDVDohmm63YQ52UEi7TFEZ74Msn8Vi7fKlJwH0 ann@laptop'
+
 export const SshKey = Type.Object(
   {
-    ssh_key_id: Uuid,
-    name: Type.String(),
-    public_key: Type.String(),
-    fingerprint: Type.String({ description: 'As OpenSSH prints it: SHA256:…' }),
-    key_type: Type.String(),
+    ssh_key_id: SshKeyId,
+    name: Type.String({ examples: ['laptop'] }),
+    public_key: Type.String({ examples: [PUBLIC_KEY] }),
+    fingerprint: Type.String({
+      description: 'As OpenSSH prints it: SHA256:…',
+      examples: ['SHA256:BG2L77QnDhh1ECY49/Cdlc8DfQd+VK7WLhpBisLHfiQ'],
+    }),
+    key_type: Type.String({ examples: ['ssh-ed25519'] }),
     created_at: Timestamp,
   },
   { title: 'SshKey' },
@@ -48,7 +74,12 @@ export type SshKey = Static<typeof SshKey>
 export const SshKeyCreate = Type.Object(
   {
     name: visibleName(64),
-    public_key: Type.String({ minLength: 1, maxLength: 16_384, description: 'One line of a .pub file' }),
+    public_key: Type.String({
+      minLength: 1,
+      maxLength: 16_384,
+      description: 'One line of a .pub file',
+      examples: [PUBLIC_KEY],
+    }),
   },
   { title: 'SshKeyCreate' },
 )
@@ -57,10 +88,10 @@ const ScopeName = Type.Enum([...scopeNames])
 
 export const Token = Type.Object(
   {
-    token_id: Uuid,
-    name: Type.String(),
+    token_id: TokenId,
+    name: Type.String({ examples: ['deploy'] }),
     scopes: Type.Array(ScopeName),
-    expires_at: nullable(Timestamp),
+    expires_at: nullable(Timestamp, { examples: [null] }),
     last_used_at: nullable(Timestamp),
     created_at: Timestamp,
   },
@@ -71,7 +102,10 @@ export type Token = Static<typeof Token>
 export const NewToken = Type.Object(
   {
     ...Token.properties,
-    token: Type.String({ description: 'The value: shown this once' }),
+    token: Type.String({
+      description: 'The value: shown this once',
+      examples: ['berth_fTXkWatBsdn82aEM5WuXbnyIDIa8sEqZo5tXGcsSKSD0PeVXc'],
+    }),
   },
   { title: 'NewToken' },
 )
@@ -80,26 +114,26 @@ export const TokenCreate = Type.Object(
   {
     name: visibleName(64),
     scopes: Type.Array(ScopeName, { minItems: 1, uniqueItems: true }),
-    expires_at: Type.Optional(nullable(Timestamp)),
+    expires_at: Type.Optional(nullable(Timestamp, { examples: ['2027-11-20T12:00:00.000Z'] })),
   },
   { title: 'TokenCreate' },
 )
 
-const Quota = Type.Object({ limit: Type.Integer(), used: Type.Integer() })
+const Quota = Type.Object({ limit: Type.Integer({ examples: [20] }), used: Type.Integer({ examples: [1] }) })
 
 export const Me = Type.Object(
   {
-    account_id: Uuid,
-    email: Type.String(),
-    name: Type.String(),
+    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11'),
+    email: Type.String({ examples: ['ann@example.com'] }),
+    name: Type.String({ examples: ['Ann'] }),
     status: Type.Enum(['active', 'suspended', 'closed']),
     created_at: Timestamp,
-    default_project_id: Uuid,
+    default_project_id: ProjectId,
     token: Type.Object({
-      token_id: Uuid,
-      name: Type.String(),
-      scopes: Type.Array(Type.String()),
-      expires_at: nullable(Timestamp),
+      token_id: TokenId,
+      name: Type.String({ examples: ['deploy'] }),
+      scopes: Type.Array(Type.String({ examples: ['account:read'] })),
+      expires_at: nullable(Timestamp, { examples: [null] }),
     }),
     quotas: Type.Object({
       projects: Quota,

@@ -1,29 +1,19 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
-import type { Page } from '../http/paging.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
+import { accountProblems } from './schema.ts'
 import { sshKeyView } from './view.ts'
 
-export async function listSshKeys(db: Queries, accountId: string, page: Page) {
-  const [items, total] = await Promise.all([
-    db
-      .selectFrom('ssh_keys')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .orderBy('ssh_key_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countSshKeys(db, accountId),
-  ])
-  return { items, total }
+export function listSshKeys(db: Queries, accountId: string, page: Page) {
+  return pageOf(ofAccount(db, accountId).selectAll().orderBy('ssh_key_id', 'desc'), page)
 }
 
 export function findSshKey(db: Queries, accountId: string, sshKeyId: string) {
@@ -74,9 +64,13 @@ export async function addSshKey(
       .where('fingerprint', '=', key.fingerprint)
       .executeTakeFirst()
     if (existing)
-      throw new ApiError('ssh_key_exists', 'The account has this key already, under another name perhaps.', {
-        ssh_key_id: existing.ssh_key_id,
-      })
+      throw new ApiError(
+        accountProblems.ssh_key_exists,
+        'The account has this key already, under another name perhaps.',
+        {
+          ssh_key_id: existing.ssh_key_id,
+        },
+      )
     const count = await countSshKeys(tx, accountId)
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()
@@ -98,11 +92,10 @@ export function deleteSshKey(db: Database, clock: Clock, key: SshKeyTable): Prom
   })
 }
 
-export async function countSshKeys(db: Queries, accountId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('ssh_keys')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return count
+export function countSshKeys(db: Queries, accountId: string): Promise<number> {
+  return countOf(ofAccount(db, accountId))
+}
+
+function ofAccount(db: Queries, accountId: string) {
+  return db.selectFrom('ssh_keys').where('account_id', '=', accountId)
 }

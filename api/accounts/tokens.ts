@@ -2,16 +2,17 @@ import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import { type Actor, acceptedFor, covered, holds, type ScopeName } from '../http/auth.ts'
-import type { Page } from '../http/paging.ts'
-import { ApiError, notFound } from '../http/problem.ts'
+import { type Actor, covered, holds, insufficientScope, type ScopeName } from '../http/auth.ts'
+import { ApiError, httpProblems, notFound } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
+import { accountProblems } from './schema.ts'
 import { tokenView } from './view.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -83,20 +84,13 @@ export function mintToken(
 ): Promise<TokenTable & { value: string }> {
   const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
   if (lacking)
-    throw new ApiError(
-      'insufficient_scope',
-      `Your token lacks ${lacking}, so it can't make one that has it.`,
-      {
-        required_scope: lacking,
-        accepted_scopes: acceptedFor[lacking],
-      },
-    )
+    throw insufficientScope(`Your token lacks ${lacking}, so it can't make one that has it.`, lacking)
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
-      throw notFound('token_not_found')
-    const { total } = await countTokens(tx, actor.accountId)
-    if (total >= limit) throw quotaExceeded('tokens', limit, total, 1)
+      throw notFound(accountProblems.token_not_found)
+    const count = await countOf(valid(tx, actor.accountId))
+    if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
     await made(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
@@ -104,27 +98,12 @@ export function mintToken(
 }
 
 /** The account's tokens that were not revoked, newest first. */
-export async function listTokens(db: Queries, accountId: string, page: Page) {
-  const [items, { total }] = await Promise.all([
-    valid(db, accountId)
-      .selectAll()
-      .orderBy('token_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countTokens(db, accountId),
-  ])
-  return { items, total }
+export function listTokens(db: Queries, accountId: string, page: Page) {
+  return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
 }
 
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {
   return valid(db, accountId).selectAll().where('token_id', '=', tokenId).executeTakeFirst()
-}
-
-function countTokens(db: Queries, accountId: string) {
-  return valid(db, accountId)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
 }
 
 function valid(db: Queries, accountId: string) {
@@ -179,21 +158,22 @@ export function authenticator(
   clock: Clock,
 ): (authorization: string | undefined) => Promise<Actor> {
   return async (authorization) => {
-    if (!authorization) throw new ApiError('missing_token', 'Send a token: Authorization: Bearer berth_…')
+    if (!authorization)
+      throw new ApiError(httpProblems.missing_token, 'Send a token: Authorization: Bearer berth_…')
     const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
     const [, secret, sum] = TOKEN.exec(token ?? '') ?? []
     if (!token || !secret || sum !== checksum(secret))
       throw new ApiError(
-        'invalid_token',
+        httpProblems.invalid_token,
         'The Authorization header holds no Berth token: it must read Bearer berth_…',
       )
     const row = await byHash.first(db, { hash: hashToken(token) })
     const now = clock.now()
-    if (!row) throw new ApiError('invalid_token', 'This token is not known. Make a new one.')
+    if (!row) throw new ApiError(httpProblems.invalid_token, 'This token is not known. Make a new one.')
     if (row.revoked_at !== null)
-      throw new ApiError('token_revoked', 'This token was revoked. Make a new one.')
+      throw new ApiError(httpProblems.token_revoked, 'This token was revoked. Make a new one.')
     if (row.expires_at !== null && row.expires_at <= now)
-      throw new ApiError('token_expired', 'This token has expired. Make a new one.')
+      throw new ApiError(httpProblems.token_expired, 'This token has expired. Make a new one.')
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
       // A note for people: where it can't be written, on a full disk say, reading goes on.
       await noteUse(db, row.token_id, now).catch(() => {})

@@ -4,7 +4,7 @@ import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import { quotasOf } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 
-/** With what its account says of it. */
+/** A project, with what its account says of it. */
 export type ProjectRow = ProjectTable & Pick<AccountTable, 'default_project_id'>
 
 export function projectView(row: ProjectRow): Project {

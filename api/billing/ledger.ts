@@ -1,12 +1,13 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import type { LedgerTable, TransactionTable } from '../database/schema.ts'
 import { type Event, record } from '../events/outbox.ts'
-import type { Page } from '../http/paging.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import { costsNow } from './rates.ts'
+import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
 
 export interface Entry {
@@ -56,7 +57,7 @@ export function post(
       ledger.low_since = null
       if (ledger.balance > 0) ledger.depleted_since = null
     }
-    await save(tx, ledgers, [written])
+    await save(tx, [...ledgers.values()], [written])
     const data = { amount: formatMoney(amount), balance: formatMoney(written.balance_after) }
     if (amount > 0) await record(tx, [{ accountId, type: 'balance.topped_up', data, at: now }])
     return { entry: written, isNew: true }
@@ -75,7 +76,7 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
     ledgers.set(accountId, { ...ledger, ...since })
     if (event) events.push(event)
   }
-  await save(tx, ledgers, rows)
+  await save(tx, [...ledgers.values()], rows)
   await record(tx, events)
 }
 
@@ -129,7 +130,7 @@ const ROWS_AT_ONCE = 1000
 
 async function save(
   tx: Queries,
-  ledgers: ReadonlyMap<string, LedgerTable>,
+  ledgers: readonly LedgerTable[],
   rows: readonly TransactionTable[],
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
@@ -139,7 +140,7 @@ async function save(
       .execute()
   await tx
     .insertInto('ledgers')
-    .values([...ledgers.values()])
+    .values(ledgers)
     .onConflict((conflict) =>
       conflict.column('account_id').doUpdateSet((eb) => ({
         sequence: eb.ref('excluded.sequence'),
@@ -233,7 +234,7 @@ export async function requireBalance(tx: Queries, accountId: string, priceHour: 
 export function insufficientBalance(balance: number, priceHour: number, why = ''): ApiError {
   const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
   return new ApiError(
-    'insufficient_balance',
+    billingProblems.insufficient_balance,
     `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
     { required: needed, available },
   )

@@ -1,5 +1,12 @@
 import Type, { type Static } from 'typebox'
-import { HourPrice, Money, nullable, Timestamp, Uuid } from '../http/fields.ts'
+import { HourPrice, Money, nullable, Timestamp, uuid } from '../http/fields.ts'
+import { defineProblems } from '../http/problem.ts'
+
+export const billingProblems = defineProblems({
+  insufficient_balance: { status: 402, title: 'The balance is too low' },
+})
+
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
 
 export const Balance = Type.Object(
   {
@@ -8,7 +15,10 @@ export const Balance = Type.Object(
     cost_hour_rub: HourPrice,
     cost_month_rub: Money,
     hours_left: nullable(
-      Type.Integer({ description: 'Whole hours that the balance lasts; null when nothing is billed' }),
+      Type.Integer({
+        description: 'Whole hours that the balance lasts; null when nothing is billed',
+        examples: [729],
+      }),
     ),
     generated_at: Timestamp,
   },
@@ -18,12 +28,12 @@ export type Balance = Static<typeof Balance>
 
 export const Transaction = Type.Object(
   {
-    transaction_id: Uuid,
+    transaction_id: uuid('01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e'),
     type: Type.Enum(['charge', 'payment', 'refund', 'correction']),
     amount: Money,
     balance_after: Money,
-    server_id: nullable(Uuid),
-    description: Type.String(),
+    server_id: nullable(ServerId),
+    description: Type.String({ examples: ['Server web-1'] }),
     created_at: Timestamp,
   },
   { title: 'Transaction' },
@@ -53,10 +63,10 @@ export const Usage = Type.Object(
     items: Type.Array(
       Type.Object(
         {
-          server_id: Uuid,
-          server_name: Type.String(),
-          project_id: Uuid,
-          hours: Type.Number({ description: 'Hours that were billed, to four decimals' }),
+          server_id: ServerId,
+          server_name: Type.String({ examples: ['web-1'] }),
+          project_id: uuid('01a1fb44-5997-73df-a23c-ea72e7720849'),
+          hours: Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] }),
           amount: Money,
         },
         { title: 'UsageItem', description: 'What a server cost while it was in a project' },

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { CpuType, Driver, HostFacts } from '../drivers/driver.ts'
 import { ApiError } from '../http/problem.ts'
-import type { Catalog, Zone } from './file.ts'
+import { type Catalog, findZone, type Zone } from './file.ts'
+import { catalogProblems } from './schema.ts'
 
 /** What a server takes of its pool. */
 export interface Size {
@@ -92,7 +93,7 @@ export class Capacity {
    * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
    */
   async take(tx: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<void> {
-    const zone = this.#catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
+    const zone = findZone(this.#catalog, zoneSlug)
     const facts = this.#facts
     if (!facts) throw new Error('what the host has must be known before room on it is taken')
     const { host } = facts
@@ -121,7 +122,7 @@ export class Capacity {
       alternatives.length > 0
         ? 'There is no room for this plan here now. See alternatives, or choose a smaller plan.'
         : 'There is no room for this plan now. Choose a smaller plan; GET /v1/pricing/capacity shows what fits.'
-    throw new ApiError('capacity_unavailable', detail, { alternatives })
+    throw new ApiError(catalogProblems.capacity_unavailable, detail, { alternatives })
   }
 
   async #host(): Promise<Facts> {

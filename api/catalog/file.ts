@@ -119,6 +119,14 @@ export interface Catalog {
   prices: readonly PriceEntry[]
 }
 
+export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined {
+  return zones.find((zone) => zone.zone_slug === zoneSlug)
+}
+
+export function findTemplate({ templates }: Catalog, templateId: string | undefined): Template | undefined {
+  return templates.find((template) => template.templateId === templateId)
+}
+
 /** The catalogue file can't be used. Each line of the message names a place and says what is wrong. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'

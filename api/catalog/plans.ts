@@ -77,6 +77,11 @@ function sum(items: readonly PriceItem[]): number {
   return items.reduce((total, item) => total + item.priceMonth, 0)
 }
 
+/** Why there is no plan with this CPU type in this zone. */
+export function notOffered(zoneSlug: string, cpuType: CpuType): string {
+  return `Zone ${zoneSlug} does not offer ${cpuType}.`
+}
+
 /**
  * Turns what was asked for into a plan with its price: the one path of create, resize and quote.
  * @returns the plan, or all that is wrong with the request
@@ -87,8 +92,7 @@ export function resolvePlan(
   place: { zoneSlug: string; cpuType: CpuType; at: number },
 ): Plan | Issue[] {
   const prices = pricesAt(catalog.prices, place.zoneSlug, place.cpuType, place.at)
-  if (!prices)
-    return [bodyIssue('cpu_type', 'not_in_enum', `Zone ${place.zoneSlug} does not offer ${place.cpuType}.`)]
+  if (!prices) return [bodyIssue('cpu_type', 'not_in_enum', notOffered(place.zoneSlug, place.cpuType))]
   if (request.plan_type === 'preset') {
     const preset = catalog.presets.find((candidate) => candidate.presetId === request.preset_id)
     if (!preset)

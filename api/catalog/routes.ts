@@ -4,8 +4,8 @@ import type { Database } from '../database/database.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type Capacity as CapacityService, fits, roomIn } from './capacity.ts'
-import type { Catalog, Zone as CatalogZone } from './file.ts'
-import { presetPrice, sizeOf } from './plans.ts'
+import { type Catalog, type Zone as CatalogZone, findZone } from './file.ts'
+import { notOffered, presetPrice, sizeOf } from './plans.ts'
 import { pricesAt } from './prices.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
@@ -77,7 +77,7 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
     query: ZoneAndCpu,
     reply: { 200: Type.Array(Preset) },
     run: async ({ query, setHeader }) => {
-      const zone = findZone(catalog, query.zone_slug)
+      const zone = knownZone(catalog, query.zone_slug)
       const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return cached(setHeader, ASK_EACH_TIME, [])
@@ -102,13 +102,11 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     query: ZoneAndCpu,
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
-      const zone = findZone(catalog, query.zone_slug)
+      const zone = knownZone(catalog, query.zone_slug)
       const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered)
-        throw invalid([
-          queryIssue('cpu_type', 'not_in_enum', `Zone ${zone.zone_slug} does not offer ${query.cpu_type}.`),
-        ])
+        throw invalid([queryIssue('cpu_type', 'not_in_enum', notOffered(zone.zone_slug, query.cpu_type))])
       const limits = limitsView(zone.zone_slug, query.cpu_type, catalog.limits, prices)
       return cached(setHeader, CACHE_A_MINUTE, limits)
     },
@@ -146,8 +144,8 @@ function cached<View>(
 }
 
 /** @throws ApiError validation_failed */
-function findZone(catalog: Catalog, zoneSlug: string): CatalogZone {
-  const zone = catalog.zones.find((candidate) => candidate.zone_slug === zoneSlug)
+function knownZone(catalog: Catalog, zoneSlug: string): CatalogZone {
+  const zone = findZone(catalog, zoneSlug)
   if (zone) return zone
   const message = `There is no zone "${zoneSlug}": GET /v1/zones lists them.`
   throw invalid([queryIssue('zone_slug', 'not_found', message)])

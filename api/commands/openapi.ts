@@ -26,5 +26,6 @@ const app = await buildApp({
   sshHost: '127.0.0.1',
 })
 const { body } = await app.http.inject({ method: 'GET', url: '/v1/openapi.json' })
-writeFileSync(root('openapi.json'), `${JSON.stringify(JSON.parse(body), null, 2)}\n`)
+const document: unknown = JSON.parse(body)
+writeFileSync(root('openapi.json'), `${JSON.stringify(document, null, 2)}\n`)
 await app.close()

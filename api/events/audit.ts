@@ -1,14 +1,10 @@
 import type { Database, Queries } from '../database/database.ts'
-import type { Page } from '../http/paging.ts'
+import { type Page, pageOf } from '../database/page.ts'
 
 /** Who changed what in an account, newest first. */
-export async function listAudit(db: Queries, accountId: string, page: Page) {
-  const ofAccount = db.selectFrom('audit').where('account_id', '=', accountId)
-  const [items, { total }] = await Promise.all([
-    ofAccount.selectAll().orderBy('audit_id', 'desc').limit(page.limit).offset(page.offset).execute(),
-    ofAccount.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { items, total }
+export function listAudit(db: Queries, accountId: string, page: Page) {
+  const ofAccount = db.selectFrom('audit').selectAll().where('account_id', '=', accountId)
+  return pageOf(ofAccount.orderBy('audit_id', 'desc'), page)
 }
 
 /** Deletes some of the entries from before a moment; @returns how many */

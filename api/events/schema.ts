@@ -1,14 +1,16 @@
 import Type, { type Static } from 'typebox'
-import { nullable, Timestamp, Uuid } from '../http/fields.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../http/paging.ts'
+import { nullable, Timestamp, uuid } from '../http/fields.ts'
+import { pagingQuery } from '../http/paging.ts'
 import { BEGINNING, eventTypeNames } from './types.ts'
 
 export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'What happened' })
 
+export const EventId = uuid('01a1fb44-5a20-7c1d-8e4b-6d5c4b3a2f1e')
+
 export const Event = Type.Object(
   {
-    event_id: Uuid,
-    type: EventTypeName,
+    event_id: EventId,
+    type: Type.Enum([...eventTypeNames], { description: 'What happened', examples: ['project.created'] }),
     created_at: Timestamp,
     data: Type.Object(
       {},
@@ -26,16 +28,14 @@ export type Event = Static<typeof Event>
 
 const after = Type.Optional(
   Type.String({
-    format: 'uuid',
+    ...EventId,
     description: `The last event that you have seen: what came after it is shown. ${BEGINNING} is before all.`,
   }),
 )
 
 export const EventQuery = Type.Object({
   after,
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items on a page' }),
-  ),
+  limit: pagingQuery.limit,
 })
 
 export const StreamQuery = Type.Object({ after })
@@ -50,16 +50,16 @@ export const EventStream = Type.String({
 
 export const AuditEntry = Type.Object(
   {
-    audit_id: Uuid,
+    audit_id: uuid('01a1fb44-5a30-7c1d-8e4b-6d5c4b3a2f1e'),
     action: Type.String({
       description: 'The operationId of the route, or a command of the operator',
       examples: ['createServer'],
     }),
     object_type: Type.String({ description: 'What was changed', examples: ['server'] }),
-    object_id: nullable(Uuid),
-    token_id: nullable(Uuid),
+    object_id: nullable(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')),
+    token_id: nullable(uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d')),
     address: nullable(Type.String({ description: 'Where the request came from', examples: ['192.0.2.7'] })),
-    request_id: Uuid,
+    request_id: uuid('6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55'),
     created_at: Timestamp,
   },
   { title: 'AuditEntry' },

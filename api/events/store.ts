@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
-import type { Page } from '../http/paging.ts'
+import { countOf, type Page } from '../database/page.ts'
 import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
@@ -105,11 +105,8 @@ export async function eventsAfter(db: Queries, reader: Reader, page: Page): Prom
   return rows as NumberedEvent[]
 }
 
-export async function countAfter(db: Queries, reader: Reader): Promise<number> {
-  const { total } = await unseen(db, reader)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+export function countAfter(db: Queries, reader: Reader): Promise<number> {
+  return countOf(unseen(db, reader))
 }
 
 function unseen(db: Queries, { accountId, types, after }: Reader) {

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Actor } from '../http/auth.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
 import { Alarm } from '../loop.ts'
 import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
 import { type EventType, visibleTo } from './types.ts'
@@ -119,7 +119,7 @@ export class Streams {
     const ofAccount = actors.filter((actor) => actor.accountId === accountId).length
     if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
     throw new ApiError(
-      'rate_limited',
+      httpProblems.rate_limited,
       `A token can hold ${MAX_OF_TOKEN} streams open, an account ${MAX_OF_ACCOUNT}. Close one first.`,
       {},
       { 'retry-after': '5' },

@@ -4,11 +4,12 @@ import type { AuditEntry, Event } from './schema.ts'
 import type { EventType } from './types.ts'
 
 export function eventView(row: Pick<EventTable, 'event_id' | 'type' | 'created_at' | 'data'>): Event {
+  const data: Event['data'] = JSON.parse(row.data)
   return {
     event_id: row.event_id,
     type: row.type as EventType, // only such are recorded
     created_at: isoTime(row.created_at),
-    data: JSON.parse(row.data),
+    data,
   }
 }
 

@@ -1,3 +1,5 @@
+import { ApiError, httpProblems } from './problem.ts'
+
 /** Scopes are the interface's own four; each has one coarse alternative that is accepted in its place. */
 export const acceptedFor = {
   'account:read': ['account:read', 'read'],
@@ -28,4 +30,16 @@ export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
 export function covered(names: readonly string[]): Scope[] {
   const scopes = Object.keys(acceptedFor) as Scope[] // the keys of a constant table
   return scopes.filter((scope) => holds({ scopes: names }, scope))
+}
+
+/** The refusal of a token that lacks a scope; any of the accepted ones would do. */
+export function insufficientScope(
+  detail: string,
+  scope: Scope,
+  accepted: readonly ScopeName[] = acceptedFor[scope],
+): ApiError {
+  return new ApiError(httpProblems.insufficient_scope, detail, {
+    required_scope: scope,
+    accepted_scopes: accepted,
+  })
 }

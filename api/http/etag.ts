@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { ApiError } from './problem.ts'
+import { ApiError, httpProblems } from './problem.ts'
 
 /** The entity tag (RFC 9110, 8.8.3) of a reply. @param json the reply's body, or the view that it is made of */
 export function etagOf(json: string | object): string {
@@ -22,7 +22,7 @@ export function requireMatch(ifMatch: string | undefined, view: object): void {
   const etag = etagOf(view)
   if (namesEtag(ifMatch, etag)) return
   throw new ApiError(
-    'precondition_failed',
+    httpProblems.precondition_failed,
     'The object has changed since you read it. Read it again and repeat your change.',
     {},
     { etag },

@@ -1,21 +1,33 @@
-import Type, { type TString } from 'typebox'
+import Type, { type TSchemaOptions, type TString } from 'typebox'
 
 /** Pieces of wire contract that every feature uses. */
 
-export const Uuid = Type.String({ format: 'uuid' })
+/** The id of something; the example tells its kind from others in the API's description. */
+export function uuid(example: string) {
+  return Type.String({ format: 'uuid', examples: [example] })
+}
+
+export const Uuid = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11')
 /** RFC 3339, UTC, with Z. */
-export const Timestamp = Type.String({ format: 'date-time' })
+export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-11-20T12:00:00.000Z'] })
+/** The last one that a Timestamp can say. */
+export const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 export const Money = Type.String({
   pattern: String.raw`^-?\d+\.\d{2}$`,
   description: 'Rubles with two decimals',
+  examples: ['300.00'],
 })
 export const HourPrice = Type.String({
   pattern: String.raw`^\d+\.\d{4}$`,
   description: 'Rubles an hour with four decimals',
+  examples: ['0.4110'],
 })
 
-export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(schema: T) {
-  return Type.Union([schema, Type.Null()])
+export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(
+  schema: T,
+  options: TSchemaOptions = {},
+) {
+  return Type.Union([schema, Type.Null()], options)
 }
 
 /** A name for people: something must be seen of it. Length is counted in Unicode code points. */
@@ -26,6 +38,7 @@ export function visibleName(maxLength: number): TString {
     minLength: 1,
     maxLength,
     pattern,
+    examples: ['web-1'],
     errorMessage: 'must not be blank, nor have control characters.',
   })
 }

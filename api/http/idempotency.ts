@@ -5,7 +5,7 @@ import type { Database, Queries } from '../database/database.ts'
 import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
 import type { Secrets } from '../secrets.ts'
 import { type Actor, covered } from './auth.ts'
-import { ApiError } from './problem.ts'
+import { ApiError, httpProblems } from './problem.ts'
 
 const KEPT_MS = 24 * 3600_000
 /** A request that holds its key longer than this has died with its process. */
@@ -53,7 +53,10 @@ export class Idempotency {
    */
   async begin(actor: Actor, path: string, key: string, body: unknown): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
-      throw new ApiError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`)
+      throw new ApiError(
+        httpProblems.bad_request,
+        `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`,
+      )
     const now = this.#clock.now()
     const { accountId } = actor
     const request = hash('sha256', JSON.stringify([body, covered(actor.scopes)]))
@@ -64,10 +67,13 @@ export class Idempotency {
     if (!row) return this.begin(actor, path, key, body) // it was given up between the two looks
     if (row.request !== request)
       throw new ApiError(
-        'idempotency_key_reused',
+        httpProblems.idempotency_key_reused,
         'This Idempotency-Key was used with another body, or by a token with other scopes. Use a new key for a new request.',
       )
-    if (row.reply !== null) return { replay: JSON.parse(this.#secrets.open(row.reply)) }
+    if (row.reply !== null) {
+      const replay: StoredReply = JSON.parse(this.#secrets.open(row.reply))
+      return { replay }
+    }
     const taken = await this.#takeOver(claim, now)
     if (!taken) throw inUse()
     return { claim: { ...claim, madeId: taken.made_id } }
@@ -151,7 +157,7 @@ function holding(claim: Claim) {
 
 function inUse(): ApiError {
   return new ApiError(
-    'idempotency_key_in_use',
+    httpProblems.idempotency_key_in_use,
     'The first request with this key is still running. Repeat it in a moment.',
     {},
     { 'retry-after': '1' },

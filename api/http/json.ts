@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { MIMEType } from 'node:util'
-import { ApiError } from './problem.ts'
+import { ApiError, httpProblems } from './problem.ts'
 
 /** Far more than anything here takes. */
 const MAX_DEPTH = 32
@@ -15,22 +15,22 @@ export function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity')
     throw new ApiError(
-      'unsupported_media_type',
+      httpProblems.unsupported_media_type,
       'Send the body as it is, without a Content-Encoding.',
       {},
       { 'accept-encoding': 'identity' },
     )
   const charset = charsetOf(headers['content-type'] ?? '')
   if (!/^utf-?8$/i.test(charset))
-    throw new ApiError('unsupported_media_type', `Send the body in utf-8, not in ${charset}.`)
+    throw new ApiError(httpProblems.unsupported_media_type, `Send the body in utf-8, not in ${charset}.`)
   const text = bytes.toString()
   if (isTooMuch(text))
     throw new ApiError(
-      'payload_too_large',
+      httpProblems.payload_too_large,
       `A body may have up to ${MAX_VALUES} values, nested up to ${MAX_DEPTH} levels deep.`,
     )
   // Decoding puts U+FFFD in the place of what is no UTF-8: something else would be stored than was sent.
-  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'The body has bytes that are no UTF-8.')
+  if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body has bytes that are no UTF-8.')
   return text
 }
 

@@ -1,68 +1,79 @@
 import type { TObject, TSchema } from 'typebox'
-import { exampleOf } from './examples.ts'
-import { ApiError, Issue, Problem, type ProblemCode, problemCodes, problems } from './problem.ts'
-import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
+import { Uuid } from './fields.ts'
+import { ApiError, httpProblems, Issue, Problem, type ProblemType } from './problem.ts'
+import { acceptedBy, carriesEtag, PREFIX, type Route, takesIfMatch } from './route.ts'
 import { closed } from './validation.ts'
 
 /** What any route can say beside its own errors. */
-const EVERYWHERE: readonly ProblemCode[] = [
-  'bad_request',
-  'missing_token',
-  'invalid_token',
-  'token_expired',
-  'token_revoked',
-  'insufficient_scope',
-  'rate_limited',
-  'internal_error',
-  'backend_unavailable',
+const EVERYWHERE = [
+  httpProblems.bad_request,
+  httpProblems.missing_token,
+  httpProblems.invalid_token,
+  httpProblems.token_expired,
+  httpProblems.token_revoked,
+  httpProblems.insufficient_scope,
+  httpProblems.rate_limited,
+  httpProblems.internal_error,
+  httpProblems.backend_unavailable,
 ]
-const OF_POST: readonly ProblemCode[] = ['idempotency_key_in_use', 'idempotency_key_reused']
+const OF_POST = [httpProblems.idempotency_key_in_use, httpProblems.idempotency_key_reused]
 /** A body is read before it is known whether the route wants one. */
-const OF_WRITE: readonly ProblemCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type']
-
-const TAGS: Record<string, string> = {
-  Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
-  Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
-  Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
-  Operations: 'Slow work on what the account has: to list, and to wait for.',
-  Servers: 'Virtual machines, and the operations that are carried out on them.',
-}
+const OF_WRITE = [
+  httpProblems.invalid_json,
+  httpProblems.payload_too_large,
+  httpProblems.unsupported_media_type,
+]
 
 type Json = Record<string, unknown>
 
-/** The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies. */
-export function openApi(routes: readonly Route[]): object {
-  const schemas: Json = {}
+/** What routes share, by name: each is described once, and referred to. */
+interface Components {
+  schemas: Json
+  responses: Json
+  parameters: Json
+  /** One problem document of each code. */
+  examples: Json
+}
+
+/**
+ * The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies.
+ * @param tags what the groups of routes are about, by their names
+ */
+export function openApi(routes: readonly Route[], tags: Readonly<Record<string, string>>): object {
+  const components: Components = { schemas: {}, responses: {}, parameters: {}, examples: {} }
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, schemas) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, components) }
   }
-  publish(Problem, schemas)
-  publish(Issue, schemas)
+  publish(Problem, components)
+  publish(Issue, components)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Berth',
       version: '1.0.0',
       description:
-        'A cloud hosting service. Ids are UUIDs, times RFC 3339 in UTC, money is in decimal strings. Slow work on a server is an operation: it is accepted with 202, and can be waited for.',
+        'A cloud hosting service. Ids are UUIDs, times RFC 3339 in UTC, money is in decimal strings. Slow work is an operation: it is accepted with 202, and can be waited for.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: PREFIX, description: 'This installation' }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({
-      name,
-      description: TAGS[name] ?? name,
-    })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ token: [] }],
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: sorted(components.schemas),
+      responses: sorted(components.responses),
+      parameters: sorted(components.parameters),
       headers,
-      examples: problemExamples(JSON.stringify(paths)),
+      examples: sorted(components.examples),
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A Berth token: berth_…' } },
     },
   }
+}
+
+function sorted(byName: Json): Json {
+  return Object.fromEntries(Object.entries(byName).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 const always = (description: string) => ({ description, required: true, schema: { type: 'string' } })
@@ -87,8 +98,9 @@ function refs(...names: (keyof typeof headers)[]): Json {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function describeRoute(route: Route, schemas: Json): object {
+function describeRoute(route: Route, components: Components): object {
   const scopes = acceptedBy(route)
+  const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
   return {
     operationId: route.id,
     tags: [route.tag],
@@ -97,86 +109,83 @@ function describeRoute(route: Route, schemas: Json): object {
       .filter(Boolean)
       .join('\n\n'),
     security: scopes.map((scope) => ({ token: [scope] })),
-    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(route.body ? { requestBody: requestBody(route.body, schemas) } : {}),
-    responses: { ...successes(route, schemas), ...failures(route) },
+    parameters: parameters.map((parameter) => sharedParameter(parameter, components)),
+    ...(route.body ? { requestBody: requestBody(route.body, components) } : {}),
+    responses: { ...successes(route, components), ...failures(route, components) },
   }
 }
 
-function pathParameters(route: Route): object[] {
+interface Parameter {
+  name: string
+  in: string
+  required: boolean
+  description?: string
+  schema: Json
+  example?: unknown
+}
+
+/** The first of a name is what routes share; one that only has the name of another stays where it is. */
+function sharedParameter(parameter: Parameter, { parameters }: Components): object {
+  const { name } = parameter
+  parameters[name] ??= parameter
+  const isSame = JSON.stringify(parameters[name]) === JSON.stringify(parameter)
+  return isSame ? { $ref: `#/components/parameters/${name}` } : parameter
+}
+
+function pathParameters(route: Route): Parameter[] {
   return Object.keys(route.params ?? {}).map((name) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string', format: 'uuid' },
-    example: exampleOf({ type: 'string' }, name),
+    example: exampleOf(Uuid),
   }))
 }
 
-function queryParameters(route: Route): object[] {
+function queryParameters(route: Route): Parameter[] {
   const required: readonly string[] = route.query?.required ?? []
   return Object.entries(route.query?.properties ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = plain(schema as TSchema) // properties of a TypeBox object are schemas
+    const { description, examples, ...rest } = plain(schema as Shape) // properties of a TypeBox object are schemas
     return {
       name,
       in: 'query',
       required: required.includes(name),
       ...(description ? { description } : {}),
       schema: rest,
+      ...(examples ? { example: examples[0] } : {}),
     }
   })
 }
 
-function headerParameters(route: Route): object[] {
-  const header = (name: string, description: string, schema: object) => ({
+function headerParameters(route: Route): Parameter[] {
+  const header = (name: string, description: string, limits: Json = {}): Parameter => ({
     name,
     in: 'header',
     required: false,
     description,
-    schema,
+    schema: { type: 'string', ...limits },
   })
   const own = Object.entries(route.headers ?? {})
-  if (own.length > 0) return own.map(([name, text]) => header(name, text, { type: 'string' }))
+  if (own.length > 0) return own.map(([name, text]) => header(name, text))
   if (route.method === 'POST')
     return [
       header(
         'Idempotency-Key',
         'A repeat with the same key within 24 h gets the first reply, and makes nothing twice',
-        {
-          type: 'string',
-          minLength: 1,
-          maxLength: 255,
-        },
+        { minLength: 1, maxLength: 255 },
       ),
     ]
-  if (route.errors?.includes('precondition_failed'))
-    return [
-      header('If-Match', 'The ETag that the change is based on; any other state is refused', {
-        type: 'string',
-      }),
-    ]
+  if (takesIfMatch(route))
+    return [header('If-Match', 'The ETag that the change is based on; any other state is refused')]
   if (route.hasEtag)
-    return [
-      header('If-None-Match', 'The ETag that you have; if it is still so, the reply is 304', {
-        type: 'string',
-      }),
-    ]
+    return [header('If-None-Match', 'The ETag that you have; if it is still so, the reply is 304')]
   return []
 }
 
-function requestBody(body: TObject, schemas: Json): object {
+function requestBody(body: TObject, components: Components): object {
   const required: readonly string[] = body.required ?? []
-  const isRequired = required.length > 0
-  const schema = publish(closed(body), schemas)
-  return { required: isRequired, content: { 'application/json': { schema, example: requestExample(body) } } }
-}
-
-/** A preset and a size of its own exclude each other: the example takes the preset. */
-function requestExample(body: TSchema): unknown {
-  const example = exampleOf(body)
-  if (typeof example !== 'object' || example === null || !('preset_id' in example)) return example
-  const { cpu: _cpu, ram_mb: _ram, disk_gb: _disk, ...rest } = { cpu: 0, ram_mb: 0, disk_gb: 0, ...example }
-  return rest
+  const content = { 'application/json': contentOf(closed(body), components) }
+  return { required: required.length > 0, content }
 }
 
 const TEXTS: Record<string, string> = {
@@ -186,7 +195,7 @@ const TEXTS: Record<string, string> = {
   204: 'Done; there is no body',
 }
 
-function successes(route: Route, schemas: Json): Json {
+function successes(route: Route, components: Components): Json {
   const replies = Object.entries(route.reply).map(([status, schema]): [string, object] => {
     const isMade = status === '201' || status === '202'
     const isList = route.query !== undefined && 'limit' in route.query.properties
@@ -196,19 +205,11 @@ function successes(route: Route, schemas: Json): Json {
       ...(carriesEtag(route) ? (['ETag'] as const) : []),
       ...(route.method === 'POST' ? (['Idempotency-Replayed'] as const) : []),
     ]
-    const content = schema && {
-      [route.contentType ?? 'application/json']: {
-        schema: publish(schema, schemas),
-        example: exampleOf(schema),
-      },
-    }
+    const type = route.contentType ?? 'application/json'
+    const content = schema && { [type]: contentOf(schema, components) }
     return [
       status,
-      {
-        description: TEXTS[status] ?? 'OK',
-        headers: refs(...own),
-        ...(content ? { content } : {}),
-      },
+      { description: TEXTS[status] ?? 'OK', headers: refs(...own), ...(content ? { content } : {}) },
     ]
   })
   const unchanged: [string, object][] = route.hasEtag
@@ -217,95 +218,131 @@ function successes(route: Route, schemas: Json): Json {
   return Object.fromEntries([...replies, ...unchanged])
 }
 
-function failures(route: Route): Json {
-  const codes = new Set([
-    ...EVERYWHERE,
-    ...Object.values(route.params ?? {}),
-    ...(route.method === 'GET' ? [] : OF_WRITE),
-    ...(route.body || route.query ? (['validation_failed'] as const) : []),
-    ...(route.method === 'POST' ? OF_POST : []),
-    ...(route.errors ?? []),
-  ])
-  const byStatus = Map.groupBy(codes, (code) => problems[code][0])
-  return Object.fromEntries(
-    [...byStatus].map(([status, these]) => [
-      String(status),
-      {
-        description: these.map((code) => `\`${code}\`: ${problems[code][1]}`).join('\n\n'),
-        headers: failureHeaders(route, status, these),
-        content: {
-          'application/problem+json': {
-            schema: { $ref: '#/components/schemas/Problem' },
-            examples: Object.fromEntries(
-              these.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
-            ),
-          },
-        },
-      },
-    ]),
-  )
-}
-
-/** Errors that say when to try again. */
-const RETRIED: readonly ProblemCode[] = [
-  'operation_in_progress',
-  'idempotency_key_in_use',
-  'rate_limited',
-  'backend_unavailable',
-]
 /** Statuses of refusals that a repeat with the same Idempotency-Key gets again. */
 const REPLAYED = [402, 404, 409, 422]
 
-function failureHeaders(route: Route, status: number, codes: readonly ProblemCode[]): Json {
+/** Refusals, by status; routes that refuse for the same reasons share one. */
+function failures(route: Route, components: Components): Json {
+  const types = new Set([
+    ...EVERYWHERE,
+    ...Object.values(route.params ?? {}),
+    ...(route.method === 'GET' ? [] : OF_WRITE),
+    ...(route.body || route.query ? [httpProblems.validation_failed] : []),
+    ...(route.method === 'POST' ? OF_POST : []),
+    ...(route.errors ?? []),
+  ])
+  for (const type of types) components.examples[type.code] = { value: problemOf(type) }
+  const byStatus = Map.groupBy(types, ({ status }) => status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, these]) => {
+      const isReplayed = route.method === 'POST' && REPLAYED.includes(status)
+      const ordered = these.toSorted((a, b) => (a.code < b.code ? -1 : 1))
+      const name = `${ordered.map(({ code }) => pascal(code)).join('Or')}${isReplayed ? 'OfPost' : ''}`
+      components.responses[name] = failure(status, ordered, isReplayed)
+      return [String(status), { $ref: `#/components/responses/${name}` }]
+    }),
+  )
+}
+
+const pascal = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+function failure(status: number, types: readonly ProblemType[], isReplayed: boolean): Json {
+  return {
+    description: types.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
+    headers: failureHeaders(status, types, isReplayed),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(
+          types.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
+        ),
+      },
+    },
+  }
+}
+
+function failureHeaders(status: number, types: readonly ProblemType[], isReplayed: boolean): Json {
   const own = refs(
     ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
     ...(status === 412 ? (['ETag'] as const) : []),
     ...(status === 415 ? (['Accept-Encoding'] as const) : []),
-    ...(route.method === 'POST' && REPLAYED.includes(status) ? (['Idempotency-Replayed'] as const) : []),
+    ...(isReplayed ? (['Idempotency-Replayed'] as const) : []),
   )
-  const retried = codes.filter((code) => RETRIED.includes(code))
+  const retried = types.filter(({ isRetried }) => isRetried)
   if (retried.length === 0) return own
-  if (retried.length === codes.length) return { ...own, ...refs('Retry-After') }
-  const description = `${headers['Retry-After'].description}; with ${retried.map((code) => `\`${code}\``).join(' and ')}`
+  if (retried.length === types.length) return { ...own, ...refs('Retry-After') }
+  const description = `${headers['Retry-After'].description}; with ${retried.map(({ code }) => `\`${code}\``).join(' and ')}`
   return { ...own, 'Retry-After': sometimes(description) }
 }
 
-/** One of each error that these paths name, with the members that every one has. */
-function problemExamples(paths: string): Json {
-  const example = (code: ProblemCode) => ({
-    value: new ApiError(code, problems[code][1]).toProblem(
-      '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
-      `${PREFIX}/servers`,
-    ),
-  })
-  const named = problemCodes.filter((code) => paths.includes(`/examples/${code}"`))
-  return Object.fromEntries(named.map((code) => [code, example(code)]))
+/** A problem document with the members that every one has. */
+function problemOf(type: ProblemType): object {
+  return new ApiError(type, type.title).toProblem('6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55', `${PREFIX}/…`)
+}
+
+/** The words of JSON Schema that examples depend on. */
+interface Shape extends TSchema {
+  title?: string
+  description?: string
+  type?: string
+  enum?: readonly unknown[]
+  properties?: Record<string, Shape>
+  items?: Shape
+  anyOf?: readonly Shape[]
+  default?: unknown
+  examples?: readonly unknown[]
+}
+
+/**
+ * A value as a schema wants it: its own example, or one that is made of those of its parts.
+ * @throws where a part says none
+ */
+function exampleOf(schema: Shape): unknown {
+  const { examples, default: fallback, enum: allowed, anyOf, properties, items, type } = schema
+  if (examples) return examples[0]
+  if (fallback !== undefined) return fallback
+  if (allowed) return allowed[0]
+  if (anyOf?.[0]) return exampleOf(anyOf[0])
+  if (properties)
+    return Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, exampleOf(part)]))
+  if (items) return [exampleOf(items)]
+  if (type === 'boolean') return true
+  throw new Error(`This schema needs an example: ${JSON.stringify(schema)}`)
+}
+
+/** A body: named schemas have their example with them. */
+function contentOf(schema: TSchema, components: Components): Json {
+  const placed = publish(schema, components)
+  const isNamed = JSON.stringify(placed).includes('"$ref"')
+  return isNamed ? { schema: placed } : { schema: placed, example: exampleOf(schema) }
 }
 
 /** Puts named schemas, also nested ones, among the components. @returns what stands in their place */
-function publish(schema: TSchema, schemas: Json): Json {
-  return placed(plain(schema), schemas) as Json // a schema is an object
+function publish(schema: TSchema, components: Components): Json {
+  return placed(plain(schema), components) as Json // a schema is an object
 }
 
-function placed(part: unknown, schemas: Json): unknown {
-  if (Array.isArray(part)) return part.map((item) => placed(item, schemas))
+function placed(part: unknown, components: Components): unknown {
+  if (Array.isArray(part)) return part.map((item) => placed(item, components))
   if (typeof part !== 'object' || part === null) return part
-  const copy: Json = Object.fromEntries(
-    Object.entries(part).map(([key, value]) => [key, placed(value, schemas)]),
+  const shape = part as Shape // or something else, to which these words do not apply
+  const copy = Object.fromEntries(
+    Object.entries(part)
+      .filter(([key, value]) => !(key === 'examples' && Array.isArray(value)))
+      .map(([key, value]) => [key, placed(value, components)]),
   )
-  const { title } = copy
-  if (typeof title !== 'string' || copy.type !== 'object') return copy
-  schemas[title] = copy
-  return { $ref: `#/components/schemas/${title}` }
+  if (typeof shape.title !== 'string' || shape.type !== 'object') return copy
+  components.schemas[shape.title] = { ...copy, examples: [exampleOf(shape)] }
+  return { $ref: `#/components/schemas/${shape.title}` }
 }
 
 /** JSON Schema as it goes over the wire: without the words that only our own checks read, and with each type. */
-function plain(schema: TSchema): Json {
-  return JSON.parse(
-    JSON.stringify(schema, (key, value) => {
-      if (key === 'errorMessage') return undefined
-      // Generators of clients make of an enum without a type something that may be anything.
-      return Array.isArray(value?.enum) ? { type: 'string', ...value } : value
-    }),
-  )
+function plain(schema: TSchema): Shape {
+  const text = JSON.stringify(schema, (key, value) => {
+    if (key === 'errorMessage') return undefined
+    // Generators of clients make of an enum without a type something that may be anything.
+    return Array.isArray(value?.enum) ? { type: 'string', ...value } : value
+  })
+  const copy: Shape = JSON.parse(text)
+  return copy
 }

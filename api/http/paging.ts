@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox'
+import type { Page } from '../database/page.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 200
@@ -19,15 +20,10 @@ export function listOf<T extends TSchema>(item: T) {
   return Type.Object(
     {
       items: Type.Array(item),
-      total: Type.Integer({ description: 'All that match, not only this page' }),
+      total: Type.Integer({ description: 'All that match, not only this page', examples: [1] }),
     },
     title ? { title } : {},
   )
-}
-
-export interface Page {
-  limit: number
-  offset: number
 }
 
 /** What a paged list needs of its call. */

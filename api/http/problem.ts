@@ -1,45 +1,49 @@
 import Type, { type Static } from 'typebox'
 
-/** Every error of the API: its status and its title. Clients act on the code, never on the prose. */
-export const problems = {
-  bad_request: [400, 'The request is malformed'],
-  invalid_json: [400, 'The body is not JSON'],
-  missing_token: [401, 'A token is needed'],
-  invalid_token: [401, 'The token is not valid'],
-  token_expired: [401, 'The token has expired'],
-  token_revoked: [401, 'The token was revoked'],
-  insufficient_balance: [402, 'The balance is too low'],
-  insufficient_scope: [403, 'The token lacks a scope'],
-  quota_exceeded: [403, 'A quota of the account is used up'],
-  account_suspended: [403, 'The account is suspended'],
-  project_not_found: [404, 'No such project'],
-  ssh_key_not_found: [404, 'No such SSH key'],
-  server_not_found: [404, 'No such server'],
-  operation_not_found: [404, 'No such operation'],
-  token_not_found: [404, 'No such token'],
-  webhook_not_found: [404, 'No such webhook'],
-  route_not_found: [404, 'No such path'],
-  method_not_allowed: [405, 'The path has no such method'],
-  server_state_conflict: [409, 'The server is not in a state that allows this'],
-  operation_in_progress: [409, 'Another operation is in progress'],
-  delete_protected: [409, 'The server is protected from deletion'],
-  project_not_empty: [409, 'The project has servers'],
-  project_is_default: [409, 'The default project stays'],
-  ssh_key_exists: [409, 'The SSH key exists already'],
-  idempotency_key_in_use: [409, 'A request with this key is still running'],
-  capacity_unavailable: [409, 'No capacity for this plan'],
-  precondition_failed: [412, 'The object has changed'],
-  payload_too_large: [413, 'The body is too large'],
-  unsupported_media_type: [415, 'The body has the wrong content type'],
-  validation_failed: [422, 'The request has invalid values'],
-  idempotency_key_reused: [422, 'The key was used for another request'],
-  rate_limited: [429, 'Too many requests'],
-  internal_error: [500, 'Something went wrong on our side'],
-  backend_unavailable: [503, 'The service is not available right now'],
-} as const satisfies Record<string, readonly [status: number, title: string]>
+/**
+ * A type of problem (RFC 9457, 4): what an error is. Clients decide by its code, never by the texts. Each feature
+ * defines those of its own, and its routes name those that they can reply.
+ */
+export interface ProblemType {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  /** Whether the reply says in Retry-After when to try again. */
+  readonly isRetried?: true
+}
 
-export type ProblemCode = keyof typeof problems
-export const problemCodes = Object.keys(problems) as ProblemCode[] // the keys of a constant table
+/** Problem types by their codes. */
+export function defineProblems<Code extends string>(
+  table: Readonly<Record<Code, Omit<ProblemType, 'code'>>>,
+): Readonly<Record<Code, ProblemType>> {
+  const types = Object.entries<Omit<ProblemType, 'code'>>(table).map(([code, type]) => [
+    code,
+    { code, ...type },
+  ])
+  return Object.fromEntries(types) as Record<Code, ProblemType> // of the same keys
+}
+
+/** What any route can reply, or the server before it comes to a route. */
+export const httpProblems = defineProblems({
+  bad_request: { status: 400, title: 'The request is malformed' },
+  invalid_json: { status: 400, title: 'The body is not JSON' },
+  missing_token: { status: 401, title: 'A token is needed' },
+  invalid_token: { status: 401, title: 'The token is not valid' },
+  token_expired: { status: 401, title: 'The token has expired' },
+  token_revoked: { status: 401, title: 'The token was revoked' },
+  insufficient_scope: { status: 403, title: 'The token lacks a scope' },
+  route_not_found: { status: 404, title: 'No such path' },
+  method_not_allowed: { status: 405, title: 'The path has no such method' },
+  idempotency_key_in_use: { status: 409, title: 'A request with this key is still running', isRetried: true },
+  precondition_failed: { status: 412, title: 'The object has changed' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body has the wrong content type' },
+  validation_failed: { status: 422, title: 'The request has invalid values' },
+  idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
+  rate_limited: { status: 429, title: 'Too many requests', isRetried: true },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  backend_unavailable: { status: 503, title: 'The service is not available right now', isRetried: true },
+})
 
 export const issueCodes = [
   'required',
@@ -62,12 +66,13 @@ export const issueCodes = [
 export const Issue = Type.Object(
   {
     in: Type.Enum(['body', 'query', 'path', 'header']),
-    field: Type.String({ description: 'Name of the field, in dots where it is nested' }),
+    field: Type.String({ description: 'Name of the field, in dots where it is nested', examples: ['name'] }),
     pointer: Type.String({
       description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
+      examples: ['/name'],
     }),
     code: Type.Enum([...issueCodes]),
-    message: Type.String(),
+    message: Type.String({ examples: ['name is required.'] }),
   },
   { title: 'Issue' },
 )
@@ -85,13 +90,27 @@ export const Problem = Type.Object(
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(Issue)),
   },
-  { title: 'Problem', additionalProperties: true },
+  {
+    title: 'Problem',
+    additionalProperties: true,
+    examples: [
+      {
+        type: 'urn:berth:problem:invalid_json',
+        title: httpProblems.invalid_json.title,
+        status: httpProblems.invalid_json.status,
+        detail: 'The body has bytes that are no UTF-8.',
+        instance: '/v1/account/projects',
+        code: 'invalid_json',
+        request_id: '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
+      },
+    ],
+  },
 )
 
 /** Thrown anywhere under a route; turned into problem+json in one place. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  readonly code: ProblemCode
+  readonly type: ProblemType
   readonly extra: Record<string, unknown>
   readonly headers: Record<string, string>
 
@@ -100,31 +119,27 @@ export class ApiError extends Error {
    * @param extra members that the code's documentation names
    */
   constructor(
-    code: ProblemCode,
+    type: ProblemType,
     detail: string,
     extra: Record<string, unknown> = {},
     headers: Record<string, string> = {},
   ) {
     super(detail)
-    this.code = code
+    this.type = type
     this.extra = extra
     this.headers = headers
   }
 
-  get status(): number {
-    return problems[this.code][0]
-  }
-
   /** The problem+json document. */
   toProblem(requestId: string, instance: string) {
-    const [status, title] = problems[this.code]
+    const { code, status, title } = this.type
     return {
-      type: `urn:berth:problem:${this.code}`,
+      type: `urn:berth:problem:${code}`,
       title,
       status,
       detail: this.message,
       instance,
-      code: this.code,
+      code,
       request_id: requestId,
       ...this.extra,
     }
@@ -137,7 +152,7 @@ export const MAX_ISSUES = 100
 /** 422 with all that is wrong at once. */
 export function invalid(issues: Issue[]): ApiError {
   const errors = issues.slice(0, MAX_ISSUES)
-  return new ApiError('validation_failed', summary(issues), { errors })
+  return new ApiError(httpProblems.validation_failed, summary(issues), { errors })
 }
 
 function summary(issues: Issue[]): string {
@@ -159,7 +174,16 @@ export function queryIssue(name: string, code: Issue['code'], message: string): 
 }
 
 /** The 404 of an object, the same whether it never existed, is gone, or is another account's. */
-export function notFound(code: ProblemCode): ApiError {
-  const noun = code.replace('_not_found', '').replace('_', ' ')
-  return new ApiError(code, `There is no ${noun} with this id in your account.`)
+export function notFound(type: ProblemType): ApiError {
+  const noun = type.code.replace('_not_found', '').replace('_', ' ')
+  return new ApiError(type, `There is no ${noun} with this id in your account.`)
+}
+
+/**
+ * What was looked for in an account.
+ * @throws ApiError of this type, where it is not there
+ */
+export function found<Row>(row: Row | undefined, type: ProblemType): Row {
+  if (row === undefined) throw notFound(type)
+  return row
 }

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Queries } from '../database/database.ts'
 import { type Actor, acceptedFor, type Scope, type ScopeName } from './auth.ts'
-import type { ProblemCode } from './problem.ts'
+import { httpProblems, type ProblemType } from './problem.ts'
 
 /** Where the whole interface is mounted. */
 export const PREFIX = '/v1'
@@ -46,7 +46,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   summary: string
   description?: string
   /** Path parameters, all UUIDs, and the 404 that a value gets which is none. */
-  params?: Readonly<Record<Params, ProblemCode>>
+  params?: Readonly<Record<Params, ProblemType>>
   query?: Query
   /** Headers that mean something to this route alone, with what. */
   headers?: Readonly<Record<string, string>>
@@ -58,7 +58,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   /** Whether replies carry an ETag, and a client that has it already gets 304. */
   hasEtag?: true
   /** What it can say beside the errors that every route has. */
-  errors?: readonly ProblemCode[]
+  errors?: readonly ProblemType[]
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
   load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
@@ -92,8 +92,12 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
 }
 
 /** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */
-export function carriesEtag({ hasEtag, errors }: Pick<Route, 'hasEtag' | 'errors'>): boolean {
-  return hasEtag === true || errors?.includes('precondition_failed') === true
+export function carriesEtag(route: Pick<Route, 'hasEtag' | 'errors'>): boolean {
+  return route.hasEtag === true || takesIfMatch(route)
+}
+
+export function takesIfMatch({ errors }: Pick<Route, 'errors'>): boolean {
+  return errors?.includes(httpProblems.precondition_failed) === true
 }
 
 /** The scopes of which a token must hold one. */

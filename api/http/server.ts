@@ -10,14 +10,14 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { isUnavailable } from '../database/database.ts'
-import type { Actor } from './auth.ts'
+import { type Actor, insufficientScope } from './auth.ts'
 import { type Admitted, HttpCall, type Known } from './call.ts'
 import { openPaths } from './docs.ts'
 import { etagOf, namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
 import { textOf } from './json.ts'
 import { addressOf, onBehalfOf } from './origin.ts'
-import { ApiError, invalid, notFound, Problem } from './problem.ts'
+import { ApiError, httpProblems, invalid, notFound, Problem } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
 import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
 import { closed, compileCheck, lowerIds } from './validation.ts'
@@ -121,11 +121,11 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
 /** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
 function requireHost({ raw }: FastifyRequest): void {
   if (raw.headers.host === undefined && raw.httpVersion === '1.1')
-    throw new ApiError('bad_request', 'The request has no Host header, which HTTP/1.1 asks for.')
+    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 asks for.')
 }
 
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {
-  return new ApiError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`)
+  return new ApiError(httpProblems.rate_limited, `Too many requests. Try again in ${retryAfterSeconds} s.`)
 }
 
 /** @throws the reason why the request has no actor */
@@ -258,10 +258,8 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
 function requireScope(actor: Actor, route: Route): void {
   const accepted = acceptedBy(route)
   if (accepted.some((name) => actor.scopes.includes(name))) return
-  throw new ApiError('insufficient_scope', `This needs a token with the scope ${accepted.join(' or ')}.`, {
-    required_scope: route.scope,
-    accepted_scopes: accepted,
-  })
+  const detail = `This needs a token with the scope ${accepted.join(' or ')}.`
+  throw insufficientScope(detail, route.scope, accepted)
 }
 
 /** Path parameters are UUIDs; any other value names nothing that exists. */
@@ -269,9 +267,9 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
   if (!route.params) return {}
   const given = request.params as Record<string, string> // the router gives a string for each :name of the path
   const params: Record<string, string> = {}
-  for (const [name, code] of Object.entries(route.params)) {
+  for (const [name, missing] of Object.entries(route.params)) {
     const value = given[name] ?? ''
-    if (!UUID.test(value)) throw notFound(code)
+    if (!UUID.test(value)) throw notFound(missing)
     params[name] = value.toLowerCase()
   }
   return params
@@ -293,10 +291,18 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
     new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
   )
   if (here.length === 0)
-    return new ApiError('route_not_found', `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`)
+    return new ApiError(
+      httpProblems.route_not_found,
+      `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`,
+    )
   const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const allow = [...new Set(methods)].join(', ')
-  return new ApiError('method_not_allowed', `${path} takes ${allow}, not ${request.method}.`, {}, { allow })
+  return new ApiError(
+    httpProblems.method_not_allowed,
+    `${path} takes ${allow}, not ${request.method}.`,
+    {},
+    { allow },
+  )
 }
 
 /** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
@@ -310,7 +316,7 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }
         : [400, 'Bad Request']
   const id = randomUUID()
   const problem = new ApiError(
-    'bad_request',
+    httpProblems.bad_request,
     `The request is not HTTP as it should be: ${phrase}.`,
   ).toProblem(id, '')
   const body = JSON.stringify({ ...problem, status })
@@ -330,23 +336,23 @@ function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ApiError('unsupported_media_type', 'Send the body as application/json.')
+    return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError('payload_too_large', `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
+    return new ApiError(httpProblems.payload_too_large, `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError(
-      'invalid_json',
+      httpProblems.invalid_json,
       'The body is not JSON, or has a key that no object may have, such as __proto__.',
     )
   if (isUnavailable(error))
     return new ApiError(
-      'backend_unavailable',
+      httpProblems.backend_unavailable,
       'The service can not write or reach its database right now. Try again in a moment.',
       {},
       { 'retry-after': '5' },
     )
   if (statusCode >= 400 && statusCode < 500)
-    return new ApiError('bad_request', `The request is malformed: ${message}.`)
+    return new ApiError(httpProblems.bad_request, `The request is malformed: ${message}.`)
   return error instanceof Error ? error : new Error(String(error))
 }
 
@@ -355,16 +361,16 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
   if (!(problem instanceof ApiError)) {
     request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
     problem = new ApiError(
-      'internal_error',
+      httpProblems.internal_error,
       'This is our fault, not yours. Try again; if it stays, name the request id to the operator.',
     )
   }
   const known = problem as ApiError // by the lines above
-  if (known.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
   const document = known.toProblem(request.id, request.url.split('?')[0] ?? '')
   return (
     reply
-      .code(known.status)
+      .code(known.type.status)
       // The id again: a request that the router refuses never meets the hooks.
       .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
       .type('application/problem+json')
@@ -385,7 +391,8 @@ function replyChecker(route: Route) {
   return async (_request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const check = reply.statusCode >= 400 ? checkProblem : checks.get(reply.statusCode)
     if (!check) throw new Error(`${route.id} replied ${reply.statusCode}, which it does not document`)
-    const issues = check(JSON.parse(JSON.stringify(payload)))
+    const sent: unknown = JSON.parse(JSON.stringify(payload))
+    const issues = check(sent)
     if (issues.length > 0)
       throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
     return payload

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime, LAST_MOMENT } from '../http/fields.ts'
 import { type Issue, invalid, queryIssue } from '../http/problem.ts'
 import type { MetricsQuery, ServerMetrics } from './schema.ts'
 import { type SeriesType, seriesTable, seriesTypes } from './series.ts'
@@ -9,7 +9,6 @@ import { LONGEST_SPAN, tiers } from './tiers.ts'
 
 const HOUR_MS = 3_600_000
 const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z')
-const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 /** What fits on a chart. */
 const FEW_POINTS = 200
 /** What a reply may have at the most; over it the step becomes longer. */

@@ -104,7 +104,7 @@ export class Sampler {
     const samples: SampleTable[] = []
     for (const { server_id, series, reading } of servers) {
       const measured = measurements.get(server_id)
-      const previous: Reading | null = reading === null ? null : JSON.parse(reading)
+      const previous: Reading | null = JSON.parse(reading ?? 'null')
       const next = measured ? nextReading(previous, measured) : null
       if (!measured || !next) continue
       const usage = usageSince(previous, measured, LONGEST_ROUNDS * this.#everyMs)

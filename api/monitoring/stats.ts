@@ -26,7 +26,7 @@ export async function serverFigures(
 ): Promise<Figures> {
   const meter = await findMeter(db, server_id)
   const measured = (await driver.measure([server_id])).get(server_id)
-  const previous: Reading | null = meter ? JSON.parse(meter.reading) : null
+  const previous: Reading | null = JSON.parse(meter?.reading ?? 'null')
   const next = measured ? nextReading(previous, measured) : null
   const totals = next?.totals ?? previous?.totals
   const usage = measured ? await usageNow(db, meter, previous, measured) : null

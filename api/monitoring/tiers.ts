@@ -10,6 +10,4 @@ export const tiers = [
   { resolution: 300, keptFor: 30 * DAY, madeEvery: 3_600 },
 ] as const
 
-export type Tier = (typeof tiers)[number]
-
 export const LONGEST_SPAN = 30 * DAY

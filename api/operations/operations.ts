@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable } from '../database/schema.ts'
-import type { Page } from '../http/paging.ts'
 
 /** What operations are carried out on; an operation names its own. */
 export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
@@ -151,19 +151,14 @@ export function findOperation(
 }
 
 /** Newest first. */
-export async function listOperations(
+export function listOperations(
   db: Queries,
   accountId: string,
   filter: OperationFilter,
   page: Page,
   now: number,
 ) {
-  const matching = readable(db, accountId, filter, now)
-  const [items, { total }] = await Promise.all([
-    matching.selectAll().orderBy('operation_id', 'desc').limit(page.limit).offset(page.offset).execute(),
-    matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { items, total }
+  return pageOf(readable(db, accountId, filter, now).selectAll().orderBy('operation_id', 'desc'), page)
 }
 
 /** Ends the subject's active operation, where there is one, as canceled. */

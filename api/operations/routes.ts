@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listOf, paged } from '../http/paging.ts'
-import { notFound } from '../http/problem.ts'
+import { found } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Engine } from './engine.ts'
 import { findOperation, listOperations } from './operations.ts'
-import { type OperationSchemas, OperationWait } from './schema.ts'
+import { type OperationSchemas, OperationWait, operationProblems } from './schema.ts'
 import { operationView } from './view.ts'
 
 const tag = 'Operations'
@@ -45,13 +45,13 @@ export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesO
       scope: 'servers:read',
       tag,
       summary: 'Get an operation of the account, or wait for its end',
-      params: { operation_id: 'operation_not_found' },
+      params: { operation_id: operationProblems.operation_not_found },
       query: OperationWait,
-      load: async ({ actor, params }) => {
-        const found = await findOperation(db, actor.accountId, params.operation_id, clock.now())
-        if (!found) throw notFound('operation_not_found')
-        return found
-      },
+      load: async ({ actor, params }) =>
+        found(
+          await findOperation(db, actor.accountId, params.operation_id, clock.now()),
+          operationProblems.operation_not_found,
+        ),
       reply: { 200: Operation },
       run: async ({ loaded, query, signal }) =>
         operationView(await engine.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),

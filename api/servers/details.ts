@@ -3,7 +3,7 @@ import { projectView } from '../accounts/view.ts'
 import { monthCost, monthStart, wholeSecond } from '../billing/accrual.ts'
 import { ratesSince } from '../billing/rates.ts'
 import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
-import type { Catalog } from '../catalog/file.ts'
+import { type Catalog, findTemplate, findZone } from '../catalog/file.ts'
 import { presetPrice, sizeOf } from '../catalog/plans.ts'
 import { pricesAt } from '../catalog/prices.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
@@ -18,7 +18,7 @@ import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
 import { subjectOf } from './lifecycle/operations.ts'
-import type { ServerDetails } from './schema.ts'
+import { type ServerDetails, serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
 import { serverView, storedKeys } from './view.ts'
 
@@ -44,7 +44,7 @@ export async function serverDetails(
     findActive(db, subjectOf(server.server_id)),
     findProject(db, server.account_id, server.project_id),
   ])
-  if (!project) throw notFound('server_not_found')
+  if (!project) throw notFound(serverProblems.server_not_found)
   return {
     ...serverView(server, active),
     project: projectView(project),
@@ -76,8 +76,8 @@ async function monthToDate({ db, clock }: DetailsOptions, { server_id }: ServerT
 
 /** Zone, template and preset as the catalogue has them now; null where the operator took one off. */
 async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: ServerTable) {
-  const zone = catalog.zones.find((candidate) => candidate.zone_slug === server.zone_slug)
-  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const zone = findZone(catalog, server.zone_slug)
+  const template = findTemplate(catalog, server.template_id)
   const preset = catalog.presets.find((candidate) => candidate.presetId === server.preset_id)
   const prices = pricesAt(catalog.prices, server.zone_slug, server.cpu_type, clock.now())
   const rows = await capacity.list(db)
@@ -96,7 +96,7 @@ function sshCard(
   actor: Actor,
   server: ServerTable,
 ): ServerDetails['ssh'] {
-  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const template = findTemplate(catalog, server.template_id)
   const username = template?.defaultUsername ?? 'root'
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)

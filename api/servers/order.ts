@@ -4,8 +4,8 @@ import { findAccount } from '../accounts/accounts.ts'
 import { findProject } from '../accounts/projects.ts'
 import { findSshKeys } from '../accounts/ssh-keys.ts'
 import type { Capacity } from '../catalog/capacity.ts'
-import type { Catalog, Template } from '../catalog/file.ts'
-import { type Plan, resolvePlan } from '../catalog/plans.ts'
+import { type Catalog, findTemplate, findZone, type Template } from '../catalog/file.ts'
+import { notOffered, type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { ServerTable, SshKeyTable } from '../database/schema.ts'
@@ -39,15 +39,13 @@ export interface Order {
 export async function examine(options: OrderOptions, actor: Actor, request: QuoteRequest): Promise<Order> {
   const { db, catalog, capacity, clock } = options
   const issues: Issue[] = []
-  const zone = catalog.zones.find((candidate) => candidate.zone_slug === request.zone_slug)
+  const zone = findZone(catalog, request.zone_slug)
   if (!zone)
     issues.push(bodyIssue('zone_slug', 'not_found', 'There is no such zone: GET /v1/zones lists them.'))
   const isOffered = zone ? (await capacity.cpuTypes(zone)).includes(request.cpu_type) : true
   if (!isOffered)
-    issues.push(
-      bodyIssue('cpu_type', 'not_in_enum', `Zone ${request.zone_slug} does not offer ${request.cpu_type}.`),
-    )
-  const template = catalog.templates.find((candidate) => candidate.templateId === request.template_id)
+    issues.push(bodyIssue('cpu_type', 'not_in_enum', notOffered(request.zone_slug, request.cpu_type)))
+  const template = findTemplate(catalog, request.template_id)
   if (!template && request.template_id !== undefined)
     issues.push(
       bodyIssue('template_id', 'not_found', 'There is no such template: GET /v1/templates lists them.'),

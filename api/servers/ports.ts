@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { catalogProblems } from '../catalog/schema.ts'
 import type { Queries } from '../database/database.ts'
 import { ApiError } from '../http/problem.ts'
 import { isPortFree, usedPorts } from './store.ts'
@@ -28,7 +29,7 @@ export async function pickPort(
   for (let port = range.first; port <= range.last; port++)
     if (!used.has(port) && !exclude.includes(port)) return port
   throw new ApiError(
-    'capacity_unavailable',
+    catalogProblems.capacity_unavailable,
     'All ssh ports of this installation are in use. Ask the operator to widen BERTH_SSH_PORTS.',
     { alternatives: [] },
   )

@@ -1,17 +1,26 @@
 import Type from 'typebox'
+import { accountProblems } from '../accounts/schema.ts'
+import { billingProblems } from '../billing/schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
 import type { Database } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { requireMatch } from '../http/etag.ts'
-import { listOf, type Page, paged, pagingQuery } from '../http/paging.ts'
-import { notFound, type ProblemCode } from '../http/problem.ts'
+import { listOf, paged, pagingQuery } from '../http/paging.ts'
+import { found, httpProblems, notFound, type ProblemType } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type MetricsOptions, serverMetrics } from '../monitoring/metrics.ts'
 import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
 import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation, listOperations } from '../operations/operations.ts'
-import { type Operation, type OperationSchemas, OperationWait } from '../operations/schema.ts'
+import {
+  type Operation,
+  type OperationSchemas,
+  OperationWait,
+  operationProblems,
+} from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
 import { SUBJECT_TYPE, subjectOf } from './lifecycle/operations.ts'
@@ -26,6 +35,7 @@ import {
   ServerUpdate,
   StartRequest,
   StopRequest,
+  serverProblems,
 } from './schema.ts'
 import type { Servers } from './servers.ts'
 import { isTransient } from './states.ts'
@@ -33,8 +43,17 @@ import { findListed, findServer, listServers } from './store.ts'
 import { quoteView, serverView, statsView } from './view.ts'
 
 const tag = 'Servers'
-const params = { server_id: 'server_not_found' } as const
-const STATE_ERRORS: readonly ProblemCode[] = ['server_state_conflict', 'operation_in_progress']
+const params = { server_id: serverProblems.server_not_found }
+const STATE_ERRORS: readonly ProblemType[] = [
+  serverProblems.server_state_conflict,
+  serverProblems.operation_in_progress,
+]
+const UPDATE_ERRORS: readonly ProblemType[] = [
+  ...STATE_ERRORS,
+  httpProblems.precondition_failed,
+  accountProblems.quota_exceeded,
+  catalogProblems.capacity_unavailable,
+]
 
 export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   servers: Servers
@@ -58,8 +77,10 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
 
 function loader(db: Database) {
   return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) => {
-    const server = await findServer(db, actor.accountId, params.server_id)
-    if (!server) throw notFound('server_not_found')
+    const server = found(
+      await findServer(db, actor.accountId, params.server_id),
+      serverProblems.server_not_found,
+    )
     return server
   }
 }
@@ -102,11 +123,11 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       body: ServerCreate,
       reply: { 202: Server },
       errors: [
-        'account_suspended',
-        'quota_exceeded',
-        'insufficient_balance',
-        'capacity_unavailable',
-        'server_not_found',
+        accountProblems.account_suspended,
+        accountProblems.quota_exceeded,
+        billingProblems.insufficient_balance,
+        catalogProblems.capacity_unavailable,
+        serverProblems.server_not_found,
       ],
       run: async ({ actor, body, setHeader, made }) => {
         const { server, operation } = await servers.create(actor, body, made)
@@ -114,8 +135,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
         return serverView(server, operation)
       },
       recover: async ({ actor, setHeader }, serverId) => {
-        const server = await findServer(db, actor.accountId, serverId)
-        if (!server) throw notFound('server_not_found')
+        const server = found(await findServer(db, actor.accountId, serverId), serverProblems.server_not_found)
         setHeader('location', `/v1/servers/${serverId}`)
         return serverView(server, await activeOn(db, server))
       },
@@ -153,7 +173,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       params,
       load: async ({ actor, params }) => {
         const server = await findListed(db, actor.accountId, params.server_id)
-        if (!server) throw notFound('server_not_found')
+        if (!server) throw notFound(serverProblems.server_not_found)
         return server
       },
       reply: { 200: Server },
@@ -182,7 +202,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
-      errors: [...STATE_ERRORS, 'precondition_failed', 'quota_exceeded', 'capacity_unavailable'],
+      errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>
           requireMatch(ifMatch, serverView(current, active))
@@ -246,7 +266,7 @@ function deleteRoute(
     params,
     load,
     reply: { 202: operationSchemas.Operation },
-    errors: ['delete_protected'],
+    errors: [serverProblems.delete_protected],
     run: async ({ loaded, setHeader }) =>
       accepted((await servers.remove(loaded.server_id)).operation, setHeader),
   })
@@ -269,21 +289,20 @@ function powerRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loade
       reply: { 202: operationSchemas.Operation },
       errors: [
         ...STATE_ERRORS,
-        ...(type === 'start' ? (['insufficient_balance', 'account_suspended'] as const) : []),
+        ...(type === 'start'
+          ? ([billingProblems.insufficient_balance, accountProblems.account_suspended] as const)
+          : []),
       ],
       run: async ({ actor, loaded, body, made, setHeader }) => {
         const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, made)
         return accepted(operation, setHeader)
       },
       recover: async ({ actor, loaded, setHeader }, operationId) => {
-        const operation = await findOperation(
-          db,
-          actor.accountId,
-          operationId,
-          clock.now(),
-          subjectOf(loaded.server_id),
+        const subject = subjectOf(loaded.server_id)
+        const operation = found(
+          await findOperation(db, actor.accountId, operationId, clock.now(), subject),
+          serverProblems.server_not_found,
         )
-        if (!operation) throw notFound('server_not_found')
         return accepted(operation, setHeader)
       },
     }),
@@ -315,7 +334,7 @@ function operationsRoute({ db, clock, operationSchemas }: ServerRoutesOptions): 
     query: Type.Object(pagingQuery),
     load: async ({ actor, params }) => {
       const { total } = await list(actor.accountId, params.server_id, { limit: 1, offset: 0 })
-      if (total === 0) throw notFound('server_not_found')
+      if (total === 0) throw notFound(serverProblems.server_not_found)
     },
     reply: { 200: listOf(operationSchemas.Operation) },
     run: (call) =>
@@ -331,13 +350,14 @@ function operationRoute({ db, engine, clock, operationSchemas }: ServerRoutesOpt
     scope: 'servers:read',
     tag,
     summary: 'Get an operation, or wait for its end',
-    params: { ...params, operation_id: 'operation_not_found' },
+    params: { ...params, operation_id: operationProblems.operation_not_found },
     query: OperationWait,
     load: async ({ actor, params }) => {
       const subject = subjectOf(params.server_id)
-      const found = await findOperation(db, actor.accountId, params.operation_id, clock.now(), subject)
-      if (!found) throw notFound('operation_not_found')
-      return found
+      return found(
+        await findOperation(db, actor.accountId, params.operation_id, clock.now(), subject),
+        operationProblems.operation_not_found,
+      )
     },
     reply: { 200: operationSchemas.Operation },
     run: async ({ loaded, query, signal }) =>

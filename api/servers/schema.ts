@@ -1,32 +1,53 @@
 import Type, { type Static } from 'typebox'
-import { Project } from '../accounts/schema.ts'
-import { CpuTypeName, Preset, Template, Zone } from '../catalog/schema.ts'
-import { HourPrice, Money, nullable, Timestamp, Uuid } from '../http/fields.ts'
+import { Project, ProjectId, SshKeyId } from '../accounts/schema.ts'
+import {
+  CpuTypeName,
+  Preset,
+  PresetId,
+  size,
+  Template,
+  TemplateId,
+  Zone,
+  ZoneSlug,
+} from '../catalog/schema.ts'
+import { HourPrice, Money, nullable, Timestamp, uuid } from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
+import { defineProblems } from '../http/problem.ts'
 import { figures } from '../monitoring/schema.ts'
 import { OperationStatus, Progress } from '../operations/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'
 import { statuses } from './states.ts'
 
+export const serverProblems = defineProblems({
+  server_not_found: { status: 404, title: 'No such server' },
+  server_state_conflict: { status: 409, title: 'The server is not in a state that allows this' },
+  operation_in_progress: { status: 409, title: 'Another operation is in progress', isRetried: true },
+  delete_protected: { status: 409, title: 'The server is protected from deletion' },
+})
+
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
+const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
 const PlanType = Type.Enum(['preset', 'custom'])
 const Name = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
+  examples: ['web-1'],
   errorMessage: 'must be a host name: letters, digits and dashes, with no dash at either end.',
 })
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
+  examples: [{ env: 'prod' }],
   propertyNames: {
     pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$',
     errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
   },
   additionalProperties: { type: 'string', maxLength: 63 },
 })
-const Description = nullable(Type.String({ maxLength: 255 }))
+const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }))
 const plan = {
-  preset_id: Type.Optional(Uuid),
+  preset_id: Type.Optional(PresetId),
   cpu: Type.Optional(Type.Integer({ minimum: 1 })),
   ram_mb: Type.Optional(Type.Integer({ minimum: 1 })),
   disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -54,14 +75,14 @@ const planRules = {
   ],
 }
 const order = {
-  zone_slug: Type.String(),
+  zone_slug: ZoneSlug,
   plan_type: PlanType,
   cpu_type: CpuTypeName,
   ...plan,
   name: Type.Optional(Name),
-  project_id: Type.Optional(Uuid),
+  project_id: Type.Optional(ProjectId),
   description: Type.Optional(Description),
-  ssh_key_ids: Type.Optional(Type.Array(Uuid, { maxItems: 20, uniqueItems: true })),
+  ssh_key_ids: Type.Optional(Type.Array(SshKeyId, { maxItems: 20, uniqueItems: true })),
   user_data: Type.Optional(
     nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' })),
   ),
@@ -70,43 +91,53 @@ const order = {
   delete_protection: Type.Optional(Type.Boolean({ default: false })),
 }
 
+const orderExample = {
+  zone_slug: 'local-1',
+  plan_type: 'preset',
+  cpu_type: 'amd',
+  preset_id: 'b9c43e68-d1e3-58c7-a042-2cef0167acdb',
+  template_id: '9ef5d402-7877-5f38-9a75-eb3232b25976',
+  name: 'web-1',
+  ssh_key_ids: ['01a1fb45-1ab5-76a6-be1c-72070ab457ce'],
+  user_data: '#cloud-config\npackages: [nginx]\n',
+  labels: { env: 'prod' },
+}
+
 export const ServerCreate = Type.Object(
-  { ...order, template_id: Uuid },
-  { title: 'ServerCreate', ...planRules },
+  { ...order, template_id: TemplateId },
+  { title: 'ServerCreate', examples: [orderExample], ...planRules },
 )
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create; what a price does not depend on may be left out. */
 export const QuoteRequest = Type.Object(
-  { ...order, template_id: Type.Optional(Uuid) },
-  { title: 'QuoteRequest', ...planRules },
+  { ...order, template_id: Type.Optional(TemplateId) },
+  { title: 'QuoteRequest', examples: [orderExample], ...planRules },
 )
 export type QuoteRequest = Static<typeof QuoteRequest>
 
 export const Quote = Type.Object(
   {
-    zone_slug: Type.String(),
+    zone_slug: ZoneSlug,
     cpu_type: CpuTypeName,
     plan_type: PlanType,
-    preset_id: nullable(Uuid),
-    cpu: Type.Integer(),
-    ram_mb: Type.Integer(),
-    disk_gb: Type.Integer(),
+    preset_id: nullable(PresetId),
+    ...size,
     currency: Type.Enum(['RUB']),
     price_hour_rub: HourPrice,
     price_month_rub: Money,
     items: Type.Array(
       Type.Object({
-        code: Type.Enum(['cpu', 'ram', 'disk', 'preset']),
-        quantity: Type.Number(),
-        unit: Type.Enum(['core', 'gb', 'preset']),
+        code: Type.Enum(['cpu', 'ram', 'disk', 'preset'], { examples: ['preset'] }),
+        quantity: Type.Number({ examples: [1] }),
+        unit: Type.Enum(['core', 'gb', 'preset'], { examples: ['preset'] }),
         price_unit_month_rub: Money,
         price_month_rub: Money,
       }),
     ),
     is_available: Type.Boolean({ description: 'Whether there is room for it now' }),
     can_create: Type.Boolean({ description: 'Whether create would take this request now' }),
-    blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() })),
+    blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() }), { examples: [[]] }),
     quoted_at: Timestamp,
   },
   { title: 'Quote' },
@@ -118,7 +149,7 @@ export const ServerUpdate = Type.Object(
     name: Type.Optional(Name),
     description: Type.Optional(Description),
     labels: Type.Optional(Labels),
-    project_id: Type.Optional(Uuid),
+    project_id: Type.Optional(ProjectId),
     delete_protection: Type.Optional(Type.Boolean()),
     plan_type: Type.Optional(PlanType),
     ...plan,
@@ -126,6 +157,7 @@ export const ServerUpdate = Type.Object(
   {
     title: 'ServerUpdate',
     minProperties: 1,
+    examples: [{ name: 'web-2', labels: { env: 'test' } }],
     allOf: [
       when(isPlan('preset'), fields(['preset_id'], SIZE)),
       when(isPlan('custom'), fields([], ['preset_id'])),
@@ -155,34 +187,39 @@ export const StopRequest = Type.Object(
 export type StopRequest = Static<typeof StopRequest>
 
 const server = {
-  server_id: Uuid,
-  name: Type.String(),
-  description: nullable(Type.String()),
-  project_id: Uuid,
-  zone_slug: Type.String(),
-  status: Type.Enum([...statuses]),
-  status_reason: nullable(Type.String()),
+  server_id: ServerId,
+  name: Type.String({ examples: ['web-1'] }),
+  description: nullable(Type.String({ examples: ['The shop'] })),
+  project_id: ProjectId,
+  zone_slug: ZoneSlug,
+  status: Type.Enum([...statuses], { examples: ['running'] }),
+  status_reason: nullable(Type.String(), { examples: [null] }),
   plan_type: PlanType,
   cpu_type: CpuTypeName,
-  preset_id: nullable(Uuid),
-  cpu: Type.Integer(),
-  ram_mb: Type.Integer(),
-  disk_gb: Type.Integer(),
-  template_id: Uuid,
-  ssh_key_ids: Type.Array(Uuid),
-  ipv4: nullable(Type.String({ description: 'Public address of its own, where it has one' })),
-  ipv6: nullable(Type.String()),
-  labels: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+  preset_id: nullable(PresetId),
+  ...size,
+  template_id: TemplateId,
+  ssh_key_ids: Type.Array(SshKeyId),
+  ipv4: nullable(Type.String({ description: 'Public address of its own, where it has one' }), {
+    examples: [null],
+  }),
+  ipv6: nullable(Type.String(), { examples: [null] }),
+  labels: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    examples: [{ env: 'prod' }],
+  }),
   delete_protection: Type.Boolean(),
   price_month_rub: Money,
   price_hour_rub: HourPrice,
   current_operation: nullable(
     Type.Object({
-      operation_id: Uuid,
+      operation_id: OperationId,
       type: Type.Enum(operationTypes),
       status: OperationStatus,
       progress: Progress,
     }),
+    { examples: [null] },
   ),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -193,6 +230,7 @@ export type Server = Static<typeof Server>
 
 const Address = nullable(
   Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }),
+  { examples: [null] },
 )
 
 export const ServerDetails = Type.Object(
@@ -202,19 +240,41 @@ export const ServerDetails = Type.Object(
     zone: nullable(Zone),
     template: nullable(Template),
     preset: nullable(Preset),
-    network: Type.Object({ hostname: Type.String(), mac: Type.String(), ipv4: Address, ipv6: Address }),
+    network: Type.Object({
+      hostname: Type.String({ examples: ['web-1'] }),
+      mac: Type.String({ examples: ['52:54:00:ba:47:7a'] }),
+      ipv4: Address,
+      ipv6: Address,
+    }),
     ssh: Type.Object({
-      host: Type.String(),
-      port: nullable(Type.Integer()),
-      username: Type.String(),
-      command: nullable(Type.String({ description: 'Pasted into a terminal it logs in' })),
+      host: Type.String({ examples: ['127.0.0.1'] }),
+      port: nullable(Type.Integer({ examples: [22_424] })),
+      username: Type.String({ examples: ['debian'] }),
+      command: nullable(
+        Type.String({
+          description: 'Pasted into a terminal it logs in',
+          examples: ['ssh -p 22424 debian@127.0.0.1'],
+        }),
+      ),
       auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
-      keys: Type.Array(Type.Object({ ssh_key_id: Uuid, name: Type.String(), fingerprint: Type.String() })),
+      keys: Type.Array(
+        Type.Object({
+          ssh_key_id: SshKeyId,
+          name: Type.String({ examples: ['laptop'] }),
+          fingerprint: Type.String({ examples: ['SHA256:BG2L77QnDhh1ECY49/Cdlc8DfQd+VK7WLhpBisLHfiQ'] }),
+        }),
+      ),
       host_key_fingerprints: Type.Array(
-        Type.Object({ type: Type.String(), fingerprint: Type.String(), public_key: Type.String() }),
+        Type.Object({
+          type: Type.String({ examples: ['ssh-ed25519'] }),
+          fingerprint: Type.String({ examples: ['SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA'] }),
+          public_key: Type.String({
+            examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'],
+          }),
+        }),
       ),
       is_ready: Type.Boolean(),
-      password: nullable(Type.String()),
+      password: nullable(Type.String(), { examples: [null] }),
     }),
     billing: Type.Object({
       price_hour_rub: HourPrice,
@@ -231,10 +291,10 @@ export type ServerDetails = Static<typeof ServerDetails>
 
 export const ServerStats = Type.Object(
   {
-    server_id: Uuid,
-    status: Type.Enum([...statuses]),
+    server_id: ServerId,
+    status: Type.Enum([...statuses], { examples: ['running'] }),
     uptime_seconds: nullable(
-      Type.Integer({ minimum: 0, description: 'Since started_at; null when it is off' }),
+      Type.Integer({ minimum: 0, description: 'Since started_at; null when it is off', examples: [86_400] }),
     ),
     ...figures,
   },
@@ -244,12 +304,12 @@ export type ServerStats = Static<typeof ServerStats>
 
 export const ServerQuery = Type.Object({
   ...pagingQuery,
-  project_id: Type.Optional(Uuid),
-  zone_slug: Type.Optional(Type.String()),
+  project_id: Type.Optional(ProjectId),
+  zone_slug: Type.Optional(ZoneSlug),
   status: Type.Optional(Type.Enum([...statuses])),
   plan_type: Type.Optional(PlanType),
   cpu_type: Type.Optional(CpuTypeName),
-  template_id: Type.Optional(Uuid),
+  template_id: Type.Optional(TemplateId),
   name: Type.Optional(Type.String({ description: 'The whole name' })),
   label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),

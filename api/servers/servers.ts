@@ -1,5 +1,6 @@
 import { lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
+import { accountProblems } from '../accounts/schema.ts'
 import { balanceOf, insufficientBalance, requireBalance, requireGrace } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
@@ -20,7 +21,13 @@ import { bootTime } from './lifecycle/procedures.ts'
 import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
-import type { QuoteRequest, ServerCreate, ServerUpdate, StopRequest } from './schema.ts'
+import {
+  type QuoteRequest,
+  type ServerCreate,
+  type ServerUpdate,
+  type StopRequest,
+  serverProblems,
+} from './schema.ts'
 import { type Action, allowedIn, judge, turnsOn } from './states.ts'
 import { countByStatus, lockServer, updateServer } from './store.ts'
 
@@ -177,7 +184,7 @@ export class Servers {
       if (active?.type === 'delete') return { server, operation: active }
       if (server.delete_protection)
         throw new ApiError(
-          'delete_protected',
+          serverProblems.delete_protected,
           'The server is protected. Set delete_protection to false first.',
         )
       const now = clock.now()
@@ -208,7 +215,7 @@ export class Servers {
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {
     const server = await lockServer(tx, serverId)
-    if (!server) throw new ApiError('server_not_found', 'The server is gone.')
+    if (!server) throw new ApiError(serverProblems.server_not_found, 'The server is gone.')
     return server
   }
 
@@ -265,7 +272,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, subjectOf(server.server_id))
     throw new ApiError(
-      verdict,
+      serverProblems.operation_in_progress,
       `The server is ${server.status}. Wait for the end of that operation.`,
       { operation_id: active?.operation_id ?? null },
       { 'retry-after': RETRY_AFTER_SECONDS },
@@ -273,7 +280,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   }
   const allowed = allowedIn[action]
   throw new ApiError(
-    verdict,
+    serverProblems.server_state_conflict,
     `The server is ${server.status}; ${action} needs it to be ${allowed.join(' or ')}.`,
     {
       current_status: server.status,
@@ -289,7 +296,7 @@ function difference(to: Size, from: Size): Size {
 function refuseSuspended(actor: Actor): void {
   if (actor.accountStatus !== 'active')
     throw new ApiError(
-      'account_suspended',
+      accountProblems.account_suspended,
       `The account is ${actor.accountStatus}. Ask the operator to open it again.`,
     )
 }

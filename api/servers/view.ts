@@ -1,4 +1,5 @@
 import type { Plan } from '../catalog/plans.ts'
+import { catalogProblems } from '../catalog/schema.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
 import type { ApiError } from '../http/problem.ts'
@@ -15,7 +16,8 @@ export interface StoredKey {
 }
 
 export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
-  return JSON.parse(row.ssh_keys)
+  const keys: StoredKey[] = JSON.parse(row.ssh_keys)
+  return keys
 }
 
 /** What of a row is shown: not its secrets, nor what only steps need. */
@@ -47,6 +49,7 @@ export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
 /** @param active the operation that is carried out on it now */
 export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {
+  const labels: Server['labels'] = JSON.parse(row.labels)
   return {
     server_id: row.server_id,
     name: row.name,
@@ -66,7 +69,7 @@ export function serverView(row: ListedServer, active: OperationTable | null | un
     // Servers of one host are reached through its ports; they have no public address of their own.
     ipv4: null,
     ipv6: null,
-    labels: JSON.parse(row.labels),
+    labels,
     delete_protection: row.delete_protection === 1,
     price_month_rub: formatMoney(row.price_month),
     price_hour_rub: formatMoney(row.price_hour, 4),
@@ -118,9 +121,9 @@ export function quoteView(
       price_unit_month_rub: formatMoney(priceUnitMonth),
       price_month_rub: formatMoney(priceMonth),
     })),
-    is_available: !blockers.some((blocker) => blocker.code === 'capacity_unavailable'),
+    is_available: !blockers.some((blocker) => blocker.type === catalogProblems.capacity_unavailable),
     can_create: blockers.length === 0,
-    blockers: blockers.map((blocker) => ({ code: blocker.code, detail: blocker.message })),
+    blockers: blockers.map((blocker) => ({ code: blocker.type.code, detail: blocker.message })),
     quoted_at: isoTime(now),
   }
 }

@@ -1,11 +1,12 @@
 import type { SelectQueryBuilder } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
 import type { DeliveryTable, Schema, WebhookTable } from '../database/schema.ts'
 import { recordedEvents } from '../events/outbox.ts'
 import type { NumberedEvent } from '../events/types.ts'
-import type { Page } from '../http/paging.ts'
 import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks } from './store.ts'
+import { typesOf } from './view.ts'
 
 /** Bounds the parameters of one statement. */
 const ROWS_AT_ONCE = 500
@@ -16,7 +17,7 @@ export const FINISHED_KEPT = 1000
 export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now: number): Promise<void> {
   const webhooks = await lockWebhooks(tx, [...new Set(events.map((event) => event.account_id))])
   const rows = webhooks.flatMap((webhook) => {
-    const types: string[] = JSON.parse(webhook.event_types)
+    const types = typesOf(webhook)
     return events
       .filter((event) => event.account_id === webhook.account_id && wants(webhook, types, event))
       .map((event) => deliveryOf(webhook, event, now))
@@ -37,7 +38,10 @@ function webhooksOf(rows: readonly DeliveryTable[]): string[] {
 
 /** A test goes to the webhook that it is of, also to one that is disabled. */
 function wants(webhook: WebhookTable, types: readonly string[], { type, data }: NumberedEvent): boolean {
-  if (type === 'webhook.test') return JSON.parse(data).webhook_id === webhook.webhook_id
+  if (type === 'webhook.test') {
+    const tested: Pick<WebhookTable, 'webhook_id'> = JSON.parse(data)
+    return tested.webhook_id === webhook.webhook_id
+  }
   return webhook.is_enabled === 1 && (types.includes('*') || types.includes(type))
 }
 
@@ -110,13 +114,9 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
 }
 
 /** Newest first. */
-export async function listDeliveries(db: Queries, webhookId: string, page: Page) {
-  const ofWebhook = db.selectFrom('deliveries').where('webhook_id', '=', webhookId)
-  const [items, { total }] = await Promise.all([
-    ofWebhook.selectAll().orderBy('position', 'desc').limit(page.limit).offset(page.offset).execute(),
-    ofWebhook.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-  ])
-  return { items, total }
+export function listDeliveries(db: Queries, webhookId: string, page: Page) {
+  const ofWebhook = db.selectFrom('deliveries').selectAll().where('webhook_id', '=', webhookId)
+  return pageOf(ofWebhook.orderBy('position', 'desc'), page)
 }
 
 /**

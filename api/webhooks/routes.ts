@@ -1,11 +1,20 @@
 import Type from 'typebox'
+import { accountProblems } from '../accounts/schema.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { notFound } from '../http/problem.ts'
+import { found } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { listDeliveries } from './deliveries.ts'
-import { Delivery, NewWebhook, Webhook, WebhookCreate, WebhookTest, WebhookUpdate } from './schema.ts'
+import {
+  Delivery,
+  NewWebhook,
+  Webhook,
+  WebhookCreate,
+  WebhookTest,
+  WebhookUpdate,
+  webhookProblems,
+} from './schema.ts'
 import { findWebhook, listWebhooks } from './store.ts'
 import { deliveryView, webhookView } from './view.ts'
 import {
@@ -19,7 +28,7 @@ import {
 
 const tag = 'Events'
 const paging = Type.Object(pagingQuery)
-const params = { webhook_id: 'webhook_not_found' } as const
+const params = { webhook_id: webhookProblems.webhook_not_found }
 const path = '/webhooks/:webhook_id'
 
 export function webhookRoutes(options: WebhooksOptions): Route[] {
@@ -35,8 +44,10 @@ export function webhookRoutes(options: WebhooksOptions): Route[] {
 
 function loader({ db }: WebhooksOptions) {
   return async ({ actor, params }: { actor: Actor; params: { webhook_id: string } }) => {
-    const webhook = await findWebhook(db, actor.accountId, params.webhook_id)
-    if (!webhook) throw notFound('webhook_not_found')
+    const webhook = found(
+      await findWebhook(db, actor.accountId, params.webhook_id),
+      webhookProblems.webhook_not_found,
+    )
     return webhook
   }
 }
@@ -65,7 +76,7 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
         'Events are posted as JSON, as `GET /events` shows them, and signed by Standard Webhooks. The token must be allowed to see the events that it asks for.',
       body: WebhookCreate,
       reply: { 201: NewWebhook },
-      errors: ['quota_exceeded'],
+      errors: [accountProblems.quota_exceeded],
       run: async ({ actor, body, made, setHeader }) => {
         const { webhook, secret } = await createWebhook(options, actor, body, made)
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
@@ -73,8 +84,10 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       },
       // The reply that would have shown the secret never left.
       recover: async ({ actor, setHeader }, webhookId) => {
-        const webhook = await findWebhook(options.db, actor.accountId, webhookId)
-        if (!webhook) throw notFound('webhook_not_found')
+        const webhook = found(
+          await findWebhook(options.db, actor.accountId, webhookId),
+          webhookProblems.webhook_not_found,
+        )
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
         return shown(webhook, options.secrets.open(webhook.secret))
       },

@@ -1,13 +1,21 @@
 import Type, { type Static } from 'typebox'
-import { EventTypeName } from '../events/schema.ts'
+import { EventId, EventTypeName } from '../events/schema.ts'
 import { eventTypeNames } from '../events/types.ts'
-import { nullable, Timestamp, Uuid, visibleName } from '../http/fields.ts'
+import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
+import { defineProblems } from '../http/problem.ts'
+
+export const webhookProblems = defineProblems({
+  webhook_not_found: { status: 404, title: 'No such webhook' },
+})
+
+const WebhookId = uuid('01a1fb44-5a40-7c1d-8e4b-6d5c4b3a2f1e')
 
 const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   pattern: String.raw`^https?://\S+$`,
   description: 'Where events are posted to',
+  examples: ['https://example.com/hooks/berth'],
   errorMessage: 'must be an address that begins with https:// or http://.',
 })
 
@@ -15,12 +23,13 @@ const EventTypes = Type.Array(Type.Enum(['*', ...eventTypeNames]), {
   minItems: 1,
   uniqueItems: true,
   description: 'What is sent; "*" is all',
+  examples: [['server.status_changed', 'balance.low']],
 })
 
 export const Webhook = Type.Object(
   {
-    webhook_id: Uuid,
-    name: Type.String(),
+    webhook_id: WebhookId,
+    name: Type.String({ examples: ['shop'] }),
     url: Url,
     event_types: EventTypes,
     is_enabled: Type.Boolean({ description: 'Whether events are sent' }),
@@ -28,6 +37,7 @@ export const Webhook = Type.Object(
       Type.Enum(['failing', 'gone'], {
         description: 'Why the service disabled it: a day of failures, or the endpoint answered 410',
       }),
+      { examples: [null] },
     ),
     created_at: Timestamp,
   },
@@ -40,6 +50,7 @@ export const NewWebhook = Type.Object(
     ...Webhook.properties,
     secret: Type.String({
       description: 'What signatures are made with, for libraries of Standard Webhooks: shown this once',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     }),
   },
   { title: 'NewWebhook' },
@@ -70,27 +81,30 @@ export const WebhookUpdate = Type.Object(
 export type WebhookUpdate = Static<typeof WebhookUpdate>
 
 export const WebhookTest = Type.Object(
-  { event_id: Type.String({ ...Uuid, description: 'The event that is sent' }) },
+  { event_id: Type.String({ ...EventId, description: 'The event that is sent' }) },
   { title: 'WebhookTest' },
 )
 
 export const Delivery = Type.Object(
   {
-    delivery_id: Uuid,
-    webhook_id: Uuid,
-    event_id: Uuid,
+    delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e'),
+    webhook_id: WebhookId,
+    event_id: EventId,
     event_type: EventTypeName,
     status: Type.Enum(['pending', 'succeeded', 'failed'], {
+      examples: ['succeeded'],
       description: 'pending: waits for its turn, or for the next attempt',
     }),
     attempts: Type.Array(
       Type.Object(
         {
           attempted_at: Timestamp,
-          duration_ms: Type.Integer(),
-          reply_status: nullable(Type.Integer({ description: 'The HTTP status; null where no reply came' })),
-          reply: Type.String({ description: 'The first 4 KiB of what came back' }),
-          error: nullable(Type.String({ description: 'What went wrong, for people' })),
+          duration_ms: Type.Integer({ examples: [87] }),
+          reply_status: nullable(
+            Type.Integer({ description: 'The HTTP status; null where no reply came', examples: [200] }),
+          ),
+          reply: Type.String({ description: 'The first 4 KiB of what came back', examples: ['ok'] }),
+          error: nullable(Type.String({ description: 'What went wrong, for people' }), { examples: [null] }),
         },
         { title: 'DeliveryAttempt' },
       ),

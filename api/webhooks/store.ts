@@ -1,9 +1,9 @@
 import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
 import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import type { Page } from '../http/paging.ts'
 import { webhookView } from './view.ts'
 
 export async function insertWebhook(tx: Queries, row: WebhookTable): Promise<void> {
@@ -90,41 +90,22 @@ export function findWebhook(db: Queries, accountId: string, webhookId: string) {
   return liveWebhook(db, accountId, webhookId).executeTakeFirst()
 }
 
-/** One that is not deleted: its row may be there for a while yet. */
 function liveWebhook(db: Queries, accountId: string, webhookId: string) {
-  return db
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
-    .where('deleted_at', 'is', null)
+  return liveOf(db, accountId).selectAll().where('webhook_id', '=', webhookId)
+}
+
+/** Those that are not deleted: the row of one that is may be there for a while yet. */
+function liveOf(db: Queries, accountId: string) {
+  return db.selectFrom('webhooks').where('account_id', '=', accountId).where('deleted_at', 'is', null)
 }
 
 /** Newest first. */
-export async function listWebhooks(db: Queries, accountId: string, page: Page) {
-  const [items, total] = await Promise.all([
-    db
-      .selectFrom('webhooks')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('deleted_at', 'is', null)
-      .orderBy('webhook_id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute(),
-    countWebhooks(db, accountId),
-  ])
-  return { items, total }
+export function listWebhooks(db: Queries, accountId: string, page: Page) {
+  return pageOf(liveOf(db, accountId).selectAll().orderBy('webhook_id', 'desc'), page)
 }
 
-export async function countWebhooks(db: Queries, accountId: string): Promise<number> {
-  const { total } = await db
-    .selectFrom('webhooks')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('account_id', '=', accountId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return total
+export function countWebhooks(db: Queries, accountId: string): Promise<number> {
+  return countOf(liveOf(db, accountId))
 }
 
 // ---- the job of a webhook ----

@@ -3,12 +3,18 @@ import type { EventType } from '../events/types.ts'
 import { isoTime } from '../http/fields.ts'
 import type { Delivery, Webhook } from './schema.ts'
 
+/** What a webhook wants to be sent. */
+export function typesOf(row: Pick<WebhookTable, 'event_types'>): Webhook['event_types'] {
+  const types: Webhook['event_types'] = JSON.parse(row.event_types)
+  return types
+}
+
 export function webhookView(row: WebhookTable): Webhook {
   return {
     webhook_id: row.webhook_id,
     name: row.name,
     url: row.url,
-    event_types: JSON.parse(row.event_types),
+    event_types: typesOf(row),
     is_enabled: row.is_enabled === 1,
     disabled_reason: row.disabled_reason,
     created_at: isoTime(row.created_at),
@@ -24,18 +30,23 @@ export interface Attempt {
   error: string | null
 }
 
+/** The attempts at a delivery, first to last. */
+export function attemptsOf(row: Pick<DeliveryTable, 'attempts'>): Attempt[] {
+  const attempts: Attempt[] = JSON.parse(row.attempts)
+  return attempts
+}
+
 export function deliveryView(
   row: DeliveryTable,
   { given_up_to }: Pick<WebhookTable, 'given_up_to'>,
 ): Delivery {
-  const attempts: Attempt[] = JSON.parse(row.attempts)
   return {
     delivery_id: row.delivery_id,
     webhook_id: row.webhook_id,
     event_id: row.event_id,
     event_type: row.event_type as EventType, // it is that of an event
     status: row.status === 'pending' && row.position <= (given_up_to ?? 0) ? 'failed' : row.status,
-    attempts: attempts.map(({ at, durationMs, status, reply, error }) => ({
+    attempts: attemptsOf(row).map(({ at, durationMs, status, reply, error }) => ({
       attempted_at: isoTime(at),
       duration_ms: durationMs,
       reply_status: status,

@@ -7,13 +7,13 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
-import { type Actor, acceptedFor, holds } from '../http/auth.ts'
-import { ApiError, bodyIssue, invalid, notFound } from '../http/problem.ts'
+import { type Actor, holds, insufficientScope } from '../http/auth.ts'
+import { bodyIssue, found, invalid } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { restartDelivery } from './deliveries.ts'
-import type { WebhookCreate, WebhookUpdate } from './schema.ts'
+import { type WebhookCreate, type WebhookUpdate, webhookProblems } from './schema.ts'
 import {
   askForTest,
   changeWebhook,
@@ -22,6 +22,7 @@ import {
   insertWebhook,
   lockWebhook,
 } from './store.ts'
+import { typesOf } from './view.ts'
 
 /** How long a secret signs after it was replaced, so that customers can change theirs in between. */
 const PREVIOUS_SIGNS_MS = 24 * 3600_000
@@ -88,12 +89,13 @@ export async function updateWebhook(
   if (url !== undefined) checkUrl(url, addresses)
   await relay()
   return db.transaction().execute(async (tx) => {
-    const before = await lockWebhook(tx, actor.accountId, webhook_id)
     // Deleted since it was found.
-    if (!before) throw notFound('webhook_not_found')
+    const before = found(
+      await lockWebhook(tx, actor.accountId, webhook_id),
+      webhookProblems.webhook_not_found,
+    )
     // Whoever says where events go, or which, must be allowed to see them.
-    if (url !== undefined || event_types !== undefined)
-      requireSight(actor, event_types ?? JSON.parse(before.event_types))
+    if (url !== undefined || event_types !== undefined) requireSight(actor, event_types ?? typesOf(before))
     const isMoved = url !== undefined && url !== before.url
     const change = {
       ...(name === undefined ? {} : { name }),
@@ -119,9 +121,8 @@ export async function rotateSecret(
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   const secret = newSecret()
   const webhook = await db.transaction().execute(async (tx) => {
-    const before = await lockWebhook(tx, account_id, webhook_id)
     // Deleted since it was found.
-    if (!before) throw notFound('webhook_not_found')
+    const before = found(await lockWebhook(tx, account_id, webhook_id), webhookProblems.webhook_not_found)
     const change = {
       secret: secrets.seal(secret),
       previous_secret: before.secret,
@@ -181,13 +182,6 @@ function checkUrl(url: string, addresses: Addresses): void {
 function requireSight(actor: Actor, types: readonly (EventType | '*')[]): void {
   const wanted = eventTypeNames.filter((type) => types.includes('*') || types.includes(type))
   const lacking = wanted.map((type) => eventTypes[type]).find((scope) => !holds(actor, scope))
-  if (!lacking) return
-  throw new ApiError(
-    'insufficient_scope',
-    `Your token lacks ${lacking}, which these events take to be seen.`,
-    {
-      required_scope: lacking,
-      accepted_scopes: acceptedFor[lacking],
-    },
-  )
+  if (lacking)
+    throw insufficientScope(`Your token lacks ${lacking}, which these events take to be seen.`, lacking)
 }

@@ -10,7 +10,7 @@ import type { Addresses } from './addresses.ts'
 import { clearAway, forgetFinished, nextDelivery, saveAttempts } from './deliveries.ts'
 import { type Lookup, send } from './send.ts'
 import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
-import type { Attempt } from './view.ts'
+import { type Attempt, attemptsOf } from './view.ts'
 import { signingSecrets } from './webhooks.ts'
 
 const SECOND = 1_000
@@ -158,7 +158,7 @@ export class WebhookWorker {
 
   async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
     const { db, clock } = this.#options
-    const attempts = kept([...JSON.parse(next.attempts), attempt])
+    const attempts = kept([...attemptsOf(next), attempt])
     const verdict = judge(attempts, attempt, next.is_first === 1)
     const nextRunAt = clock.now() + (verdict === 'pending' ? backoffAfter(attempts.length) : 0)
     await db.transaction().execute(async (tx) => {

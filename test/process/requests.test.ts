@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
+import { resolved } from '../acceptance/harness/schema.ts'
 import { type Child, start } from './harness/child.ts'
 import { brokenAlways } from './harness/invariants.ts'
-import { type Described, Requests, type World } from './harness/requests.ts'
+import { Requests, type World } from './harness/requests.ts'
 
 const REQUESTS = 10_000
 /** The first of them fill caches and compile what is hot, before memory is looked at. */
@@ -126,7 +127,7 @@ function madeBy({ status, text }: Answer): string[] {
 }
 
 async function prepare(call: Awaited<ReturnType<typeof serve>>['call'], all: string): Promise<World> {
-  const document: Described = await call('GET', '/openapi.json')
+  const document = resolved(await call('GET', '/openapi.json'))
   const [preset] = await call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')
   const [template] = await call('GET', '/templates')
   const ids = { template_id: template.template_id, preset_id: preset.preset_id }

@@ -131,17 +131,6 @@ export function toGb(bytes: number): number {
   return Math.ceil(bytes / GIB)
 }
 
-/**
- * Refuses an image that is bigger than a plan's disk: QEMU would cut it off without a word.
- * @throws ImageError
- */
-export function assertFits(image: { virtualSizeBytes: number }, diskGb: number): void {
-  if (image.virtualSizeBytes <= diskGb * GIB) return
-  throw new ImageError(
-    `The image needs a disk of at least ${toGb(image.virtualSizeBytes)} GB; this one has ${diskGb} GB.`,
-  )
-}
-
 /** Rewrites a raw disk as qcow2, compressed. */
 export async function convertRaw(file: string, to: string, signal?: AbortSignal): Promise<void> {
   const { code, output } = await qemuImg(

@@ -144,7 +144,8 @@ export async function readRun(files: MachineFiles): Promise<RunRecord | null> {
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return value
   } catch (error) {
     if (isMissing(error)) return null
     throw new Error(`${basename(dirname(path))}: ${basename(path)} cannot be read`, { cause: error })

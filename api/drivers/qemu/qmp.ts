@@ -143,7 +143,8 @@ export class Qmp {
 
 function parsed(line: string): Record<string, unknown> | null {
   try {
-    return objectOr(JSON.parse(line), null)
+    const value: unknown = JSON.parse(line)
+    return objectOr(value, null)
   } catch {
     return null
   }

@@ -1,3 +1,4 @@
+import { findTemplate } from '../../catalog/file.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
 import { pickPort } from '../ports.ts'
@@ -76,7 +77,7 @@ function imageStep({ db, driver, catalog, log }: ProcedureOptions): Step<BootDat
         'The disk of the server is missing on its host. Contact support with the id of the operation.',
       )
     }
-    const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+    const template = findTemplate(catalog, server.template_id)
     if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)

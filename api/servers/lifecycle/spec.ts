@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import type { Catalog } from '../../catalog/file.ts'
+import { type Catalog, findTemplate } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
@@ -20,7 +20,7 @@ export interface ProcedureOptions {
 
 /** What the driver has to know of a server. */
 export function machineSpec({ catalog, secrets }: ProcedureOptions, server: ServerTable): MachineSpec {
-  const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
+  const template = findTemplate(catalog, server.template_id)
   const keys: { public_key: string }[] = JSON.parse(server.ssh_keys)
   return {
     serverId: server.server_id,

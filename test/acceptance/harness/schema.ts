@@ -6,7 +6,26 @@ export interface OpenApi {
   info: { title: string; version: string }
   servers: { url: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, object>; headers: Record<string, Header> }
+  components: {
+    schemas: Record<string, { examples?: unknown[] }>
+    parameters: Record<string, object>
+    responses: Record<string, object>
+    headers: Record<string, Header>
+  }
+}
+
+/** The same document, in which what operations share stands in each of them: parameters and responses. */
+export function resolved(document: OpenApi): OpenApi {
+  const { parameters, responses } = document.components
+  const named = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(named)
+    if (typeof part !== 'object' || part === null) return part
+    const [, kind, name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec(String(Reflect.get(part, '$ref'))) ?? []
+    if (kind === 'parameters') return parameters[name]
+    if (kind === 'responses') return responses[name]
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, named(value)]))
+  }
+  return { ...document, paths: named(document.paths) as OpenApi['paths'] } // what they refer to is of their kind
 }
 
 interface Header {
@@ -53,7 +72,7 @@ export class Schema {
   readonly #compiled = new Map<object, ValidateFunction>()
 
   constructor(document: OpenApi) {
-    this.document = document
+    this.document = resolved(document)
     const schemas = closed(document.components.schemas)
     this.#ajv.addSchema({ components: { schemas } }, 'openapi')
   }

@@ -6,7 +6,7 @@ import { settings } from '../../../api/config.ts'
 import { eventTypes } from '../../../api/events/types.ts'
 import { acceptedFor } from '../../../api/http/auth.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../../api/http/paging.ts'
-import { issueCodes, problems } from '../../../api/http/problem.ts'
+import { issueCodes } from '../../../api/http/problem.ts'
 import { MAX_POINTS } from '../../../api/monitoring/metrics.ts'
 import { seriesTable } from '../../../api/monitoring/series.ts'
 import { tiers } from '../../../api/monitoring/tiers.ts'
@@ -14,6 +14,7 @@ import { OperationStatus } from '../../../api/operations/schema.ts'
 import { operationTypes } from '../../../api/servers/lifecycle/operations.ts'
 import { Server } from '../../../api/servers/schema.ts'
 import { type Action, judge, statuses } from '../../../api/servers/states.ts'
+import { problems } from '../../harness/problems.ts'
 
 const page = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8')
 const section = (title: string) => page.split(/^## /m).find((part) => part.startsWith(title)) ?? ''
@@ -59,11 +60,7 @@ test('the table of states says of every status what the service does', () => {
 
 test('the table of errors has every code of the service with its status, and no other', () => {
   const listed = rows('Errors').map(([status, code]) => [code, Number(status)])
-  expect(listed.sort()).toEqual(
-    Object.entries(problems)
-      .map(([code, [status]]) => [code, status])
-      .sort(),
-  )
+  expect(listed.sort()).toEqual(problems.map(({ code, status }) => [code, status]).sort())
   const codes = /Codes in `errors`: (.*)\./.exec(section('Errors'))?.[1]?.match(/[a-z_]+/g)
   expect(codes).toEqual([...issueCodes])
 })

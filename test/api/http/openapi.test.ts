@@ -16,6 +16,8 @@ interface Content {
 
 const served = async () => (await (await testApp()).callAs(null)('GET', '/openapi.json')).body
 
+const lastOf = (reference: string) => reference.split('/').at(-1) ?? ''
+
 /** Every place of the document where a body is described, with its address. */
 function contents(part: unknown, at = ''): [string, Content][] {
   if (typeof part !== 'object' || part === null) return []
@@ -42,14 +44,29 @@ test('every body has an example, and every example is what its schema says', asy
   const document = await served()
   const ajv = formats.default(new Ajv2020({ strict: false }))
   ajv.addSchema(document, 'openapi')
-  const wrong: unknown[] = []
-  for (const [at, { schema, example, examples }] of contents(document.paths)) {
-    const named = (ref: string) => document.components.examples[ref.split('/').at(-1) ?? ''].value
-    const samples = examples ? Object.values(examples).map(({ $ref }) => named($ref)) : [example]
-    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'))
-    const isValid = ajv.compile(absolute)
-    for (const sample of samples) if (!isValid(sample)) wrong.push([at, sample, isValid.errors])
+  const { schemas, examples: named } = document.components
+  const faultsOf = (schema: object, sample: unknown) => {
+    const isValid = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')))
+    return isValid(sample) ? [] : [[sample, isValid.errors]]
   }
+  /** A named schema has its example with it; a list has that of its items. */
+  const samplesOf = ({ $ref, items }: { $ref?: string; items?: object }): unknown[] =>
+    $ref ? schemas[lastOf($ref)].examples : items ? [samplesOf(items)] : []
+  const wrong: unknown[] = []
+  const bodies = [...contents(document.paths), ...contents(document.components.responses)]
+  for (const [at, { schema, example, examples }] of bodies) {
+    const samples = examples
+      ? Object.values(examples).map(({ $ref }) => named[lastOf($ref)].value)
+      : example === undefined
+        ? samplesOf(schema)
+        : [example]
+    if (samples.length === 0) wrong.push([at, 'has no example'])
+    for (const sample of samples) wrong.push(...faultsOf(schema, sample).map((fault) => [at, ...fault]))
+  }
+  for (const [name, schema] of Object.entries<{ examples: unknown[] }>(schemas))
+    for (const sample of schema.examples)
+      wrong.push(...faultsOf(schema, sample).map((fault) => [name, ...fault]))
+  expect(bodies).not.toEqual([])
   expect(wrong).toEqual([])
 })
 

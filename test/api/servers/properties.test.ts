@@ -293,9 +293,9 @@ async function stranger(t: TestApp): Promise<string[]> {
 
 async function world(): Promise<World> {
   const t = await testApp()
-  const document: OpenApi = (await t.callAs(null)('GET', '/openapi.json')).body
+  const schema = new Schema((await t.callAs(null)('GET', '/openapi.json')).body)
   // A stream has no end.
-  const paths = Object.entries(document.paths).filter(([path]) => path !== '/events/stream')
+  const paths = Object.entries(schema.document.paths).filter(([path]) => path !== '/events/stream')
   const targets = paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
@@ -316,7 +316,7 @@ async function world(): Promise<World> {
   const tokens = { all: await t.makeToken(['read', 'write']), reader: await t.makeToken(['read']) }
   return {
     t,
-    schema: new Schema(document),
+    schema,
     targets,
     ids: [
       running,

@@ -1,18 +1,10 @@
+import type { OpenApi, Operation } from '../../acceptance/harness/schema.ts'
 import { NOBODY } from '../../api/harness/ordering.ts'
 import { randomNumbers } from './load.ts'
 
-interface Operation {
-  parameters: { name: string; in: string }[]
-  requestBody?: { content: { 'application/json': { example: Record<string, unknown> } } }
-}
-
-/** Of openapi.json what requests are made from. */
-export interface Described {
-  paths: Record<string, Record<string, Operation>>
-}
-
 export interface World {
-  document: Described
+  /** With what operations share in each of them. */
+  document: OpenApi
   /** A valid body of POST /servers. */
   order: Record<string, unknown>
   /** One that may do all, one that may only read, some that are no good. */
@@ -120,9 +112,10 @@ export class Requests {
   }
 
   #body(path: string, operation: Operation | undefined): string {
-    const example = operation?.requestBody?.content['application/json'].example
+    const { $ref = '' }: { $ref?: string } = operation?.requestBody?.content['application/json']?.schema ?? {}
+    const [example] = this.#world.document.components.schemas[$ref.split('/').at(-1) ?? '']?.examples ?? []
     const order = this.#world.order
-    const known = path === '/servers' || path === '/pricing/quote' ? order : { ...example }
+    const known = path === '/servers' || path === '/pricing/quote' ? order : Object.assign({}, example)
     if (!example) return this.#chance(0.9) ? '' : '{}'
     if (this.#chance(0.1)) return this.#brokenText(JSON.stringify(known))
     const changes = this.#chance(0.4) ? 0 : 1 + Math.floor(this.#random() * 3)

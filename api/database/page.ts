@@ -1,0 +1,29 @@
+import type { SelectQueryBuilder } from 'kysely'
+import type { Schema } from './schema.ts'
+
+/** A part of a list: at most `limit` rows after the first `offset`. */
+export interface Page {
+  limit: number
+  offset: number
+}
+
+/** One page of what a query selects, which says the order, and how many rows there are in all. */
+export async function pageOf<Table extends keyof Schema, Row>(
+  query: SelectQueryBuilder<Schema, Table, Row>,
+  { limit, offset }: Page,
+): Promise<{ items: Row[]; total: number }> {
+  const items = await query.limit(limit).offset(offset).execute()
+  return { items, total: await countOf(query) }
+}
+
+/** How many rows a query selects. */
+export async function countOf<Table extends keyof Schema, Row>(
+  query: SelectQueryBuilder<Schema, Table, Row>,
+): Promise<number> {
+  const { total } = await query
+    .clearSelect()
+    .clearOrderBy()
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
