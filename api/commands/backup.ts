@@ -188,6 +188,7 @@ async function addMachines(contents: Contents, dataDir: string, withDisks: boole
     const image = path.dirname(nameOf(record.base))
     const hasImage = image.startsWith('images/') && (await exists(path.join(dataDir, image)))
     const isOff = async () => (await readRun(files))?.guestShutdown ?? true
+    // The seed holds customers' user data in the clear, as the disk does: without disks a backup has neither.
     const add = () => contents.add(dataDir, [files.seed, files.disk].map(nameOf))
     if (hasImage && (await isOff()) && (await add()).length === 0 && (await isOff())) {
       disks.push(id)

@@ -78,7 +78,7 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     say(`Start with BERTH_CATALOG=${path.join(dataDir, 'catalog.yaml')}, or with a catalogue of your own.`)
     if (machines > 0)
       say(
-        `The disks of ${machines} machines are not in the backup. To put one back, put disk.qcow2 beside its spec.json in ${path.join(dataDir, WITHOUT_DISK)}, and move that folder to vms before the start.`,
+        `The disks of ${machines} machines are not in the backup; their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
       )
   } catch (error) {
     await rm(draft, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -10,7 +10,8 @@ const [source, target] = [new Service(), new Service()]
 const backups = mkdtempSync(path.join(tmpdir(), 'berth-backup-'))
 
 afterAll(async () => {
-  await source.dispose()
+  // The test itself disposes of the source, if it gets as far.
+  await source.dispose().catch(() => {})
   await target.dispose()
   rmSync(backups, { recursive: true })
 })
@@ -23,9 +24,11 @@ async function berthd(args: readonly string[], { dataDir }: Service): Promise<st
 test('a stopped server goes on from its disk in another folder; one that was on has lost its own, and is not made anew', async () => {
   await source.prepare()
   await source.start()
-  const { identity, sshKeyId } = await source.addKey()
-  const { server_id: off } = await source.create({ name: 'off', ssh_key_ids: [sshKeyId] })
-  const { server_id: on } = await source.create({ name: 'on', ssh_key_ids: [sshKeyId] })
+  const key = await source.addKey()
+  const identity = path.join(backups, 'id_ed25519')
+  copyFileSync(key.identity, identity)
+  const { server_id: off } = await source.create({ name: 'off', ssh_key_ids: [key.sshKeyId] })
+  const { server_id: on } = await source.create({ name: 'on', ssh_key_ids: [key.sshKeyId] })
   await source.settle(off)
   await source.settle(on)
   await source.ssh(off, 'echo precious > file && sync', identity)
