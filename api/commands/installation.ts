@@ -51,16 +51,21 @@ const COPIES = 3
 /**
  * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept.
  * @param say told where the copy is
+ * @param holdsLock whether this process holds the data folder; if not, it changes nothing under one that does
  * @throws ConfigError where the file is no database, or can't be used now
  * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then
  */
-export async function openDatabase(config: DataDir, say: (line: string) => void): Promise<Database> {
+export async function openDatabase(
+  config: DataDir,
+  { say, holdsLock }: { say: (line: string) => void; holdsLock: boolean },
+): Promise<Database> {
   openDataDir(config)
   const file = privateFile(config, 'berth.db')
   const copies = path.join(config.dataDir, 'database-copies')
   try {
     const db = openSqlite(file)
     const keepCopy = async (present: string) => {
+      if (!holdsLock) refuseServed(config)
       say(`The database is migrated. Its copy from before is ${await keepDatabase(file, copies, present)}.`)
     }
     await migrate(db, { keepCopy }).catch(async (error: unknown) => {
@@ -86,6 +91,17 @@ export async function openDatabase(config: DataDir, say: (line: string) => void)
         `${file} can't be used: ${messageOf(error)}. See whether another program has locked it, and whether the disk is full or read-only.`,
       )
     throw error
+  }
+}
+
+/** @throws CommandError where a service, of an earlier version then, runs on the database as it is */
+function refuseServed(config: DataDir): void {
+  try {
+    lockDataDir(config)()
+  } catch {
+    throw new CommandError(
+      `The database needs a migration, and an earlier version serves ${config.dataDir}. Start that service again first: it migrates.`,
+    )
   }
 }
 

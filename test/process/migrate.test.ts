@@ -4,12 +4,12 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../../api/commands/installation.ts'
+import { lockDataDir, openDatabase } from '../../api/commands/installation.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { start, twoAtATime } from './harness/child.ts'
 
-const OLD = '0002-samples'
+const OLD = '0004-events'
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'berth-migrate-'))
@@ -22,11 +22,12 @@ async function oldInstallation(dataDir: string): Promise<void> {
   mkdirSync(dataDir)
   const db = openSqlite(path.join(dataDir, 'berth.db'))
   await migrate(db, { upTo: OLD })
-  await sql`INSERT INTO accounts (account_id, email, name, status, default_project_id, quotas, balance,
+  await sql`INSERT INTO accounts (account_id, email, name, status, default_project_id, quotas,
     servers_used, cpu_used, ram_mb_used, disk_gb_used, created_at)
-    VALUES ('a', 'a@example.com', 'A', 'active', 'p', '{}', 70, 0, 0, 0, 0, 0)`.execute(db)
-  await sql`INSERT INTO transactions (transaction_id, account_id, type, amount, balance_after, description, created_at)
-    VALUES ('t', 'a', 'payment', 70, 70, '', 1)`.execute(db)
+    VALUES ('a', 'a@example.com', 'A', 'active', 'p', '{}', 0, 0, 0, 0, 0)`.execute(db)
+  await sql`INSERT INTO transactions (transaction_id, account_id, sequence, type, balance_before, amount, balance_after,
+    description, created_at) VALUES ('t', 'a', 1, 'payment', 0, 70, 70, '', 1)`.execute(db)
+  await sql`INSERT INTO ledgers (account_id, sequence, balance) VALUES ('a', 1, 70)`.execute(db)
   await db.destroy()
 }
 
@@ -67,7 +68,7 @@ test('killed at any statement of a migration, the next start finds the old datab
     rows: { ledgers: [{ balance: 70 }] },
   })
   const statements = Number(/(\d+) statements/.exec(whole.child.stdout)?.[1])
-  expect(statements).toBeGreaterThan(60)
+  expect(statements).toBeGreaterThan(20)
 
   const wrong: unknown[] = []
   const outcomes = { old: 0, new: 0 }
@@ -80,7 +81,7 @@ test('killed at any statement of a migration, the next start finds the old datab
       const found = JSON.stringify(contents(file))
       if (found === JSON.stringify(after)) outcomes.new += 1
       else outcomes.old += 1
-      const db = await openDatabase({ dataDir }, () => {})
+      const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true })
       await db.destroy()
       if (JSON.stringify(contents(file)) !== JSON.stringify(after))
         wrong.push({ at, contents: contents(file) })
@@ -104,7 +105,7 @@ test('the copy from before a migration is private, is said, and the last three a
   for (const name of ['0000-a.db', '0000-b.db', '0000-c.db', '0000-c.db.new'])
     cpSync(path.join(dataDir, 'berth.db'), path.join(copies, name))
   const said: string[] = []
-  const db = await openDatabase({ dataDir }, (line) => said.push(line))
+  const db = await openDatabase({ dataDir }, { say: (line) => said.push(line), holdsLock: false })
   await db.destroy()
   const copy = path.join(copies, `${OLD}.db`)
   expect(said).toEqual([`The database is migrated. Its copy from before is ${copy}.`])
@@ -124,12 +125,12 @@ test('a newer database, and a migration that cannot be carried out, are one sent
     db.exec(statement)
     db.close()
   }
-  change(broken, 'ALTER TABLE servers ADD COLUMN priced_at bigint')
+  change(broken, 'ALTER TABLE webhooks ADD COLUMN given_up_to bigint')
   change(newer, `INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01T00:00:00.000Z')`)
   for (const [dataDir, sentence] of [
     [
       broken,
-      /^The migration 0003-ledger failed: duplicate column name: priced_at; .* is as it was before, and .*copies has a copy of it\.\n$/,
+      /^The migration 0006-webhooks failed: duplicate column name: given_up_to; .* is as it was before, and .*copies has a copy of it\.\n$/,
     ],
     [
       newer,
@@ -141,4 +142,19 @@ test('a newer database, and a migration that cannot be carried out, are one sent
     expect(child.stderr.split('\n').slice(-2).join('\n')).toMatch(sentence)
     expect(child.stdout).toBe('')
   }
+})
+
+test('an operator’s command does not migrate the database under a service', async () => {
+  const dataDir = path.join(folder(), 'data')
+  await oldInstallation(dataDir)
+  const unlock = lockDataDir({ dataDir })
+  const child = start('api/main.ts', ['account', 'list'], { BERTH_DATA: dataDir })
+  expect(await child.ended).toMatchObject({ code: 1 })
+  expect(child.stderr).toBe(
+    `The database needs a migration, and an earlier version serves ${dataDir}. Start that service again first: it migrates.\n`,
+  )
+  unlock()
+  const again = start('api/main.ts', ['account', 'list'], { BERTH_DATA: dataDir })
+  expect(await again.ended).toMatchObject({ code: 0 })
+  expect(again.stdout).toContain('a@example.com')
 })
