@@ -120,9 +120,8 @@ async function fill(
   }
   await writeFile(path.join(parts, 'manifest.json'), JSON.stringify(manifest, null, 2))
   await contents.append(parts, ['manifest.json'])
-  const disksSaid = withDisks ? `${disks.length} disks` : 'no disks'
   return [
-    `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, the specifications of ${specs} machines and ${disksSaid}.`,
+    `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, specifications of machines (${specs}) and disks (${withDisks ? disks.length : 'none'}).`,
     ...leftOut.map(
       (id) =>
         `The disk of ${id} is not in it: the server is on, was changed meanwhile, or its image is missing.`,

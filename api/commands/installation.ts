@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -66,7 +67,7 @@ export async function openDatabase(
     const db = openSqlite(file)
     const keepCopy = async (present: string) => {
       if (!holdsLock) refuseServed(config)
-      say(`The database is migrated. Its copy from before is ${await keepDatabase(file, copies, present)}.`)
+      say(`Migrating the database. A copy from before is ${await keepDatabase(file, copies, present)}.`)
     }
     await migrate(db, { keepCopy }).catch(async (error: unknown) => {
       await db.destroy()
@@ -115,8 +116,9 @@ async function keepDatabase(file: string, folder: string, present: string): Prom
     copySqlite(file, draft)
     renameSync(draft, copy)
     await syncFolder(folder)
-    // A name begins with the number of its migration: the first ones are the oldest.
-    for (const name of readdirSync(folder).sort().slice(0, -COPIES)) rmSync(path.join(folder, name))
+    const madeAt = (name: string) => statSync(path.join(folder, name)).mtimeMs
+    const newestFirst = readdirSync(folder).sort((a, b) => madeAt(b) - madeAt(a))
+    for (const name of newestFirst.slice(COPIES)) rmSync(path.join(folder, name))
     return copy
   } catch (error) {
     rmSync(draft, { force: true })

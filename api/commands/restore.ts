@@ -74,7 +74,9 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     await syncFolder(draft)
     await rename(draft, dataDir)
     await syncFolder(path.dirname(dataDir))
-    say(`${dataDir} is as it was at ${manifest.created_at}, with ${manifest.disks.length} disks.`)
+    say(
+      `${dataDir} is as the backup's installation was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
+    )
     say(`Start with BERTH_CATALOG=${path.join(dataDir, 'catalog.yaml')}, or with a catalogue of your own.`)
     if (machines > 0)
       say(

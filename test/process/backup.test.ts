@@ -221,21 +221,27 @@ test(
     const root = folder()
     const at = (name: string) => path.join(root, name)
     await installation(at('source'))
-    const killWhen = async (args: readonly string[], env: Record<string, string>, there: string) => {
-      const child = berthd(args, env)
-      await expect.poll(() => existsSync(there), { interval: 1, timeout: 30_000 }).toBe(true)
-      child.process.kill('SIGKILL')
+    // A tar after whose work whoever called it is killed, but where it only shows a member.
+    const [bin, REAL_PATH = ''] = [at('bin'), process.env.PATH]
+    mkdirSync(bin)
+    const script =
+      '#!/bin/sh\nPATH=$REAL_PATH tar "$@"\ncase "$*" in *--to-stdout*) ;; *) kill -9 $PPID ;; esac\n'
+    writeFileSync(path.join(bin, 'tar'), script, { mode: 0o755 })
+    const killed = async (args: readonly string[], env: Record<string, string>) => {
+      const child = berthd(args, { ...env, BERTH_PASSPHRASE, PATH: bin, REAL_PATH })
       expect((await child.ended).signal).toBe('SIGKILL')
     }
     const [file, own, to] = [at('backup.tar'), { BERTH_DATA: at('source') }, { BERTH_DATA: at('copy') }]
-    await killWhen(['backup', file], { ...own, BERTH_PASSPHRASE }, `${file}.parts`)
+    await killed(['backup', file], own)
+    expect(existsSync(`${file}.parts`)).toBe(true)
     expect(existsSync(file)).toBe(false)
     expect(await run(['backup', file], { ...own, BERTH_PASSPHRASE })).toMatchObject({ code: 0, stderr: '' })
-    await killWhen(['restore', file], { ...to, BERTH_PASSPHRASE }, `${at('copy')}.restoring`)
+    await killed(['restore', file], to)
+    expect(existsSync(`${at('copy')}.restoring`)).toBe(true)
     expect(existsSync(at('copy'))).toBe(false)
     expect(await run(['restore', file], { ...to, BERTH_PASSPHRASE })).toMatchObject({ code: 0, stderr: '' })
     expect((await balances(at('copy'))).stdout).toMatch(/ann@example\.com +active +499\.90 RUB/)
-    expect(readdirSync(root).sort()).toEqual(['backup.tar', 'copy', 'source'])
+    expect(readdirSync(root).sort()).toEqual(['backup.tar', 'bin', 'copy', 'source'])
   },
   TIMEOUT_MS,
 )

@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -102,14 +111,17 @@ test('the copy from before a migration is private, is said, and the last three a
   await oldInstallation(dataDir)
   const copies = path.join(dataDir, 'database-copies')
   mkdirSync(copies)
-  for (const name of ['0000-a.db', '0000-b.db', '0000-c.db', '0000-c.db.new'])
+  // A database that was put back is older than its copies: they go by when they were made, not by their schema.
+  for (const [day, name] of ['0009-a.db', '0009-b.db', '0009-c.db', '0009-c.db.new'].entries()) {
     cpSync(path.join(dataDir, 'berth.db'), path.join(copies, name))
+    utimesSync(path.join(copies, name), day * 86_400, day * 86_400)
+  }
   const said: string[] = []
   const db = await openDatabase({ dataDir }, { say: (line) => said.push(line), holdsLock: false })
   await db.destroy()
   const copy = path.join(copies, `${OLD}.db`)
-  expect(said).toEqual([`The database is migrated. Its copy from before is ${copy}.`])
-  expect(readdirSync(copies)).toEqual(['0000-b.db', '0000-c.db', `${OLD}.db`])
+  expect(said).toEqual([`Migrating the database. A copy from before is ${copy}.`])
+  expect(readdirSync(copies)).toEqual([`${OLD}.db`, '0009-b.db', '0009-c.db'])
   expect(statSync(copy).mode & 0o777).toBe(0o600)
   expect(existsSync(`${copy}-wal`)).toBe(false)
 })
