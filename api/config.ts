@@ -154,6 +154,11 @@ export function readConfig(
   })
 }
 
+/** No setting of the service's, so that neither its flags, which others can see, nor its configuration hold it. */
+export function passphraseFrom(env: NodeJS.ProcessEnv): string | undefined {
+  return env.BERTH_PASSPHRASE || undefined
+}
+
 function refuse(name: keyof Config, value: string, why: string): never {
   throw new ConfigError(`${settings[name].env} (${settings[name].flag}) is "${value}": ${why}`)
 }

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import pino from 'pino'
 import { CatalogError } from './catalog/file.ts'
+import { backupCommand } from './commands/backup.ts'
 import {
   accountCommands,
   catalogCommands,
@@ -9,6 +10,7 @@ import {
   migrateCommand,
   tokenCommands,
 } from './commands/operator.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { CommandError, type Config, ConfigError, readConfig, settings } from './config.ts'
 
@@ -51,6 +53,8 @@ program
     await serve(parsed, log, console.log)
   })
 program.addCommand(migrateCommand(config))
+program.addCommand(backupCommand(config))
+program.addCommand(restoreCommand(config))
 program.addCommand(accountCommands(config))
 program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))

@@ -1,14 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
 import { createToken } from '../accounts/tokens.ts'
 import { balanceOf, post } from '../billing/ledger.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { type Config, ConfigError } from '../config.ts'
-import { type Database, isDamaged, isUnavailable, migrate } from '../database/database.ts'
-import { openSqlite } from '../database/sqlite.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import { type Database, isDamaged, isUnavailable } from '../database/database.ts'
+import { MigrationFailed, migrate, SchemaTooNew } from '../database/migrate.ts'
+import { copySqlite, openSqlite } from '../database/sqlite.ts'
+import { syncFolder } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { Secrets } from '../secrets.ts'
@@ -16,12 +29,14 @@ import { Secrets } from '../secrets.ts'
 export const DEMO_EMAIL = 'demo@berth.local'
 const DEMO_BALANCE = '10000.00'
 
+type DataDir = Pick<Config, 'dataDir'>
+
 /**
  * Makes the data folder. What is secret in it is private file by file; root's folder lets others pass through, as
  * each machine's QEMU then runs as a user of its own.
  * @throws ConfigError
  */
-export function openDataDir({ dataDir }: Config): void {
+export function openDataDir({ dataDir }: DataDir): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   } catch (error) {
@@ -31,18 +46,43 @@ export function openDataDir({ dataDir }: Config): void {
   }
 }
 
+/** How many copies from before migrations are kept. */
+const COPIES = 3
+
 /**
- * Opens the installation's database at its newest schema.
+ * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept.
+ * @param say told where the copy is
+ * @param holdsLock whether this process holds the data folder; if not, it changes nothing under one that does
  * @throws ConfigError where the file is no database, or can't be used now
+ * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then
  */
-export async function openDatabase(config: Config): Promise<Database> {
+export async function openDatabase(
+  config: DataDir,
+  { say, holdsLock }: { say: (line: string) => void; holdsLock: boolean },
+): Promise<Database> {
   openDataDir(config)
   const file = privateFile(config, 'berth.db')
+  const copies = path.join(config.dataDir, 'database-copies')
   try {
     const db = openSqlite(file)
-    await migrate(db)
+    const keepCopy = async (present: string) => {
+      if (!holdsLock) refuseServed(config)
+      say(`Migrating the database. A copy from before is ${await keepDatabase(file, copies, present)}.`)
+    }
+    await migrate(db, { keepCopy }).catch(async (error: unknown) => {
+      await db.destroy()
+      throw error
+    })
     return db
   } catch (error) {
+    if (error instanceof SchemaTooNew)
+      throw new CommandError(
+        `${error.message} Run that version again; or, to go back to before its first start, put the copy that it kept in ${copies} in the place of ${file}.`,
+      )
+    if (error instanceof MigrationFailed)
+      throw new CommandError(
+        `${error.message}. ${file} is as it was before${existsSync(copies) ? `, and ${copies} has a copy of it` : ''}.`,
+      )
     if (isDamaged(error))
       throw new ConfigError(
         `${file} is not a Berth database, or is damaged: ${messageOf(error)}. Restore a backup, or set BERTH_DATA (--data) to another folder.`,
@@ -55,11 +95,44 @@ export async function openDatabase(config: Config): Promise<Database> {
   }
 }
 
+/** @throws CommandError where a service, of an earlier version then, runs on the database as it is */
+function refuseServed(config: DataDir): void {
+  try {
+    lockDataDir(config)()
+  } catch {
+    throw new CommandError(
+      `The database needs a migration, and an earlier version serves ${config.dataDir}. Start that service again first: it migrates.`,
+    )
+  }
+}
+
+/** @throws CommandError where there is no room for it, or the folder can't be written to */
+async function keepDatabase(file: string, folder: string, present: string): Promise<string> {
+  const copy = path.join(folder, `${present}.db`)
+  const draft = `${copy}.new`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    for (const name of readdirSync(folder)) if (name.endsWith('.new')) rmSync(path.join(folder, name))
+    copySqlite(file, draft)
+    renameSync(draft, copy)
+    await syncFolder(folder)
+    const madeAt = (name: string) => statSync(path.join(folder, name)).mtimeMs
+    const newestFirst = readdirSync(folder).sort((a, b) => madeAt(b) - madeAt(a))
+    for (const name of newestFirst.slice(COPIES)) rmSync(path.join(folder, name))
+    return copy
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new CommandError(
+      `The database needs a migration, and a copy from before can't be kept in ${folder}: ${messageOf(error)}. Nothing was changed; make room for a second ${file}, and start again.`,
+    )
+  }
+}
+
 /**
  * A database's path; the files that SQLite makes beside it take over its mode.
  * @throws ConfigError where nothing can be written
  */
-function privateFile({ dataDir }: Config, name: string): string {
+function privateFile({ dataDir }: DataDir, name: string): string {
   const file = path.join(dataDir, name)
   try {
     closeSync(openSync(file, 'a', 0o600))
@@ -74,7 +147,7 @@ function privateFile({ dataDir }: Config, name: string): string {
  * that ends, so that there are no stale ones.
  * @throws ConfigError where another process serves this folder
  */
-export function lockDataDir(config: Config): () => void {
+export function lockDataDir(config: DataDir): () => void {
   openDataDir(config)
   const lock = new DatabaseSync(privateFile(config, 'serve.lock'))
   try {
@@ -89,7 +162,7 @@ export function lockDataDir(config: Config): () => void {
 }
 
 /** The key that seals generated passwords and user data; made on the first start. */
-export function openSecrets({ dataDir }: Config): Secrets {
+export function openSecrets({ dataDir }: DataDir): Secrets {
   const file = path.join(dataDir, 'secret.key')
   if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('hex'))
   return new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))

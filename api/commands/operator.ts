@@ -22,7 +22,7 @@ async function withDatabase<T>(
   action: string,
   run: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const db = await openDatabase(config)
+  const db = await openDatabase(config, { say: console.error, holdsLock: false })
   const origin = { action: `berthd ${action}`, tokenId: null, address: null, requestId: randomUUID() }
   try {
     return await onBehalfOf(origin, () => run(db))

@@ -24,7 +24,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
   const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
   const { catalog, fault } = opened
-  const db = await openDatabase(config)
+  const db = await openDatabase(config, { say, holdsLock: true })
   if (config.compute !== 'simulator')
     say('Checking what can run servers here; the first time this takes a few seconds.')
   const compute = await openCompute(config, log)

@@ -1,5 +1,5 @@
 import { type AliasableExpression, type Kysely, sql, type Transaction } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
+import type { Migration } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
 import * as ledger from './migrations/0003-ledger.ts'
@@ -24,17 +24,6 @@ export const migrations: Record<string, Migration> = {
   '0005-event-indexes': eventIndexes,
   '0006-webhooks': webhooks,
   '0007-operation-subjects': operationSubjects,
-}
-
-/**
- * Brings the database to the newest schema.
- * @returns the names of the migrations that ran now
- */
-export async function migrate(db: Database): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const { error, results = [] } = await migrator.migrateToLatest()
-  if (error) throw error
-  return results.map((result) => result.migrationName)
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -174,6 +174,8 @@ export class SqliteDriver implements Driver {
     const known = this.#statements.get(sql)
     if (known) return known
     const statement = this.#sqlite.prepare(sql)
+    // What changes the schema, in a migration's transaction, may change which columns a statement has.
+    if (/^\s*(ALTER|CREATE|DROP)\b/i.test(sql)) this.#statements.clear()
     statement.setReturnArrays(true)
     const columns = statement.columns().map(({ name }) => name)
     const blank = Object.fromEntries(columns.map((name) => [name, null]))

@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import {
   type CompiledQuery,
@@ -35,6 +36,25 @@ export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Dat
       createQueryCompiler: () => new SqliteCompiler(),
     },
   })
+}
+
+/**
+ * Writes what is committed in a database into a new file, while others may read and write the database. The copy is
+ * whole, on the disk, and needs no other file.
+ * @param to must not exist
+ */
+export function copySqlite(file: string, to: string): void {
+  closeSync(openSync(to, 'wx', 0o600))
+  const sqlite = new DatabaseSync(file, { timeout: PATIENCE_MS })
+  try {
+    sqlite.prepare('VACUUM INTO ?').run(to)
+  } finally {
+    sqlite.close()
+  }
+  // SQLite leaves it to the system when the copy reaches the disk.
+  const copy = openSync(to, 'r+')
+  fsyncSync(copy)
+  closeSync(copy)
 }
 
 /** SQLite has one writer at a time, and no words for locks of rows: FOR UPDATE and SKIP LOCKED hold there anyway. */

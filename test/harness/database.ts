@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { inject } from 'vitest'
-import { type Database, migrations } from '../../api/database/database.ts'
+import type { Database } from '../../api/database/database.ts'
+import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 
@@ -14,7 +15,7 @@ export async function testDatabase({
 } = {}): Promise<{ db: Database; drop: () => Promise<void> }> {
   if (process.env.BERTH_TEST_DATABASE !== 'postgres') {
     const db = openSqlite(':memory:')
-    await makeSchema(db, upTo)
+    await migrate(db, { upTo })
     return { db, drop: async () => {} }
   }
   // A schema of its own is as good as a database of its own, and made in a tenth of the time.
@@ -23,14 +24,10 @@ export async function testDatabase({
   const admin = openPostgres(url)
   await sql`CREATE SCHEMA ${sql.id(name)}`.execute(admin)
   const db = openPostgres(`${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`)
-  await makeSchema(db, upTo)
+  await migrate(db, { upTo })
   const drop = async () => {
     await sql`DROP SCHEMA ${sql.id(name)} CASCADE`.execute(admin)
     await admin.destroy()
   }
   return { db, drop }
-}
-
-async function makeSchema(db: Database, upTo: string): Promise<void> {
-  for (const [name, migration] of Object.entries(migrations)) if (name <= upTo) await migration.up(db)
 }

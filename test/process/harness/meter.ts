@@ -1,7 +1,7 @@
 import { createAccount } from '../../../api/accounts/accounts.ts'
 import { chargeDue } from '../../../api/billing/metering.ts'
 import { changeRate } from '../../../api/billing/rates.ts'
-import { migrate } from '../../../api/database/database.ts'
+import { migrate } from '../../../api/database/migrate.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
 import { allServers } from '../../../api/servers/queries.ts'
 import { serverRow } from '../../harness/server-row.ts'

@@ -1,0 +1,271 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes, scrypt } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { chmod, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { Command } from 'commander'
+import { CatalogError, readCatalogText } from '../catalog/file.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import { appliedMigrations } from '../database/migrate.ts'
+import { copySqlite, openSqlite } from '../database/sqlite.ts'
+import { Layout, readRecord, readRun } from '../drivers/qemu/layout.ts'
+import { exists, syncFolder } from '../files.ts'
+import { messageOf } from '../message-of.ts'
+import { Secrets } from '../secrets.ts'
+import { askPassphrase } from './passphrase.ts'
+
+/** The last member of a backup, which a file that was cut off lacks. */
+export interface Manifest {
+  format: 1
+  created_at: string
+  /** The newest migration of the database. */
+  schema: string
+  /** Where the data folder was: machines' files name it. */
+  data_dir: string
+  /** Servers whose disks are in the backup. */
+  disks: string[]
+  /** Members by name, all others aside. */
+  files: Record<string, { sha256: string; bytes: number }>
+}
+
+/** The member `secrets.sealed`: JSON of a text for each file of the data folder, under a key from the passphrase. */
+export interface SealedSecrets {
+  salt: string
+  sealed: string
+}
+
+/** Files of the data folder that are worth as much as all passwords and the money of the demo account. */
+const SECRET_FILES = ['secret.key', 'demo-token']
+
+interface BackupOptions {
+  file: string
+  passphrase: string
+  withDisks: boolean
+  say: (line: string) => void
+}
+
+export function backupCommand(config: () => Config): Command {
+  return new Command('backup')
+    .description('write a backup of the installation to a file, also while it is served')
+    .argument('<file>', 'a new file; a tar archive')
+    .option('--disks', 'with the disks of stopped servers and the images that they stand on', false)
+    .action(async (file: string, { disks }: { disks: boolean }) => {
+      const parsed = config()
+      const target = path.resolve(file)
+      refuseTarget(parsed, target)
+      const passphrase = await askPassphrase({ isNew: true })
+      await backUp(parsed, { file: target, passphrase, withDisks: disks, say: console.log })
+    })
+}
+
+/** @throws ConfigError */
+function refuseTarget({ dataDir }: Config, file: string): void {
+  if (!existsSync(path.join(dataDir, 'berth.db')))
+    throw new ConfigError(
+      `There is no berth.db in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
+    )
+  if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
+  if (!existsSync(path.dirname(file))) throw new ConfigError(`There is no folder ${path.dirname(file)}.`)
+}
+
+/**
+ * Writes a backup: whole under its name, or not at all. The database is copied as it is at one moment; the service
+ * may run on.
+ * @throws CommandError
+ */
+async function backUp(config: Config, options: BackupOptions): Promise<void> {
+  const { file, say } = options
+  const parts = `${file}.parts`
+  try {
+    await rm(parts, { recursive: true, force: true })
+    await mkdir(parts, { mode: 0o700 })
+    const archive = path.join(parts, 'backup.tar')
+    const lines = await fill(config, options, parts, archive)
+    await chmod(archive, 0o600)
+    await sync(archive)
+    await rename(archive, file)
+    await syncFolder(path.dirname(file))
+    for (const line of lines) say(line)
+  } catch (error) {
+    if (error instanceof CatalogError || error instanceof CommandError) throw error
+    throw new CommandError(`The backup could not be written to ${file}: ${messageOf(error)}`)
+  } finally {
+    await rm(parts, { recursive: true, force: true })
+  }
+}
+
+/** @returns what is in it, in words */
+async function fill(
+  config: Config,
+  { passphrase, withDisks, file }: BackupOptions,
+  parts: string,
+  archive: string,
+): Promise<string[]> {
+  const contents = new Contents(archive)
+  copySqlite(path.join(config.dataDir, 'berth.db'), path.join(parts, 'berth.db'))
+  const schema = await schemaOf(path.join(parts, 'berth.db'))
+  await writeFile(path.join(parts, 'secrets.sealed'), await sealSecrets(config, passphrase))
+  await writeFile(path.join(parts, 'catalog.yaml'), catalogText(config))
+  await contents.add(parts, ['berth.db', 'secrets.sealed', 'catalog.yaml'])
+  await rm(path.join(parts, 'berth.db'))
+  const { specs, disks, leftOut } = await addMachines(contents, config.dataDir, withDisks)
+  const manifest: Manifest = {
+    format: 1,
+    created_at: new Date().toISOString(),
+    schema,
+    data_dir: config.dataDir,
+    disks,
+    files: contents.files,
+  }
+  await writeFile(path.join(parts, 'manifest.json'), JSON.stringify(manifest, null, 2))
+  await contents.append(parts, ['manifest.json'])
+  return [
+    `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, specifications of machines (${specs}) and disks (${withDisks ? disks.length : 'none'}).`,
+    ...leftOut.map(
+      (id) =>
+        `The disk of ${id} is not in it: the server is on, was changed meanwhile, or its image is missing.`,
+    ),
+  ]
+}
+
+/** A tar archive that grows, and what is in it. */
+class Contents {
+  readonly files: Manifest['files'] = {}
+  readonly #archive: string
+
+  constructor(archive: string) {
+    this.#archive = archive
+  }
+
+  async append(folder: string, names: readonly string[]): Promise<void> {
+    const how = ['--owner=0', '--group=0', '--ignore-failed-read', '-C', folder]
+    await tar(['--append', '--file', this.#archive, ...how], names)
+  }
+
+  /** @returns the files that changed or went while they were read: the archive may have them, but they do not count */
+  async add(folder: string, names: readonly string[]): Promise<string[]> {
+    const before = await this.#facts(folder, names)
+    const sums = new Map<string, string>()
+    for (const name of before.keys()) sums.set(name, await sha256Of(path.join(folder, name)))
+    await this.append(folder, [...before.keys()])
+    const after = await this.#facts(folder, names)
+    const changed: string[] = []
+    for (const name of names) {
+      const [was, is, sha256] = [before.get(name), after.get(name), sums.get(name)]
+      if (!sha256 || !was || was.size !== is?.size || was.mtimeMs !== is.mtimeMs) changed.push(name)
+      else this.files[name] = { sha256, bytes: was.size }
+    }
+    return changed
+  }
+
+  async #facts(folder: string, names: readonly string[]) {
+    const facts = new Map<string, { size: number; mtimeMs: number }>()
+    for (const name of names) {
+      const found = await lstat(path.join(folder, name)).catch(() => null)
+      if (found) facts.set(name, found)
+    }
+    return facts
+  }
+}
+
+/** What the driver keeps of machines; of those that are off, with their disks where these are wanted. */
+async function addMachines(contents: Contents, dataDir: string, withDisks: boolean) {
+  const disks: string[] = []
+  const leftOut: string[] = []
+  const images = new Set<string>()
+  if (!(await exists(path.join(dataDir, 'vms')))) return { specs: 0, disks, leftOut }
+  const layout = new Layout(dataDir)
+  const nameOf = (file: string) => path.relative(dataDir, path.resolve(dataDir, file))
+  const ids = (await readdir(layout.machines)).sort()
+  const specs = ids.map((id) => nameOf(layout.files(id).record))
+  await contents.add(dataDir, specs)
+  for (const id of ids) {
+    const files = layout.files(id)
+    const record = await readRecord(files)
+    if (!withDisks || !record || !(await exists(files.disk))) continue
+    const image = path.dirname(nameOf(record.base))
+    const hasImage = image.startsWith('images/') && (await exists(path.join(dataDir, image)))
+    const isOff = async () => (await readRun(files))?.guestShutdown ?? true
+    // The seed holds customers' user data in the clear, as the disk does: without disks a backup has neither.
+    const add = () => contents.add(dataDir, [files.seed, files.disk].map(nameOf))
+    if (hasImage && (await isOff()) && (await add()).length === 0 && (await isOff())) {
+      disks.push(id)
+      images.add(image)
+    } else leftOut.push(id)
+  }
+  for (const image of images) {
+    const names = await readdir(path.join(dataDir, image))
+    await contents.add(
+      dataDir,
+      names.map((name) => path.join(image, name)),
+    )
+  }
+  return { specs: specs.filter((name) => name in contents.files).length, disks, leftOut }
+}
+
+async function schemaOf(file: string): Promise<string> {
+  const db = openSqlite(file)
+  try {
+    return (await appliedMigrations(db)).at(-1) ?? ''
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** The catalogue in force, which the service keeps beside its data; before the first start, the file. */
+function catalogText({ catalogFile, dataDir }: Config): string {
+  const inForce = path.join(dataDir, 'catalog.last-good.yaml')
+  return readCatalogText(existsSync(inForce) ? inForce : catalogFile)
+}
+
+async function sealSecrets({ dataDir }: Config, passphrase: string): Promise<string> {
+  const texts: Record<string, string> = {}
+  for (const name of SECRET_FILES) {
+    const file = path.join(dataDir, name)
+    if (await exists(file)) texts[name] = await readFile(file, 'utf8')
+  }
+  const salt = randomBytes(16).toString('hex')
+  const sealed = (await secretsUnder(passphrase, salt)).seal(JSON.stringify(texts))
+  return JSON.stringify({ salt, sealed } satisfies SealedSecrets)
+}
+
+/** A guess takes 128 MB and about half a second. */
+export async function secretsUnder(passphrase: string, salt: string): Promise<Secrets> {
+  const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 }
+  return new Secrets(
+    await new Promise<Buffer>((resolve, reject) =>
+      scrypt(passphrase.normalize(), salt, 32, cost, (error, key) => (error ? reject(error) : resolve(key))),
+    ),
+  )
+}
+
+/**
+ * Runs tar on the files of these names.
+ * @throws CommandError with what tar says
+ */
+export async function tar(args: readonly string[], names: readonly string[]): Promise<Buffer> {
+  const options = { encoding: 'buffer', maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C' } } as const
+  const list = ['--null', '--verbatim-files-from', '--files-from=-']
+  try {
+    const running = promisify(execFile)('tar', [...args, ...list], options)
+    running.child.stdin?.on('error', () => {}).end(names.join('\0'))
+    return (await running).stdout
+  } catch (error) {
+    // 1: a file changed while it was read, which callers notice themselves.
+    if (error instanceof Error && 'code' in error && error.code === 1) return Buffer.alloc(0)
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().split('\n')[0] : ''
+    throw new CommandError(`tar failed: ${said || messageOf(error)}`)
+  }
+}
+
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+export async function sync(file: string): Promise<void> {
+  await using handle = await open(file)
+  await handle.sync()
+}

@@ -1,0 +1,198 @@
+import { execFile } from 'node:child_process'
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { Command } from 'commander'
+import Type from 'typebox'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import { refuseNewer, SchemaTooNew } from '../database/migrate.ts'
+import { exists, isMissing, syncFolder } from '../files.ts'
+import { closed, compileCheck } from '../http/validation.ts'
+import { messageOf } from '../message-of.ts'
+import { type Manifest, type SealedSecrets, secretsUnder, sha256Of, sync, tar } from './backup.ts'
+import { askPassphrase } from './passphrase.ts'
+
+/** Where specifications of machines go whose disks are not in the backup: to the driver they would be machines. */
+const WITHOUT_DISK = 'machines-without-disk'
+
+interface RestoreOptions {
+  file: string
+  passphrase: string
+  say: (line: string) => void
+}
+
+export function restoreCommand(config: () => Config): Command {
+  return new Command('restore')
+    .description('make the installation of a backup anew, in an empty BERTH_DATA')
+    .argument('<file>', 'what berthd backup wrote')
+    .action(async (given: string) => {
+      const parsed = config()
+      await refuseFolder(parsed)
+      const file = path.resolve(given)
+      if (!(await exists(file))) throw new ConfigError(`There is no file ${file}.`)
+      const passphrase = await askPassphrase({ isNew: false })
+      await restore(parsed, { file, passphrase, say: console.log })
+    })
+}
+
+/** @throws ConfigError */
+async function refuseFolder({ dataDir }: Config): Promise<void> {
+  try {
+    if ((await readdir(dataDir)).length > 0)
+      throw new ConfigError(
+        `${dataDir} is not empty. A backup is restored into an empty folder: set BERTH_DATA (--data) to another one.`,
+      )
+    if ((await stat(dataDir)).dev !== (await stat(path.dirname(dataDir))).dev)
+      throw new ConfigError(
+        `${dataDir} is a mount point, which can't be replaced. Set BERTH_DATA (--data) to a folder in it.`,
+      )
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    if (!isMissing(error)) throw new ConfigError(`${dataDir} can't be used: ${messageOf(error)}.`)
+  }
+}
+
+/**
+ * Fills the data folder from a backup: whole, or not at all. An attempt that was killed leaves a folder beside it,
+ * which the next one removes.
+ * @throws CommandError where the backup is not whole, is newer than this program, or has another passphrase
+ */
+async function restore(config: Config, { file, passphrase, say }: RestoreOptions): Promise<void> {
+  const manifest = await readManifest(file)
+  const secrets = await openSealed(file, passphrase)
+  const { dataDir } = config
+  const draft = `${dataDir}.restoring`
+  try {
+    await rm(draft, { recursive: true, force: true })
+    await mkdir(draft, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+    await unpack(file, draft, manifest)
+    for (const [name, text] of Object.entries(secrets)) {
+      await writeFile(path.join(draft, name), text, { mode: 0o600, flush: true })
+    }
+    const machines = await settleMachines(draft, dataDir, manifest)
+    await rm(path.join(draft, 'secrets.sealed'))
+    await syncFolder(draft)
+    await rename(draft, dataDir)
+    await syncFolder(path.dirname(dataDir))
+    say(
+      `${dataDir} is as the backup's installation was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
+    )
+    say(`Start with BERTH_CATALOG=${path.join(dataDir, 'catalog.yaml')}, or with a catalogue of your own.`)
+    if (machines > 0)
+      say(
+        `The disks of ${machines} machines are not in the backup; their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
+      )
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`The backup could not be restored into ${dataDir}: ${messageOf(error)}`)
+  }
+}
+
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const MachineId = String.raw`[\w-]{1,64}`
+const checkManifest = compileCheck(
+  'body',
+  closed(
+    Type.Object({
+      format: Type.Literal(1),
+      created_at: Type.String(),
+      schema: Type.String(),
+      data_dir: Type.String(),
+      disks: Type.Array(Type.String({ pattern: `^${MachineId}$` })),
+      files: Type.Record(Type.String(), Type.Object({ sha256: Sha256, bytes: Type.Integer() })),
+    }),
+  ),
+)
+/** Names become paths. */
+const MEMBER = new RegExp(
+  String.raw`^(berth\.db|secrets\.sealed|catalog\.yaml|vms/${MachineId}/(spec\.json|seed\.img|disk\.qcow2)|images/[0-9a-f]{64}/\w[\w.-]*)$`,
+)
+
+/** @throws CommandError */
+async function readManifest(file: string): Promise<Manifest> {
+  const notWhole = new CommandError(
+    `${file} is not a whole backup of Berth's: it was cut off, or is something else.`,
+  )
+  const value = await member(file, 'manifest.json').then(
+    (text): unknown => JSON.parse(text),
+    () => null,
+  )
+  if (checkManifest(value).length > 0) throw notWhole
+  const manifest = value as Manifest // by the check above
+  const names = Object.keys(manifest.files)
+  if (!names.every((name) => MEMBER.test(name)) || !names.includes('berth.db')) throw notWhole
+  try {
+    refuseNewer([manifest.schema])
+  } catch (error) {
+    if (!(error instanceof SchemaTooNew)) throw error
+    throw new CommandError(`${error.message} Restore it with that version.`)
+  }
+  return manifest
+}
+
+/** @returns the texts of files by name. @throws CommandError */
+async function openSealed(file: string, passphrase: string): Promise<Record<string, string>> {
+  try {
+    // What backup.ts seals; who changed it could not have sealed it.
+    const { salt, sealed } = JSON.parse(await member(file, 'secrets.sealed')) as SealedSecrets
+    return JSON.parse((await secretsUnder(passphrase, salt)).open(sealed))
+  } catch {
+    throw new CommandError(
+      `The passphrase is not the one that ${file} was written with, or its secrets are damaged.`,
+    )
+  }
+}
+
+async function member(file: string, name: string): Promise<string> {
+  return (await tar(['--extract', '--to-stdout', '--file', file, '--occurrence=1'], [name])).toString()
+}
+
+/** @throws CommandError where a file is not what the manifest says */
+async function unpack(file: string, folder: string, { files }: Manifest): Promise<void> {
+  const names = Object.keys(files)
+  await tar(['--extract', '--file', file, '--no-same-owner', '-C', folder], names)
+  for (const [name, { sha256, bytes }] of Object.entries(files)) {
+    const unpacked = path.join(folder, name)
+    const facts = await lstat(unpacked)
+    if (!facts.isFile() || facts.size !== bytes || (await sha256Of(unpacked)) !== sha256)
+      throw new CommandError(`${name} in ${file} is damaged. Take another backup.`)
+    if (!name.startsWith('images/')) await chmod(unpacked, 0o600)
+    await sync(unpacked)
+  }
+}
+
+/** @returns how many machines have no disk */
+async function settleMachines(folder: string, dataDir: string, manifest: Manifest): Promise<number> {
+  const ids = await readdir(path.join(folder, 'vms')).catch(() => [])
+  const lost = ids.filter((id) => !manifest.disks.includes(id))
+  // As the driver makes it: each machine's QEMU may run as a user of its own.
+  if (ids.length > 0) await chmod(path.join(folder, 'vms'), 0o711)
+  if (lost.length > 0) await mkdir(path.join(folder, WITHOUT_DISK), { mode: 0o700 })
+  for (const id of ids) {
+    const machine = path.join(folder, 'vms', id)
+    await chmod(machine, 0o711)
+    await moveSpec(path.join(machine, 'spec.json'), manifest.data_dir, dataDir)
+    if (lost.includes(id)) await rename(machine, path.join(folder, WITHOUT_DISK, id))
+    else await moveDisk(path.join(machine, 'disk.qcow2'), manifest.data_dir, dataDir)
+  }
+  return lost.length
+}
+
+/** A machine's files name its image by an absolute path. */
+async function moveSpec(file: string, from: string, to: string): Promise<void> {
+  const quoted = (folder: string) => JSON.stringify(`${folder}/`).slice(0, -1)
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replaceAll(quoted(from), quoted(to)), { flush: true })
+}
+
+async function moveDisk(disk: string, from: string, to: string): Promise<void> {
+  if (from === to) return
+  const run = promisify(execFile)
+  const { stdout } = await run('qemu-img', ['info', '--output=json', '-f', 'qcow2', disk])
+  const image = (JSON.parse(stdout) as Record<string, unknown>)['backing-filename'] // qemu-img prints an object
+  if (typeof image !== 'string' || !image.startsWith(`${from}/`)) return
+  const moved = path.join(to, path.relative(from, image))
+  await run('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', moved, disk])
+  await sync(disk)
+}

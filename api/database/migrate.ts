@@ -1,0 +1,104 @@
+import { SqliteAdapter, sql } from 'kysely'
+import { messageOf } from '../message-of.ts'
+import { type Database, migrations, type Queries } from './database.ts'
+
+/** A migration failed, and the database is as it was before all of this run. The message is one sentence. */
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed'
+}
+
+/** The database has migrations that this program does not know. The message is one sentence. */
+export class SchemaTooNew extends Error {
+  override readonly name = 'SchemaTooNew'
+}
+
+export interface MigrateOptions {
+  /** The last migration to run. */
+  upTo?: string
+  /**
+   * Called before a database that exists already is changed, while no other process can write to it.
+   * @param present the newest migration that it has
+   */
+  keepCopy?: (present: string) => Promise<void>
+}
+
+/**
+ * Brings the database to the newest schema: all migrations that it lacks and their records are one transaction, so
+ * that whatever ends this process leaves the database as it was. Several processes may do so at once.
+ * @returns the names of the migrations that ran now
+ * @throws MigrationFailed, SchemaTooNew, and whatever `keepCopy` throws
+ */
+export async function migrate(db: Database, options: MigrateOptions = {}): Promise<string[]> {
+  // Most starts find nothing to do and need no lock. Where there is no table of records yet, the transaction makes it.
+  const applied = await appliedMigrations(db).catch(() => [])
+  if (applied.length > 0 && pendingAfter(applied, options).length === 0) return []
+  if (!isSqlite(db)) return db.transaction().execute((tx) => run(tx, options))
+  // A migration that rebuilds a table drops the old one, which other tables refer to. Inside of a transaction the
+  // pragma does nothing; before the commit all references are checked.
+  await sql`PRAGMA foreign_keys = OFF`.execute(db)
+  try {
+    return await db.transaction().execute((tx) => run(tx, options))
+  } finally {
+    await sql`PRAGMA foreign_keys = ON`.execute(db)
+  }
+}
+
+/** The names of the migrations that a database has, oldest first. */
+export async function appliedMigrations(db: Queries): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** @throws SchemaTooNew */
+export function refuseNewer(applied: readonly string[]): void {
+  const unknown = applied.filter((name) => !(name in migrations)).at(-1)
+  if (unknown)
+    throw new SchemaTooNew(
+      `The database was written by a newer version of Berth: it has the schema ${unknown}, and this version knows none after ${Object.keys(migrations).at(-1)}.`,
+    )
+}
+
+/** @throws SchemaTooNew */
+function pendingAfter(applied: readonly string[], { upTo }: MigrateOptions) {
+  refuseNewer(applied)
+  const isWanted = (name: string) => upTo === undefined || name <= upTo
+  return Object.entries(migrations).filter(([name]) => isWanted(name) && !applied.includes(name))
+}
+
+async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
+  // On SQLite the transaction itself is the lock. This is the one that Kysely's migrator takes, which ran here before.
+  if (!isSqlite(tx)) await sql`SELECT pg_advisory_xact_lock(3853314791062309107)`.execute(tx)
+  // As Kysely's migrator made it: installations have it.
+  await sql`CREATE TABLE IF NOT EXISTS kysely_migration
+    (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
+  const applied = await appliedMigrations(tx)
+  const present = applied.at(-1)
+  const pending = pendingAfter(applied, options)
+  if (present && pending.length > 0) await options.keepCopy?.(present)
+  for (const [name, migration] of pending)
+    try {
+      await migration.up(tx)
+      await sql`INSERT INTO kysely_migration VALUES (${name}, ${new Date().toISOString()})`.execute(tx)
+      if (isSqlite(tx)) await refuseBrokenReferences(tx)
+    } catch (error) {
+      throw new MigrationFailed(`The migration ${name} failed: ${explain(error)}`, { cause: error })
+    }
+  return pending.map(([name]) => name)
+}
+
+function isSqlite(db: Queries): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+async function refuseBrokenReferences(tx: Queries): Promise<void> {
+  const { rows } = await sql<{ table: string; parent: string }>`PRAGMA foreign_key_check`.execute(tx)
+  const [first] = rows
+  if (first) throw new Error(`rows of ${first.table} refer to rows of ${first.parent} that do not exist`)
+}
+
+/** Versions whose migrations were no transactions could leave one half done. */
+function explain(error: unknown): string {
+  const why = messageOf(error)
+  const isHalfDone = /duplicate column name|already exists|already another table/.test(why)
+  return isHalfDone ? `${why}; it seems that an earlier version was interrupted in the middle of it` : why
+}
