@@ -7,6 +7,7 @@ import { closed, compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
+import { CpuTypeName } from './schema.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
@@ -25,7 +26,6 @@ const Range = Type.Object({
   max: Type.Integer({ minimum: 1 }),
   step: Type.Integer({ minimum: 1 }),
 })
-const CpuTypeName = Type.Enum(['amd', 'intel'])
 
 const Source = Type.Object({
   url: Type.Optional(Type.String({ pattern: '^https?://' })),

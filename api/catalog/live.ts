@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
+import { writeWholeSync } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { type Catalog, CatalogError, parseCatalog, readCatalog, readCatalogText } from './file.ts'
 
@@ -110,8 +111,7 @@ function take(file: string, lastGood: string, now: number): Taken {
 
 function keep(lastGood: string, text: string): void {
   try {
-    writeFileSync(`${lastGood}.new`, text, { flush: true })
-    renameSync(`${lastGood}.new`, lastGood)
+    writeWholeSync(lastGood, text)
   } catch {
     // The change holds all the same. Only a start after a later slip would miss the copy.
   }

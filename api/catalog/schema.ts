@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { cpuTypes } from '../drivers/driver.ts'
 import { HourPrice, Money, Timestamp, Uuid } from '../http/fields.ts'
 
-export const CpuTypeName = Type.Enum(['amd', 'intel'])
+export const CpuTypeName = Type.Enum([...cpuTypes])
 
 export const Zone = Type.Object(
   {

@@ -1,21 +1,22 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Driver, DriverError } from '../drivers/driver.ts'
-import { type ImageLog, ImageStore } from '../drivers/images/store.ts'
+import type { ImageStore } from '../drivers/images/images.ts'
+import { type ImageLog, LocalImages } from '../drivers/images/store.ts'
 import { openQemu } from '../drivers/qemu/qemu.ts'
 import { Simulator } from '../drivers/simulator.ts'
+import { writeWholeSync } from '../files.ts'
 
 /** Delays of a simulated installation: long enough to see an operation go by, short enough not to wait. */
 const SIMULATED = { imageMs: 2_000, bootMs: 3_000, shutdownMs: 1_500 }
 
 /** The images of this installation, for the driver and for the operator's commands. */
 export function openImages(config: Config, log: ImageLog): ImageStore {
-  return new ImageStore({ dataDir: config.dataDir, baseDir: path.dirname(config.catalogFile), log })
+  return new LocalImages({ dataDir: config.dataDir, baseDir: path.dirname(config.catalogFile), log })
 }
 
 export interface Compute {
@@ -31,12 +32,11 @@ export async function openCompute(config: Config, log: Logger): Promise<Compute>
   if (config.compute === 'simulator') return { driver: openSimulator(config), images: null, fallback: null }
   const images = openImages(config, (line, level = 'info') => log[level](line))
   try {
-    if (!hasQemu()) throw new DriverError('unavailable', 'QEMU is not installed.')
     const driver = await openQemu({
       dataDir: config.dataDir,
       images,
       accel: config.accel,
-      host: config.host,
+      address: config.host,
       log,
     })
     return { driver, images, fallback: null }
@@ -48,25 +48,12 @@ export async function openCompute(config: Config, log: Logger): Promise<Compute>
   }
 }
 
-function hasQemu(): boolean {
-  try {
-    execFileSync('qemu-system-x86_64', ['--version'], { stdio: 'ignore' })
-    execFileSync('qemu-img', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Simulated machines outlive the process in a file, as real ones outlive it as processes. */
 function openSimulator(config: Config): Simulator {
   const file = path.join(config.dataDir, 'simulator.json')
   const storage = {
     load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
-    save: (machines: string) => {
-      writeFileSync(`${file}.new`, machines, { mode: 0o600 })
-      renameSync(`${file}.new`, file)
-    },
+    save: (machines: string) => writeWholeSync(file, machines),
   }
   return new Simulator({ clock: systemClock, ...SIMULATED, storage })
 }

@@ -58,8 +58,8 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()
-  const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
-  for (const line of banner({ config, address, scrapes, facts, compute, demo, images, strangers, fault }))
+  const [images, orphans] = await Promise.all([imageLines(compute, catalog), app.reconciler.orphans()])
+  for (const line of banner({ config, address, scrapes, facts, compute, demo, images, orphans, fault }))
     say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
@@ -185,13 +185,13 @@ interface BannerFacts {
   compute: Compute
   demo: Demo
   images: string[]
-  strangers: string[]
+  orphans: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
   fault: string | null
 }
 
 function banner(told: BannerFacts): string[] {
-  const { config, address, scrapes, facts, compute, demo, images, strangers, fault } = told
+  const { config, address, scrapes, facts, compute, demo, images, orphans, fault } = told
   const lines = [
     '',
     'Berth is up.',
@@ -211,8 +211,7 @@ function banner(told: BannerFacts): string[] {
   )
   for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
   if (fault) lines.push(`  Warning  the last good catalogue is used, as the present one is wrong:`, fault)
-  for (const id of strangers)
-    lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
+  for (const id of orphans) lines.push(`  Warning  machine ${id} belongs to no server; it was left as it is`)
   lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
   return lines
 }

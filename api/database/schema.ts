@@ -1,3 +1,5 @@
+import type { CpuType } from '../drivers/driver.ts'
+
 /**
  * Every table, as both databases have it: text, bigint and integer columns only. Ids are text, times are
  * milliseconds since the epoch, money is in 1/10000 rubles, JSON and lists are text, booleans are 0 or 1.
@@ -222,7 +224,7 @@ export interface ServerTable {
   status: ServerStatus
   status_reason: string | null
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
+  cpu_type: CpuType
   preset_id: string | null
   cpu: number
   ram_mb: number

@@ -17,6 +17,7 @@ import { notFound } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
+import { sshAddress } from './ports.ts'
 import type { ServerDetails } from './schema.ts'
 import { allowedActions } from './states.ts'
 import { serverView, storedKeys } from './view.ts'
@@ -51,7 +52,7 @@ export async function serverDetails(
     network: {
       hostname: server.name,
       mac: server.mac,
-      ipv4: driver.network({ serverId: server.server_id }).ipv4,
+      ipv4: guestAddress(driver, server.server_id),
       ipv6: null,
     },
     ssh: sshCard(options, actor, server),
@@ -64,6 +65,11 @@ export async function serverDetails(
     },
     allowed_actions: allowedActions(server),
   }
+}
+
+function guestAddress(driver: Driver, serverId: string): ServerDetails['network']['ipv4'] {
+  const { ipv4 } = driver.network(serverId)
+  return ipv4 && { address: ipv4.address, prefix_length: ipv4.prefixLength, gateway: ipv4.gateway }
 }
 
 /** What the server has cost in this calendar month, to the second. @returns units */
@@ -97,16 +103,17 @@ function sshCard(
 ): ServerDetails['ssh'] {
   const template = catalog.templates.find((candidate) => candidate.templateId === server.template_id)
   const username = template?.defaultUsername ?? 'root'
+  const address = sshAddress(server, sshHost)
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
   // A password opens the server: only a token that may change the server gets to see it.
   const password =
     server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
   return {
-    host: sshHost,
-    port: server.ssh_port,
+    host: address?.host ?? sshHost,
+    port: address?.port ?? null,
     username,
-    command: server.ssh_port === null ? null : `ssh -p ${server.ssh_port} ${username}@${sshHost}`,
+    command: address && `ssh -p ${address.port} ${username}@${address.host}`,
     auth_methods: [server.password === null ? 'public_key' : 'password'],
     keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
     host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({

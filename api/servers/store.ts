@@ -3,6 +3,7 @@ import { findAccount } from '../accounts/accounts.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
+import type { CpuType } from '../drivers/driver.ts'
 import type { Page } from '../http/paging.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
@@ -208,7 +209,7 @@ export function listResumable(db: Queries) {
 const SOME = 200
 
 /** Some of the servers of a zone and CPU type whose prices are from before a moment. */
-export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: 'amd' | 'intel', at: number) {
+export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
   return alive(db)
     .select('server_id')
     .where('zone_slug', '=', zoneSlug)

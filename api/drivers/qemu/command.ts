@@ -36,7 +36,9 @@ export function qemuArguments(
     ...blockdev({ driver: 'file', 'node-name': 'f1', filename: files.seed, 'read-only': true }),
     ...blockdev({ driver: 'raw', 'node-name': 'd1', file: 'f1', 'read-only': true }),
     ...['-device', 'virtio-blk-pci,id=seed0,drive=d1'],
-    ...['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${spec.mac},romfile=`],
+    ...spec.interfaces.flatMap(({ mac }) => [
+      ...['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${mac},romfile=`],
+    ]),
     ...['-device', 'virtio-rng-pci'],
     ...['-device', 'virtio-balloon-pci,id=balloon0,guest-stats-polling-interval=5'],
     ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=ga,${listen(join(sockets, 'ga.sock'))}`],

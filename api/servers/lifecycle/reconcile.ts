@@ -65,7 +65,7 @@ export class Reconciler {
   }
 
   /** Machines of the driver that no server belongs to. They are named, never touched. */
-  async strangers(): Promise<string[]> {
+  async orphans(): Promise<string[]> {
     const { db, driver } = this.#options
     const ids = [...(await driver.list()).keys()]
     const known = await knownServers(db, ids)
