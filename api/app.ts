@@ -3,12 +3,12 @@ import { accountRoutes } from './accounts/routes.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { BillingWorker } from './billing/worker.ts'
-import { Capacity, openPool } from './catalog/capacity.ts'
+import { Capacity, openPools } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
-import type { Driver } from './drivers/driver.ts'
+import type { Drivers } from './drivers/drivers.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
@@ -41,7 +41,7 @@ import { WebhookWorker } from './webhooks/worker.ts'
 export interface AppOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   catalog: Catalog
   secrets: Secrets
   log: Logger
@@ -83,11 +83,11 @@ export interface App {
 
 const DAY_MS = 24 * 3600_000
 
-/** The whole program, wired by hand: database, driver, features, routes, worker. Nothing runs yet. */
+/** The whole program, wired by hand: database, drivers, features, routes, worker. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog, telemetry, sampleSeconds = 10, graceMs = DAY_MS } = options
-  await openPool(db)
-  const capacity = new Capacity(driver, catalog, clock)
+  const { db, clock, drivers, catalog, telemetry, sampleSeconds = 10, graceMs = DAY_MS } = options
+  await openPools(db, drivers.pools)
+  const capacity = new Capacity(drivers, catalog, clock)
   const parts = { ...options, sampleSeconds, graceMs, capacity }
   const watched = telemetry ? { told: telemetry.operation } : {}
   const engine = new Engine({ ...parts, ended: recordEnd, procedures: procedures(parts), ...watched })
@@ -125,7 +125,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const workers = [engine, reconciler, billing, sampler, events, webhooks]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
-      await driver.close()
+      await drivers.close()
       await db.destroy()
     },
   }
@@ -133,7 +133,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
 /** What answers requests. */
 function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
-  const { db, clock, driver, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
+  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
   const http = buildHttp({
     routes,
     authenticate: authenticator(db, clock),
@@ -145,7 +145,10 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     ...(telemetry ? { observe: telemetry.request } : {}),
   })
   mountDocs(http, openApi(routes))
-  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
+  const compute = drivers.pools.map((pool, at) => {
+    return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
+  })
+  mountHealth(http, [{ database: () => ping(db) }, Object.fromEntries(compute)])
   return http
 }
 

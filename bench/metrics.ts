@@ -11,6 +11,7 @@ import { readCatalog } from '../api/catalog/file.ts'
 import { type Database, migrate } from '../api/database/database.ts'
 import type { SampleTable } from '../api/database/schema.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
+import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { tiers } from '../api/monitoring/tiers.ts'
 import { Secrets } from '../api/secrets.ts'
@@ -38,7 +39,7 @@ export async function benchMetrics(rounds: number): Promise<void> {
     const app = await buildApp({
       db,
       clock,
-      driver,
+      drivers: new Drivers('simulator', { simulator: driver }),
       catalog: readCatalog(new URL('../catalog.yaml', import.meta.url).pathname),
       secrets: new Secrets(Buffer.alloc(32)),
       log: pino({ level: 'error' }),

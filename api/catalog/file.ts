@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import Type, { type Static } from 'typebox'
 import { v5 as uuidV5 } from 'uuid'
 import { LineCounter, parseDocument } from 'yaml'
-import type { ImageSource, ImageSpec } from '../drivers/driver.ts'
+import { driverNames, type ImageSource, type ImageSpec } from '../drivers/driver.ts'
 import { closed, compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
@@ -44,6 +44,8 @@ const CatalogFile = Type.Object({
       city: Type.String(),
       country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
       cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
+      // What runs the zone's new servers; by default what BERTH_COMPUTE says.
+      driver: Type.Optional(Type.Enum([...driverNames])),
       overcommit: Type.Object({
         cpu: Type.Number({ minimum: 0.1 }),
         ram: Type.Number({ minimum: 0.1 }),

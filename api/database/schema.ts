@@ -221,6 +221,8 @@ export interface ServerTable {
   name: string
   description: string | null
   zone_slug: string
+  /** Of drivers/drivers.ts: where its machine is. */
+  pool: string
   status: ServerStatus
   status_reason: string | null
   plan_type: 'preset' | 'custom'

@@ -4,6 +4,10 @@
  * is always read back with `inspect`, never assumed.
  */
 
+/** As the catalogue's zones and settings name them. */
+export const driverNames = ['qemu', 'simulator'] as const
+export type DriverName = (typeof driverNames)[number]
+
 export const cpuTypes = ['amd', 'intel'] as const
 export type CpuType = (typeof cpuTypes)[number]
 

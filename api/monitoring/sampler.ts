@@ -3,7 +3,8 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { MeterTable, SampleTable } from '../database/schema.ts'
-import type { Driver, Measurement } from '../drivers/driver.ts'
+import type { Measurement } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { Loop } from '../loop.ts'
 import { nextReading, type Reading, type Usage, usageSince } from './reading.ts'
 import * as store from './store.ts'
@@ -12,7 +13,7 @@ import { tiers } from './tiers.ts'
 interface SamplerOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   log: Logger
   /** Between two rounds. */
   everySeconds: number
@@ -64,11 +65,11 @@ export class Sampler {
 
   /** One measurement of all machines, and what has become due since the last one. */
   async round(): Promise<void> {
-    const { db, clock, driver } = this.#options
+    const { db, clock } = this.#options
     const now = clock.now()
     this.#rolledUpTo ??= ((await store.lastReadAt(db)) ?? now) - AGAIN_MS
     const servers = await store.listMetered(db)
-    const measurements = await driver.measure(servers.map(({ server_id }) => server_id))
+    const measurements = await this.#measure(servers)
     let unused = await store.highestSeries(db)
     for (let at = 0; at < servers.length; at += BATCH) {
       const batch = servers
@@ -80,6 +81,28 @@ export class Sampler {
     await this.#rollUp(this.#rolledUpTo, now)
     this.#rolledUpTo = now
     await this.#cleanUp(now)
+  }
+
+  /** Each pool by itself: one whose driver is down costs no other its samples. */
+  async #measure(servers: readonly Metered[]): Promise<Map<string, Measurement>> {
+    const { drivers, log } = this.#options
+    const pools = [...Map.groupBy(servers, ({ pool }) => pool)]
+    const measured = await Promise.all(
+      pools.map(async ([pool, inPool]) => {
+        const ids = inPool.map(({ server_id }) => server_id)
+        return drivers
+          .at(pool)
+          .measure(ids)
+          .catch((error: unknown) => {
+            log.error(
+              { err: error, pool },
+              'the servers of a pool could not be measured; the next round tries again',
+            )
+            return new Map<string, Measurement>()
+          })
+      }),
+    )
+    return new Map(measured.flatMap((measurements) => [...measurements]))
   }
 
   get #everyMs(): number {

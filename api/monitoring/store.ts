@@ -9,7 +9,7 @@ export function listMetered(db: Queries) {
   return db
     .selectFrom('servers')
     .leftJoin('meters', 'meters.server_id', 'servers.server_id')
-    .select(['servers.server_id', 'series', 'reading'])
+    .select(['servers.server_id', 'servers.pool', 'series', 'reading'])
     .where('deleted_at', 'is', null)
     .where('status', 'in', IS_ON)
     .execute()

@@ -10,7 +10,8 @@ import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
-import type { Driver, HostKey } from '../drivers/driver.ts'
+import type { HostKey } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { type Actor, holds } from '../http/auth.ts'
 import { isoTimeOrNull } from '../http/fields.ts'
 import { notFound } from '../http/problem.ts'
@@ -27,7 +28,7 @@ export interface DetailsOptions {
   clock: Clock
   catalog: Catalog
   capacity: Capacity
-  driver: Driver
+  drivers: Drivers
   secrets: Secrets
   /** The address that leads to this installation's ssh ports. */
   sshHost: string
@@ -39,7 +40,7 @@ export async function serverDetails(
   actor: Actor,
   server: ServerTable,
 ): Promise<ServerDetails> {
-  const { db, driver } = options
+  const { db, drivers } = options
   const [active, project] = await Promise.all([
     findActive(db, server.server_id),
     findProject(db, server.account_id, server.project_id),
@@ -52,7 +53,7 @@ export async function serverDetails(
     network: {
       hostname: server.name,
       mac: server.mac,
-      ipv4: guestAddress(driver, server.server_id),
+      ipv4: guestAddress(drivers, server),
       ipv6: null,
     },
     ssh: sshCard(options, actor, server),
@@ -67,8 +68,8 @@ export async function serverDetails(
   }
 }
 
-function guestAddress(driver: Driver, serverId: string): ServerDetails['network']['ipv4'] {
-  const { ipv4 } = driver.network(serverId)
+function guestAddress(drivers: Drivers, { server_id, pool }: ServerTable): ServerDetails['network']['ipv4'] {
+  const { ipv4 } = drivers.at(pool).network(server_id)
   return ipv4 && { address: ipv4.address, prefix_length: ipv4.prefixLength, gateway: ipv4.gateway }
 }
 

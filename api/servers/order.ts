@@ -77,7 +77,7 @@ export function newServer(
   request: ServerCreate,
   order: Order,
 ): ServerTable {
-  const { clock, secrets } = options
+  const { clock, secrets, capacity } = options
   const { plan, keys } = order
   const now = clock.now()
   const serverId = uuid()
@@ -88,6 +88,7 @@ export function newServer(
     name: request.name ?? generateName(),
     description: request.description ?? null,
     zone_slug: request.zone_slug,
+    pool: capacity.poolOf(request.zone_slug),
     status: 'creating',
     status_reason: null,
     plan_type: plan.planType,

@@ -62,12 +62,13 @@ export class Servers {
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
-      // The pool's row is locked from here on, so that two servers never pick one port.
-      row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       const data = { start_on_create: request.start_on_create ?? true }
-      const operation = await insertServer(tx, row, () =>
-        orderOperation(tx, row, 'create', data, row.created_at),
-      )
+      const begin = () => orderOperation(tx, row, 'create', data, row.created_at)
+      let operation: OperationTable | null = null
+      while (!operation) {
+        row.ssh_port = await pickPort(tx, this.#options.sshPorts)
+        operation = await insertServer(tx, row, begin)
+      }
       await made(tx, row.server_id)
       return { server: row, operation }
     })
@@ -82,7 +83,8 @@ export class Servers {
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const { db, capacity } = this.#options
     const { plan } = await examine(this.#options, actor, request)
-    const place = { account_id: actor.accountId, zone_slug: request.zone_slug, cpu_type: request.cpu_type }
+    const { zone_slug, cpu_type } = request
+    const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
     const blockers: ApiError[] = []
     const attempt = async (check: () => void | Promise<void>) => {
       try {
@@ -186,7 +188,7 @@ export class Servers {
           'The server is protected. Set delete_protection to false first.',
         )
       canceled = await cancelActive(tx, serverId, clock.now())
-      if (active?.type === 'resize') await release(tx, server.account_id, JSON.parse(active.data).growth, 0)
+      if (active?.type === 'resize') await release(tx, server, JSON.parse(active.data).growth, 0)
       await this.#endBilling(tx, server, active)
       return this.#begin(tx, server, 'delete', {})
     })

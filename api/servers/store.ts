@@ -11,13 +11,19 @@ import type { ServerQuery } from './schema.ts'
 /**
  * Writes a new server, and tells of it.
  * @param begin writes its first operation, which is told of with it
+ * @returns that operation; null where another transaction has just taken the server's port
  */
 export async function insertServer(
   tx: Queries,
   row: ServerTable,
   begin: () => Promise<OperationTable>,
-): Promise<OperationTable> {
-  await tx.insertInto('servers').values(row).execute()
+): Promise<OperationTable | null> {
+  const { numInsertedOrUpdatedRows: written } = await tx
+    .insertInto('servers')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  if (written === 0n) return null
   const operation = await begin()
   await recordCreated(tx, row, operation)
   return operation
@@ -174,7 +180,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select('server_id').where('status', '=', 'running').execute()
+  return alive(db).select(['server_id', 'pool']).where('status', '=', 'running').execute()
 }
 
 /** How many servers there are, by status and zone. */

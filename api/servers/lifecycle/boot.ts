@@ -1,8 +1,8 @@
-import { DriverError } from '../../drivers/driver.ts'
+import { DriverError, type ImageState } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/engine.ts'
 import { pickPort } from '../ports.ts'
 import { getServer, updateMachine } from '../store.ts'
-import { machineSpec, type ProcedureOptions } from './spec.ts'
+import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
@@ -16,10 +16,11 @@ const BOOT_AT = 60
 
 /** From nothing to a guest that answers: create, start and reboot walk this way, each from its own step on. */
 export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 'boot' | 'ready', Step> {
-  const { db, clock, driver } = options
+  const { db, clock, drivers } = options
 
   const image: Step = async (operation) => {
     const server = await getServer(db, operation.server_id)
+    const driver = drivers.at(server.pool)
     if (server.has_disk) {
       const { power } = await driver.inspect(server.server_id)
       if (power !== 'absent') return next('boot', BOOT_AT)
@@ -30,23 +31,21 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
       (candidate) => candidate.templateId === server.template_id,
     )
     if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
-    const state = await driver.image(template.image)
-    if (state.state === 'ready') return next('make', IMAGE_SHARE)
-    if (state.state === 'failed') return fail('image_unavailable', state.message)
-    return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+    return afterImage(await driver.image(template.image))
   }
 
   const make: Step = async (operation) => {
     const server = await getServer(db, operation.server_id)
     // A second run may find it made, and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
-      await driver.define(machineSpec(options, server))
+      await drivers.at(server.pool).define(machineSpec(options, server))
       await updateMachine(db, server.server_id, { has_disk: 1 })
     }
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
   }
 
   const boot: Step = async (operation) => {
+    const driver = await driverOf(options, operation.server_id)
     try {
       if ((await driver.start(operation.server_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -58,6 +57,7 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
   }
 
   const ready: Step = async (operation) => {
+    const driver = await driverOf(options, operation.server_id)
     const answer = await driver.ready(operation.server_id)
     if (answer) return done({ host_keys: answer.hostKeys })
     const { power } = await driver.inspect(operation.server_id)
@@ -74,13 +74,19 @@ export function bootSteps(options: ProcedureOptions): Record<'image' | 'make' | 
   return { image, make, boot, ready }
 }
 
+function afterImage(state: ImageState): StepResult {
+  if (state.state === 'ready') return next('make', IMAGE_SHARE)
+  if (state.state === 'failed') return fail('image_unavailable', state.message)
+  return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+}
+
 /** Another program holds the server's port: it gets one that no server has, and its machine is told. */
 async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
-  const { db, driver, sshPorts } = options
+  const { db, drivers, sshPorts } = options
   const server = await getServer(db, serverId)
   const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
   await updateMachine(db, serverId, { ssh_port: port })
-  await driver.define(machineSpec(options, { ...server, ssh_port: port }))
+  await drivers.at(server.pool).define(machineSpec(options, { ...server, ssh_port: port }))
 }
 
 function waiting(leftMs: number): StepResult {

@@ -16,7 +16,7 @@ import { release } from '../reservation.ts'
 import { getServer, updateServer } from '../store.ts'
 import { BOOT_MS, bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
-import { machineSpec, type ProcedureOptions } from './spec.ts'
+import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 const MINUTE = 60_000
 
@@ -78,14 +78,14 @@ export function procedures(options: ProcedureOptions): Record<OperationType, Pro
 }
 
 /** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
-function concluder({ db, clock, driver }: ProcedureOptions): Procedure['conclude'] {
+function concluder({ db, clock, drivers }: ProcedureOptions): Procedure['conclude'] {
   return async (operation, outcome) => {
     const server = await getServer(db, operation.server_id)
     const now = clock.now()
     const isOn =
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
-        : (await driver.inspect(server.server_id)).power === 'running'
+        : (await drivers.at(server.pool).inspect(server.server_id)).power === 'running'
     // A guest that ran without ever answering on ssh has run; only a create that fails is free.
     const hasFailed = outcome.status === 'failed' && operation.type !== 'create'
     const firstRunning = (hasFailed ? bootTime(operation.data) : null) ?? (isOn ? now : null)
@@ -150,12 +150,13 @@ interface ResizeData {
 }
 
 function resizeStep(options: ProcedureOptions): Step {
-  const { db, driver } = options
+  const { db, drivers } = options
   return async (operation) => {
     const { plan } = operation.data as unknown as ResizeData // written by Servers.update
     const server = await getServer(db, operation.server_id)
     // A server that never had a machine gets the new size when its first one is made.
-    if (server.has_disk) await driver.define(machineSpec(options, { ...server, ...plan.size }))
+    if (server.has_disk)
+      await drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
     return done()
   }
 }
@@ -168,7 +169,7 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
         await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
-        await release(tx, server.account_id, growth, 0)
+        await release(tx, server, growth, 0)
         return
       }
       await updateServer(tx, server.server_id, {
@@ -187,8 +188,9 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
   }
 }
 
-function destroyStep({ driver }: ProcedureOptions): Step {
+function destroyStep(options: ProcedureOptions): Step {
   return async (operation) => {
+    const driver = await driverOf(options, operation.server_id)
     await driver.destroy(operation.server_id)
     const { power } = await driver.inspect(operation.server_id)
     return power === 'absent' ? done() : again(500)
@@ -219,7 +221,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure['conclude']
         user_data: null,
         ssh_keys: '[]',
       })
-      await release(tx, server.account_id, server, 1)
+      await release(tx, server, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)
     }
   }

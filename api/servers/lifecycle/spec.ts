@@ -3,17 +3,24 @@ import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
 import { type Driver, type MachineSpec, SSH_PORT } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
 import type { PortRange } from '../ports.ts'
+import { getServer } from '../store.ts'
 
 /** What the steps of operations work with. */
 export interface ProcedureOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   catalog: Catalog
   secrets: Secrets
   sshPorts: PortRange
+}
+
+/** The driver of the pool that a server is in. */
+export async function driverOf({ db, drivers }: ProcedureOptions, serverId: string): Promise<Driver> {
+  return drivers.at((await getServer(db, serverId)).pool)
 }
 
 /** What the driver has to know of a server. */

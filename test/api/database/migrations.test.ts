@@ -37,7 +37,7 @@ async function fillOld(db: Database): Promise<void> {
     })
   }
   const server = { server_id: 's', account_id: 'a', price_hour: 12_329, price_month: 9_000_000 }
-  const { priced_at: _, suspended_from: __, ...row } = serverRow(server, 5_000)
+  const { priced_at: _, suspended_from: __, pool: ___, ...row } = serverRow(server, 5_000)
   await insert('servers', row)
   await insert('servers', { ...row, server_id: 'never', billed_since: null })
   await insert('servers', { ...row, server_id: 'gone', deleted_at: 6_000 })

@@ -9,6 +9,7 @@ import { readCatalog } from '../../../api/catalog/file.ts'
 import { type Clock, systemClock } from '../../../api/clock.ts'
 import { type Database, migrate } from '../../../api/database/database.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
+import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
@@ -74,7 +75,8 @@ async function open(folder: string, fate: Fate) {
   await migrate(db)
   const driver = new Simulator({ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) })
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
-  const parts = { db, clock, driver, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
+  const drivers = new Drivers('simulator', { simulator: driver })
+  const parts = { db, clock, drivers, catalog, secrets: new Secrets(Buffer.alloc(32, 7)), sshPorts: PORTS }
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
