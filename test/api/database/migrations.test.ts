@@ -75,3 +75,12 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   ).toEqual([5_000, 5_000, 5_000])
   await drop()
 })
+
+test('a server from before there were pools is in the one that there was', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
+  await fillOld(db)
+  await migrations['0008-server-pools']?.up(db)
+  const pools = await db.selectFrom('servers').select('pool').execute()
+  expect(pools.map(({ pool }) => pool)).toEqual(['local', 'local', 'local'])
+  await drop()
+})
