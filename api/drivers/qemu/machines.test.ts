@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DriverError } from '../driver.ts'
+import { microSpec } from '../images/test-image.ts'
 import { createDisk, diskFailure } from './disk.ts'
 import { endOfLog } from './logs.ts'
 import { forgePid, QemuWorld } from './test-world.ts'
@@ -185,6 +186,28 @@ test('a pid that belongs to something else now is left alone', async () => {
   expect(bystander.exitCode ?? bystander.signalCode).toBeNull()
   bystander.kill()
   await once(bystander, 'exit')
+})
+
+test('a guest that an earlier version started is found, answers, and can be started again', async () => {
+  const id = 'upgraded'
+  await world.driver.define(world.spec(id))
+  await world.driver.start(id)
+  await world.untilReady(id)
+  // As it was written down when a machine had one card and one port.
+  const file = join(world.dataDir, 'vms', id, 'spec.json')
+  const { spec, ...record } = JSON.parse(readFileSync(file, 'utf8'))
+  const { interfaces, forwards, ...rest } = spec
+  const old = { ...rest, image: microSpec, mac: interfaces[0].mac, sshPort: forwards[0].hostPort }
+  writeFileSync(file, JSON.stringify({ ...record, spec: old }))
+  await world.restart()
+  expect((await world.driver.inspect(id)).power).toBe('running')
+  await world.untilReady(id)
+  await world.driver.powerOff(id)
+  await world.driver.define({ ...world.spec(id), image: null })
+  await world.driver.start(id)
+  await world.untilReady(id)
+  expect(await world.ssh(id, 'hostname')).toBe(`host-${id}`)
+  await world.driver.destroy(id)
 })
 
 test('a QEMU whose pid was never written down is found', async () => {
