@@ -19,7 +19,7 @@ function folder(): string {
 
 /** Runs the service until it ends or dies; @returns how, and what it told */
 async function serve(order: Order, kill?: (pid: number) => void) {
-  const child = start('test/process/service.ts', [JSON.stringify(order)])
+  const child = start('test/process/harness/service.ts', [JSON.stringify(order)])
   if (kill) {
     await child.line((line) => line.includes('loading'))
     kill(child.process.pid ?? 0)

@@ -16,10 +16,10 @@ test('a process that is killed in the middle of charging loses no charge and dou
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-metering-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = path.join(folder, 'berth.db')
-  expect(await start('test/process/meter.ts', [file, 'open']).ended).toMatchObject({ code: 0 })
+  expect(await start('test/process/harness/meter.ts', [file, 'open']).ended).toMatchObject({ code: 0 })
   let hours = 0
   for (let kill = 1; kill <= KILLS; kill++) {
-    const child = start('test/process/meter.ts', [file])
+    const child = start('test/process/harness/meter.ts', [file])
     // It charges, however busy the machine is; then a spread of moments, the same in every run.
     await child.line((line) => line === 'an hour')
     await sleep((kill * 7.3) % LATEST_KILL_MS)

@@ -1,4 +1,4 @@
-/** What test/process/meter.ts charges: so many servers of an account each, at two prices by turns. */
+/** What test/process/harness/meter.ts charges: so many servers of an account each, at two prices by turns. */
 export const METERED = 40
 export const START = Date.parse('2026-11-20T12:20:00Z')
 export const PRICES = [
