@@ -3,12 +3,12 @@ import { accountRoutes } from './accounts/routes.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { BillingWorker } from './billing/worker.ts'
-import { Capacity, openPool } from './catalog/capacity.ts'
+import { Capacity, openPools } from './catalog/capacity.ts'
 import type { Catalog } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
-import type { Driver } from './drivers/driver.ts'
+import type { Drivers } from './drivers/drivers.ts'
 import { recordEnd } from './events/operations.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
@@ -45,7 +45,7 @@ import { WebhookWorker } from './webhooks/worker.ts'
 export interface AppOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   catalog: Catalog
   secrets: Secrets
   log: Logger
@@ -96,11 +96,11 @@ const TAGS = {
   Servers: 'Virtual machines, and the operations on them.',
 }
 
-/** The whole program, wired by hand: database, driver, features, routes, workers. Nothing runs yet. */
+/** The whole program, wired by hand: database, drivers, features, routes, workers. Nothing runs yet. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, driver, catalog } = options
-  await openPool(db)
-  const capacity = new Capacity(driver, catalog, clock)
+  const { db, clock, drivers, catalog } = options
+  await openPools(db, drivers.pools)
+  const capacity = new Capacity(drivers, catalog, clock)
   const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
@@ -126,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const workers = [engine, reconciler, billing, sampler, events, webhooks]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
-      await driver.close()
+      await drivers.close()
       await db.destroy()
     },
   }
@@ -134,10 +134,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
 /** What carries out what customers do with servers, and watches their machines. */
 function renting(options: AppOptions, capacity: Capacity) {
-  const { db, clock, driver, catalog, secrets, log, telemetry, sshPorts, sshHost } = options
+  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
   const procedures = {
-    [SUBJECT_TYPE]: serverProcedures({ db, clock, driver, catalog, secrets, sshPorts, log }),
+    [SUBJECT_TYPE]: serverProcedures({ db, clock, drivers, catalog, secrets, sshPorts, log }),
   }
   const schemas = operationSchemas(procedures)
   const engine = new Engine({
@@ -151,10 +151,10 @@ function renting(options: AppOptions, capacity: Capacity) {
     saveEveryMs: options.saveEveryMs,
   })
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts, graceMs })
-  const reconciler = new Reconciler({ db, clock, driver, engine, log })
+  const reconciler = new Reconciler({ db, clock, drivers, engine, log })
   const measured = { powered: poweredServers, present: presentServers }
-  const sampler = new Sampler({ db, clock, driver, log, servers: measured, everySeconds: sampleSeconds })
-  const details = { db, clock, catalog, capacity, driver, secrets, sshHost }
+  const sampler = new Sampler({ db, clock, drivers, log, servers: measured, everySeconds: sampleSeconds })
+  const details = { db, clock, catalog, capacity, drivers, secrets, sshHost }
   const routes = [
     ...serverRoutes({ ...details, sampleSeconds, servers, engine, operationSchemas: schemas }),
     ...operationRoutes({ db, clock, engine, schemas }),
@@ -177,7 +177,7 @@ function charging({ db, clock, log, catalog, graceMs = DAY_MS }: AppOptions, eng
 
 /** What answers requests. */
 function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
-  const { db, clock, driver, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
+  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
   const http = buildHttp({
     routes,
     authenticate: authenticator(db, clock),
@@ -189,7 +189,10 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     observe: telemetry?.request,
   })
   mountDocs(http, openApi(routes, TAGS))
-  mountHealth(http, { database: () => ping(db), compute: () => driver.host() })
+  const compute = drivers.pools.map((pool, at) => {
+    return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
+  })
+  mountHealth(http, [{ database: () => ping(db) }, Object.fromEntries(compute)])
   return http
 }
 

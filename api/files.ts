@@ -1,19 +1,39 @@
-import { open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { open, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes so that a reader, also after a power cut, finds the old or the new content, never a part. Mode 0600. */
-export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
-  const draft = `${path}.tmp`
-  await rm(draft, { force: true })
-  const file = await open(draft, 'wx', 0o600)
+/**
+ * Writes so that a reader, also after a power cut, finds the old or the new content, never a part.
+ * @param mode by default for our eyes only, from the first moment
+ */
+export async function writeDurably(path: string, content: string | Buffer, mode = 0o600): Promise<void> {
+  const draft = draftOf(path)
   try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
+    await writeFile(draft, content, { mode, flag: 'wx', flush: true })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
   }
-  await rename(draft, path)
   await syncFolder(dirname(path))
+}
+
+/** writeDurably for callers that cannot wait. After a power cut the old content may be back. */
+export function writeWholeSync(path: string, content: string): void {
+  const draft = draftOf(path)
+  try {
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+/** A name of its own for each, as several processes may write the same file. */
+function draftOf(path: string): string {
+  return `${path}.${randomBytes(4).toString('hex')}.tmp`
 }
 
 export async function removeDurably(path: string): Promise<void> {

@@ -94,7 +94,7 @@ async function rawArguments(dir: string, identity: string, round: number, mac: s
     userData: null,
   }
   const seed = path.join(dir, `raw-${round}.seed`)
-  writeFileSync(seed, seedVolume({ ...guest, mac, passwordHash: null }))
+  writeFileSync(seed, seedVolume({ ...guest, interfaces: [{ mac }], passwordHash: null }))
   return [
     ...['-nodefaults', '-display', 'none', '-machine', 'q35,graphics=off', '-m', '256M'],
     ...['-accel', 'tcg,thread=multi,tb-size=64', '-cpu', 'max'],

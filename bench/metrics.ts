@@ -12,6 +12,7 @@ import type { Database } from '../api/database/database.ts'
 import { migrate } from '../api/database/migrate.ts'
 import type { SampleTable } from '../api/database/schema.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
+import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { tiers } from '../api/monitoring/tiers.ts'
 import { Secrets } from '../api/secrets.ts'
@@ -39,7 +40,7 @@ export async function benchMetrics(rounds: number): Promise<void> {
     const app = await buildApp({
       db,
       clock,
-      driver,
+      drivers: new Drivers('simulator', { simulator: driver }),
       catalog: readCatalog(new URL('../catalog.yaml', import.meta.url).pathname),
       secrets: new Secrets(Buffer.alloc(32)),
       log: pino({ level: 'error' }),
@@ -170,6 +171,6 @@ function specOf(serverId: string) {
   return {
     ...{ serverId, hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 20, cpuType: 'amd' as const },
     ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], password: null },
-    ...{ userData: null, mac: '52:54:00:00:00:01', sshPort: 1 },
+    ...{ userData: null, interfaces: [{ mac: '52:54:00:00:00:01' }], forwards: [] },
   }
 }

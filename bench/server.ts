@@ -12,6 +12,7 @@ import { readCatalog } from '../api/catalog/file.ts'
 import { systemClock as clock } from '../api/clock.ts'
 import { migrate } from '../api/database/migrate.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
+import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { parseMoney } from '../api/money.ts'
 import { Secrets } from '../api/secrets.ts'
@@ -44,7 +45,9 @@ const catalog = readCatalog(root('catalog.yaml'))
 const berth = await buildApp({
   db,
   clock,
-  driver: new Simulator({ clock, host: { cores: 1e6, ramMb: 1e9, diskGb: 1e9 } }),
+  drivers: new Drivers('simulator', {
+    simulator: new Simulator({ clock, host: { cores: 1e6, ramMb: 1e9, diskGb: 1e9 } }),
+  }),
   catalog,
   secrets: new Secrets(Buffer.alloc(32)),
   log: pino({ level: 'error' }),

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import type { CpuType, Driver, HostFacts } from '../drivers/driver.ts'
+import type { CpuType, HostFacts } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { ApiError } from '../http/problem.ts'
 import { type Catalog, findZone, type Zone } from './file.ts'
 import { catalogProblems } from './schema.ts'
@@ -12,8 +13,6 @@ export interface Size {
   disk_gb: number
 }
 
-/** The machines of one host, which every zone of a one-machine installation shares. */
-const POOL = 'local'
 /** Asking the driver costs a few system calls; figures this old are still the truth for a price list. */
 const FACTS_ARE_FRESH_MS = 2_000
 /** Below this share of free capacity the level is called low. */
@@ -29,39 +28,49 @@ export interface ZoneCapacity {
   updated_at: number
 }
 
+/** What each pool's host has; null where its driver cannot say. */
 interface Facts {
-  host: HostFacts
+  hosts: ReadonlyMap<string, HostFacts | null>
   at: number
+}
+
+/** Where a server is, or is to be. */
+interface Place {
+  zone_slug: string
+  cpu_type: CpuType
+  pool: string
 }
 
 /** How much can still be sold: the host's real cores, memory and disk, times the overcommit, less what servers hold. */
 export class Capacity {
-  readonly #driver: Driver
+  readonly #drivers: Drivers
   readonly #catalog: Catalog
   readonly #clock: Clock
   #facts: Facts | null = null
 
-  constructor(driver: Driver, catalog: Catalog, clock: Clock) {
-    this.#driver = driver
+  constructor(drivers: Drivers, catalog: Catalog, clock: Clock) {
+    this.#drivers = drivers
     this.#catalog = catalog
     this.#clock = clock
   }
 
   /** One row for each zone and CPU type that the catalogue names, in its order. */
   async list(db: Queries): Promise<ZoneCapacity[]> {
-    const facts = await this.#host()
-    return this.#rows(facts, await usage(db))
+    const facts = await this.#look()
+    return this.#rows(facts, await usageByPool(db))
   }
 
-  /** Asks the host what it has, where that is not known or old. */
+  /** Asks the hosts what they have, where that is not known or old. */
   async refresh(): Promise<void> {
-    await this.#host()
+    await this.#look()
   }
 
-  #rows({ host, at }: Facts, used: Size): ZoneCapacity[] {
+  #rows({ hosts, at }: Facts, usage: ReadonlyMap<string, Size>): ZoneCapacity[] {
     return this.#catalog.zones.flatMap((zone) =>
       zone.cpu_types.map((cpu_type) => {
-        const total = host.cpuTypes.includes(cpu_type) ? sellable(host, zone) : NOTHING
+        const pool = this.#drivers.poolOf(zone)
+        const used = usage.get(pool) ?? NOTHING
+        const total = sellable(hosts.get(pool), zone, cpu_type)
         const free = this.#largest(total, used)
         const { limits } = this.#catalog
         const is_available =
@@ -81,23 +90,27 @@ export class Capacity {
     )
   }
 
-  /** The CPU types of a zone that its host has. */
+  /** The CPU types of a zone that its host has; all that the catalogue names, where the host cannot be asked. */
   async cpuTypes(zone: Zone): Promise<CpuType[]> {
-    const { host } = await this.#host()
-    return zone.cpu_types.filter((cpuType) => host.cpuTypes.includes(cpuType))
+    const host = (await this.#look()).hosts.get(this.#drivers.poolOf(zone))
+    return zone.cpu_types.filter((cpuType) => !host || host.cpuTypes.includes(cpuType))
+  }
+
+  /** The pool that a new server of a zone goes to. */
+  poolOf(zoneSlug: string): string {
+    return this.#drivers.poolOf(this.#catalog.zones.find((zone) => zone.zone_slug === zoneSlug) ?? {})
   }
 
   /**
-   * Reserves room for a server, or for the growth of one, by what is known of the host: refresh comes first, outside
+   * Reserves room for a server, or for the growth of one, by what is known of its host: refresh comes first, outside
    * of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
    * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
    */
-  async take(tx: Queries, zoneSlug: string, cpuType: CpuType, size: Size): Promise<void> {
-    const zone = findZone(this.#catalog, zoneSlug)
+  async take(tx: Queries, { zone_slug, cpu_type, pool }: Place, size: Size): Promise<void> {
+    const zone = findZone(this.#catalog, zone_slug)
     const facts = this.#facts
     if (!facts) throw new Error('what the host has must be known before room on it is taken')
-    const { host } = facts
-    const total = zone && host.cpuTypes.includes(cpuType) ? sellable(host, zone) : NOTHING
+    const total = zone ? sellable(facts.hosts.get(pool), zone, cpu_type) : NOTHING
     const taken = await tx
       .updateTable('pool_usage')
       .set((eb) => ({
@@ -105,7 +118,7 @@ export class Capacity {
         ram_mb: eb('ram_mb', '+', size.ram_mb),
         disk_gb: eb('disk_gb', '+', size.disk_gb),
       }))
-      .where('pool', '=', POOL)
+      .where('pool', '=', pool)
       // A part that shrinks always may, also where the host has lost capacity.
       .where((eb) =>
         eb.and(
@@ -114,7 +127,7 @@ export class Capacity {
       )
       .executeTakeFirst()
     if (taken.numUpdatedRows > 0n) return
-    const others = this.#rows(facts, await usage(tx))
+    const others = this.#rows(facts, await usageByPool(tx))
     const alternatives = others
       .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
@@ -125,10 +138,20 @@ export class Capacity {
     throw new ApiError(catalogProblems.capacity_unavailable, detail, { alternatives })
   }
 
-  async #host(): Promise<Facts> {
+  async #look(): Promise<Facts> {
     const now = this.#clock.now()
-    if (!this.#facts || now - this.#facts.at >= FACTS_ARE_FRESH_MS)
-      this.#facts = { host: await this.#driver.host(), at: now }
+    if (this.#facts && now - this.#facts.at < FACTS_ARE_FRESH_MS) return this.#facts
+    const hosts = await Promise.all(
+      this.#drivers.pools.map(async (pool) => {
+        // A driver that is down is no reason to sell nothing elsewhere; /readyz tells of it.
+        const host = await this.#drivers
+          .at(pool)
+          .host()
+          .catch(() => null)
+        return [pool, host] as const
+      }),
+    )
+    this.#facts = { hosts: new Map(hosts), at: now }
     return this.#facts
   }
 
@@ -160,7 +183,8 @@ export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
   return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
 }
 
-function sellable(host: HostFacts, zone: Zone): Size {
+function sellable(host: HostFacts | null | undefined, zone: Zone, cpuType: CpuType): Size {
+  if (!host?.cpuTypes.includes(cpuType)) return NOTHING
   return {
     cpu: Math.floor(host.cores * zone.overcommit.cpu),
     ram_mb: Math.floor(host.ramMb * zone.overcommit.ram),
@@ -168,16 +192,13 @@ function sellable(host: HostFacts, zone: Zone): Size {
   }
 }
 
-async function usage(db: Queries): Promise<Size> {
-  return db
-    .selectFrom('pool_usage')
-    .select(['cpu', 'ram_mb', 'disk_gb'])
-    .where('pool', '=', POOL)
-    .executeTakeFirstOrThrow()
+async function usageByPool(db: Queries): Promise<Map<string, Size>> {
+  const rows = await db.selectFrom('pool_usage').selectAll().execute()
+  return new Map(rows.map(({ pool, ...used }) => [pool, used]))
 }
 
 /** Gives back what take reserved. */
-export async function releaseCapacity(tx: Queries, size: Size): Promise<void> {
+export async function releaseCapacity(tx: Queries, pool: string, size: Size): Promise<void> {
   await tx
     .updateTable('pool_usage')
     .set((eb) => ({
@@ -185,15 +206,21 @@ export async function releaseCapacity(tx: Queries, size: Size): Promise<void> {
       ram_mb: eb('ram_mb', '-', size.ram_mb),
       disk_gb: eb('disk_gb', '-', size.disk_gb),
     }))
-    .where('pool', '=', POOL)
+    .where('pool', '=', pool)
     .execute()
 }
 
-/** Makes the row that take updates. */
-export async function openPool(db: Queries): Promise<void> {
+/** The pools that servers hold something of. */
+export async function usedPools(db: Queries): Promise<string[]> {
+  const rows = await db.selectFrom('pool_usage').select('pool').where('cpu', '>', 0).execute()
+  return rows.map(({ pool }) => pool)
+}
+
+/** Makes the rows that take updates. */
+export async function openPools(db: Queries, pools: readonly string[]): Promise<void> {
   await db
     .insertInto('pool_usage')
-    .values({ pool: POOL, ...NOTHING })
+    .values(pools.map((pool) => ({ pool, ...NOTHING })))
     .onConflict((conflict) => conflict.column('pool').doNothing())
     .execute()
 }

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs'
 import Type, { type Static } from 'typebox'
 import { v5 as uuidV5 } from 'uuid'
 import { LineCounter, parseDocument } from 'yaml'
-import type { ImageSource, ImageSpec } from '../drivers/driver.ts'
+import { driverNames, type ImageSource, type ImageSpec } from '../drivers/driver.ts'
 import { closed, compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
+import { CpuTypeName } from './schema.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
@@ -25,7 +26,6 @@ const Range = Type.Object({
   max: Type.Integer({ minimum: 1 }),
   step: Type.Integer({ minimum: 1 }),
 })
-const CpuTypeName = Type.Enum(['amd', 'intel'])
 
 const Source = Type.Object({
   url: Type.Optional(Type.String({ pattern: '^https?://' })),
@@ -44,6 +44,8 @@ const CatalogFile = Type.Object({
       city: Type.String(),
       country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
       cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
+      // What runs the zone's new servers; by default what BERTH_COMPUTE says.
+      driver: Type.Optional(Type.Enum([...driverNames])),
       overcommit: Type.Object({
         cpu: Type.Number({ minimum: 0.1 }),
         ram: Type.Number({ minimum: 0.1 }),

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import { writeWholeSync } from '../files.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { type Catalog, CatalogError, parseCatalog, readCatalog, readCatalogText } from './file.ts'
@@ -111,8 +112,7 @@ function take(file: string, lastGood: string, now: number): Taken {
 
 function keep(lastGood: string, text: string): void {
   try {
-    writeFileSync(`${lastGood}.new`, text, { flush: true })
-    renameSync(`${lastGood}.new`, lastGood)
+    writeWholeSync(lastGood, text)
   } catch {
     // The change holds all the same. Only a start after a later slip would miss the copy.
   }

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { cpuTypes } from '../drivers/driver.ts'
 import { HourPrice, Money, Timestamp, uuid } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
@@ -6,7 +7,7 @@ export const catalogProblems = defineProblems({
   capacity_unavailable: { status: 409, title: 'No capacity for this plan' },
 })
 
-export const CpuTypeName = Type.Enum(['amd', 'intel'])
+export const CpuTypeName = Type.Enum([...cpuTypes])
 
 export const ZoneSlug = Type.String({ examples: ['local-1'] })
 export const TemplateId = uuid('9ef5d402-7877-5f38-9a75-eb3232b25976')

@@ -63,7 +63,7 @@ export function backupCommand(config: () => Config): Command {
 function refuseTarget({ dataDir }: Config, file: string): void {
   if (!existsSync(path.join(dataDir, 'berth.db')))
     throw new ConfigError(
-      `There is no berth.db in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
+      `No berth.db found in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
     )
   if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
   if (!existsSync(path.dirname(file))) throw new ConfigError(`There is no folder ${path.dirname(file)}.`)

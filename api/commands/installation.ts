@@ -9,7 +9,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -21,7 +20,7 @@ import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, isDamaged, isUnavailable } from '../database/database.ts'
 import { MigrationFailed, migrate, SchemaTooNew } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
-import { syncFolder } from '../files.ts'
+import { syncFolder, writeWholeSync } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { Secrets } from '../secrets.ts'
@@ -164,7 +163,7 @@ export function lockDataDir(config: DataDir): () => void {
 /** The key that seals generated passwords and user data; made on the first start. */
 export function openSecrets({ dataDir }: DataDir): Secrets {
   const file = path.join(dataDir, 'secret.key')
-  if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('hex'))
+  if (!existsSync(file)) writeWholeSync(file, randomBytes(32).toString('hex'))
   return new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))
 }
 
@@ -196,13 +195,7 @@ export async function openDemo(db: Database, config: Config, clock: Clock = syst
   if (!existsSync(tokenFile)) {
     const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
     newToken = (await createToken(db, clock, { accountId, name: 'demo', scopes, expiresAt: null })).value
-    writePrivate(tokenFile, `${newToken}\n`)
+    writeWholeSync(tokenFile, `${newToken}\n`)
   }
   return { email: DEMO_EMAIL, accountId, balance: await balanceOf(db, accountId), tokenFile, newToken }
-}
-
-/** Whole or not at all, and for its owner's eyes only from the first moment. */
-function writePrivate(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
-  renameSync(`${file}.new`, file)
 }

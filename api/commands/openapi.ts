@@ -6,6 +6,7 @@ import { readCatalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { migrate } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
+import { Drivers } from '../drivers/drivers.ts'
 import { Simulator } from '../drivers/simulator.ts'
 import { Secrets } from '../secrets.ts'
 
@@ -17,7 +18,7 @@ await migrate(db)
 const app = await buildApp({
   db,
   clock: systemClock,
-  driver: new Simulator({ clock: systemClock }),
+  drivers: new Drivers('simulator', { simulator: new Simulator({ clock: systemClock }) }),
   catalog: readCatalog(root('catalog.yaml')),
   secrets: new Secrets(Buffer.alloc(32)),
   log: pino({ level: 'silent' }),

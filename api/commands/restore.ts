@@ -114,10 +114,8 @@ async function readManifest(file: string): Promise<Manifest> {
   const notWhole = new CommandError(
     `${file} is not a whole backup of Berth's: it was cut off, or is something else.`,
   )
-  const value = await member(file, 'manifest.json').then(
-    (text): unknown => JSON.parse(text),
-    () => null,
-  )
+  const text = await member(file, 'manifest.json').catch(() => 'null')
+  const value: unknown = JSON.parse(text)
   if (checkManifest(value).length > 0) throw notWhole
   const manifest = value as Manifest // by the check above
   const names = Object.keys(manifest.files)
@@ -136,7 +134,8 @@ async function openSealed(file: string, passphrase: string): Promise<Record<stri
   try {
     // What backup.ts seals; who changed it could not have sealed it.
     const { salt, sealed } = JSON.parse(await member(file, 'secrets.sealed')) as SealedSecrets
-    return JSON.parse((await secretsUnder(passphrase, salt)).open(sealed))
+    const secrets: Record<string, string> = JSON.parse((await secretsUnder(passphrase, salt)).open(sealed))
+    return secrets
   } catch {
     throw new CommandError(
       `The passphrase is not the one that ${file} was written with, or its secrets are damaged.`,

@@ -3,12 +3,13 @@ import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
+import { usedPools } from '../catalog/capacity.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
 import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import type { HostFacts, ImageState } from '../drivers/driver.ts'
+import { type DriverName, driverNames, type HostFacts, type ImageState } from '../drivers/driver.ts'
 import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import type { Telemetry } from '../telemetry.ts'
@@ -25,15 +26,16 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
   const { catalog, fault } = opened
   const db = await openDatabase(config, { say, holdsLock: true })
-  if (config.compute !== 'simulator')
+  const others = await otherDrivers(db, catalog)
+  if (config.compute !== 'simulator' || others.includes('qemu'))
     say('Checking what can run servers here; the first time this takes a few seconds.')
-  const compute = await openCompute(config, log)
+  const compute = await openCompute(config, others, log)
   // Loaded where it is wanted: it is a tenth of the idle service.
   const telemetry = config.metrics ? new (await import('../telemetry.ts')).Telemetry() : undefined
   const app = await buildApp({
     db,
     clock: systemClock,
-    driver: compute.driver,
+    drivers: compute.drivers,
     catalog,
     secrets: openSecrets(config),
     log,
@@ -57,18 +59,17 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await app.webhooks.start({ isAlone: true })
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
-  const facts = await compute.driver.host()
-  const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
-  for (const line of banner({ config, address, scrapes, facts, compute, demo, images, strangers, fault }))
+  const [hosts, images, orphans] = await Promise.all([
+    hostsOf(compute, catalog),
+    imageLines(compute, catalog),
+    app.reconciler.orphans(),
+  ])
+  for (const line of banner({ config, address, scrapes, hosts, compute, demo, images, orphans, fault }))
     say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
   const watch = watchCatalog(opened, { clock: systemClock, log }, (wrong) => {
-    say(
-      wrong
-        ? `The catalogue was not reloaded, because the file is invalid:\n${wrong}`
-        : 'The catalogue was reloaded.',
-    )
+    for (const line of wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)) say(line)
   })
   await stopped
   say('Stopping. Servers keep running; the next start takes them over.')
@@ -76,6 +77,24 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   await scrapes?.close()
   await app.close()
   unlock()
+}
+
+const STAYS = 'The catalogue stays as it was. What is wrong with the change:'
+
+function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
+  const closed = zones.filter((zone) => !drivers.pools.includes(drivers.poolOf(zone)))
+  return [
+    'The catalogue was changed.',
+    ...closed.map(
+      ({ zone_slug, driver }) => `Zone ${zone_slug} is closed until the next start: ${driver} is not open.`,
+    ),
+  ]
+}
+
+/** The drivers that zones name, and those of servers whose zone has another one since, or is gone. */
+async function otherDrivers(db: Database, { zones }: Catalog): Promise<DriverName[]> {
+  const pools = await usedPools(db)
+  return driverNames.filter((name) => pools.includes(name) || zones.some(({ driver }) => driver === name))
 }
 
 /** @throws ConfigError */
@@ -177,30 +196,57 @@ function describeImage(state: ImageState, isBuilt: boolean): string {
   return isBuilt ? 'building' : 'downloaded on first use'
 }
 
+/** What a driver says of its host, or why it does not; with the zones that it serves. */
+interface Host {
+  zones: string[]
+  facts: HostFacts | string
+}
+
+function hostsOf({ drivers }: Compute, catalog: Catalog): Promise<Host[]> {
+  return Promise.all(
+    drivers.pools.map(async (pool) => {
+      const zones = catalog.zones.filter((zone) => drivers.poolOf(zone) === pool)
+      const facts = await drivers.at(pool).host().catch(messageOf)
+      return { zones: zones.map((zone) => zone.zone_slug), facts }
+    }),
+  )
+}
+
+function hostLines(hosts: readonly Host[]): string[] {
+  return hosts.flatMap(({ zones, facts }, at) => {
+    const head = at === 0 ? '  Compute  ' : '           '
+    const place = hosts.length > 1 && zones.length > 0 ? `${zones.join(', ')}: ` : ''
+    if (typeof facts === 'string') return [`${head}${place}*** does not work: ${facts} ***`]
+    const line = `${head}${place}${facts.compute}: ${facts.reason}`
+    return facts.isReal
+      ? [line]
+      : [line, `           *** SIMULATED: no server is real, and ssh leads nowhere. ***`]
+  })
+}
+
 interface BannerFacts {
   config: Config
   address: string
   scrapes: { address: string } | undefined
-  facts: HostFacts
+  hosts: Host[]
   compute: Compute
   demo: Demo
   images: string[]
-  strangers: string[]
+  orphans: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
   fault: string | null
 }
 
 function banner(told: BannerFacts): string[] {
-  const { config, address, scrapes, facts, compute, demo, images, strangers, fault } = told
+  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = told
   const lines = [
     '',
     'Berth is up.',
     '',
     `  API      ${address}/v1`,
     `  Docs     ${address}/v1/docs`,
-    `  Compute  ${facts.compute}: ${facts.reason}`,
+    ...hostLines(hosts),
   ]
-  if (!facts.isReal) lines.push(`           *** SIMULATED: servers are not real, and SSH does not work. ***`)
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
@@ -209,10 +255,10 @@ function banner(told: BannerFacts): string[] {
   lines.push(
     `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
   )
-  for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
+  for (const { facts } of hosts)
+    if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
   if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)
-  for (const id of strangers)
-    lines.push(`  Warning  machine ${id} belongs to no server; it was left untouched`)
+  for (const id of orphans) lines.push(`  Warning  machine ${id} belongs to no server; it was left untouched`)
   lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
   return lines
 }

@@ -7,6 +7,7 @@ import * as events from './migrations/0004-events.ts'
 import * as eventIndexes from './migrations/0005-event-indexes.ts'
 import * as webhooks from './migrations/0006-webhooks.ts'
 import * as operationSubjects from './migrations/0007-operation-subjects.ts'
+import * as serverPools from './migrations/0008-server-pools.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -24,6 +25,7 @@ export const migrations: Record<string, Migration> = {
   '0005-event-indexes': eventIndexes,
   '0006-webhooks': webhooks,
   '0007-operation-subjects': operationSubjects,
+  '0008-server-pools': serverPools,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

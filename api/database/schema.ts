@@ -1,3 +1,5 @@
+import type { CpuType } from '../drivers/driver.ts'
+
 /**
  * Every table, as both databases have it: text, bigint and integer columns only. Ids are text, times are
  * milliseconds since the epoch, money is in 1/10000 rubles, JSON and lists are text, booleans are 0 or 1.
@@ -219,10 +221,12 @@ export interface ServerTable {
   name: string
   description: string | null
   zone_slug: string
+  /** Of drivers/drivers.ts: where its machine is. */
+  pool: string
   status: ServerStatus
   status_reason: string | null
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
+  cpu_type: CpuType
   preset_id: string | null
   cpu: number
   ram_mb: number

@@ -4,7 +4,12 @@
  * is always read back with `inspect`, never assumed.
  */
 
-export type CpuType = 'amd' | 'intel'
+/** As the catalogue's zones and settings name them. */
+export const driverNames = ['qemu', 'simulator'] as const
+export type DriverName = (typeof driverNames)[number]
+
+export const cpuTypes = ['amd', 'intel'] as const
+export type CpuType = (typeof cpuTypes)[number]
 
 /** One place an image can come from. A template lists several; the first that works is used. */
 export type ImageSource =
@@ -33,17 +38,31 @@ export interface MachineSpec {
   ramMb: number
   diskGb: number
   cpuType: CpuType
-  image: ImageSpec
+  /** What a machine without a disk gets one from; null: it has to have its disk, which is never made anew. */
+  image: ImageSpec | null
   username: string
   sshPublicKeys: readonly string[]
   /** Given when the server was made without keys; only its hash may reach a disk. */
   password: string | null
   /** The customer's cloud-init user data, verbatim. */
   userData: string | null
-  mac: string
-  /** Port of the host that leads to the guest's port 22. */
-  sshPort: number
+  interfaces: readonly NetworkInterface[]
+  /** Ports of the host that lead to ports of the guest. */
+  forwards: readonly Forward[]
 }
+
+export interface NetworkInterface {
+  mac: string
+}
+
+export interface Forward {
+  protocol: 'tcp'
+  hostPort: number
+  guestPort: number
+}
+
+/** The guest's port that ssh answers on. */
+export const SSH_PORT = 22
 
 export type MachineState =
   | { power: 'absent' }
@@ -76,6 +95,12 @@ export interface Measurement {
   diskWriteBytes: number | null
   networkRxBytes: number | null
   networkTxBytes: number | null
+}
+
+export interface GuestAddress {
+  address: string
+  prefixLength: number
+  gateway: string
 }
 
 export interface HostKey {
@@ -112,7 +137,7 @@ export interface Driver {
 
   /**
    * Makes the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
-   * @throws DriverError image_not_ready, image_unusable, disk_full
+   * @throws DriverError not_found (no disk, and no image for one), image_not_ready, image_unusable, disk_full
    */
   define(spec: MachineSpec): Promise<void>
 
@@ -151,16 +176,11 @@ export interface Driver {
    */
   ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
 
-  /** Address of the machine inside its network, for the details card. */
-  network(spec: Pick<MachineSpec, 'serverId'>): {
-    ipv4: { address: string; prefix_length: number; gateway: string } | null
-  }
+  /** The machine's address inside its network, as its guest sees it; null: not known. */
+  network(serverId: string): { ipv4: GuestAddress | null }
 
   /** Calls the listener soon after a machine turned off by itself. A hint only: `inspect` is the truth. */
   watch(listener: (serverId: string) => void): void
-
-  /** The last lines of the serial console, for error messages and operators. At most `bytes` long. */
-  console(serverId: string, bytes: number): Promise<string>
 
   /** Lets go of sockets and timers. Machines keep running. */
   close(): Promise<void>

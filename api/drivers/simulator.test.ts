@@ -24,8 +24,8 @@ class SimulatedWorld implements DriverWorld {
       sshPublicKeys: [],
       password: 'secret',
       userData: null,
-      mac: '52:54:00:00:00:01',
-      sshPort: 22000,
+      interfaces: [{ mac: '52:54:00:00:00:01' }],
+      forwards: [{ protocol: 'tcp' as const, hostPort: 22000, guestPort: 22 }],
     }
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import {
+  cpuTypes,
   type Driver,
   DriverError,
   type HostFacts,
@@ -77,7 +78,7 @@ export class Simulator implements Driver {
       compute: 'simulator',
       reason: 'machines exist in memory only',
       isReal: false,
-      cpuTypes: ['amd', 'intel'],
+      cpuTypes,
       cores: 64,
       ramMb: 512 * 1024,
       diskGb: 10_000,
@@ -100,6 +101,8 @@ export class Simulator implements Driver {
     this.#failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
     const machine = this.#find(spec.serverId)
+    if (!machine && !spec.image)
+      throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
     if (machine?.isOn)
       throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
     const diskGb = Math.max(machine?.diskGb ?? 0, spec.diskGb)
@@ -189,15 +192,11 @@ export class Simulator implements Driver {
   }
 
   network() {
-    return { ipv4: { address: '10.0.2.15', prefix_length: 24, gateway: '10.0.2.2' } }
+    return { ipv4: { address: '10.0.2.15', prefixLength: 24, gateway: '10.0.2.2' } }
   }
 
   watch(listener: (serverId: string) => void): void {
     this.#listeners.push(listener)
-  }
-
-  async console(): Promise<string> {
-    return ''
   }
 
   async close(): Promise<void> {}

@@ -1,26 +1,33 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Rejects with the reason where a part of the service does not work. */
+/** What the service needs one of that works, by name. A check rejects where it does not. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>
 
 const PATIENCE_MS = 2_000
 
 /**
  * Mounts what load balancers and supervisors ask, without a token and outside of rate limits: /healthz, whether the
- * process answers, and /readyz, whether it can do its work, with the part that can't.
+ * process answers, and /readyz, whether it can do its work, with the parts that can't.
  */
-export function mountHealth(http: FastifyInstance, checks: Checks): void {
-  const looks = Object.entries(checks).map(([name, check]) => [name, shared(() => stateOf(check))] as const)
+export function mountHealth(http: FastifyInstance, needs: readonly Checks[]): void {
+  const looks = needs.flatMap((checks, need) =>
+    Object.entries(checks).map(([name, check]) => ({ need, name, look: shared(() => stateOf(check)) })),
+  )
   http.get('/healthz', { config: { isFree: true } }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   )
   http.get('/readyz', { config: { isFree: true } }, async (_request, reply) => {
-    const parts = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
-    const isReady = parts.every(([, state]) => state === 'ok')
+    const parts = await Promise.all(
+      looks.map(async ({ look, ...part }) => ({ ...part, state: await look() })),
+    )
+    const isReady = needs.every((_, at) => parts.some(({ need, state }) => need === at && state === 'ok'))
     return reply
       .code(isReady ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ status: isReady ? 'ok' : 'unavailable', checks: Object.fromEntries(parts) })
+      .send({
+        status: isReady ? 'ok' : 'unavailable',
+        checks: Object.fromEntries(parts.map(({ name, state }) => [name, state])),
+      })
   })
 }
 

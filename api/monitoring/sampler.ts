@@ -3,7 +3,8 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { MeterTable, SampleTable } from '../database/schema.ts'
-import type { Driver, Measurement } from '../drivers/driver.ts'
+import type { Measurement } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { Loop } from '../loop.ts'
 import { nextReading, type Reading, type Usage, usageSince } from './reading.ts'
 import * as store from './store.ts'
@@ -12,10 +13,10 @@ import { tiers } from './tiers.ts'
 interface SamplerOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   log: Logger
   /** Servers whose machines may be on, and all that are not gone. */
-  servers: { powered: store.ServerIds; present: store.ServerIds }
+  servers: { powered: store.PoweredServers; present: store.ServerIds }
   /** Between two rounds. */
   everySeconds: number
 }
@@ -67,11 +68,11 @@ export class Sampler {
 
   /** One measurement of all machines, and what has become due since the last one. */
   async round(): Promise<void> {
-    const { db, clock, driver, servers: from } = this.#options
+    const { db, clock, servers: from } = this.#options
     const now = clock.now()
     this.#rolledUpTo ??= ((await store.lastReadAt(db)) ?? now) - AGAIN_MS
     const servers = await store.listMetered(db, from.powered)
-    const measurements = await driver.measure(servers.map(({ server_id }) => server_id))
+    const measurements = await this.#measure(servers)
     let unused = await store.highestSeries(db)
     for (let at = 0; at < servers.length; at += BATCH) {
       const batch = servers
@@ -83,6 +84,28 @@ export class Sampler {
     await this.#rollUp(this.#rolledUpTo, now)
     this.#rolledUpTo = now
     await this.#cleanUp(now)
+  }
+
+  /** Each pool by itself: one whose driver is down costs no other its samples. */
+  async #measure(servers: readonly Metered[]): Promise<Map<string, Measurement>> {
+    const { drivers, log } = this.#options
+    const pools = [...Map.groupBy(servers, ({ pool }) => pool)]
+    const measured = await Promise.all(
+      pools.map(async ([pool, inPool]) => {
+        const ids = inPool.map(({ server_id }) => server_id)
+        return drivers
+          .at(pool)
+          .measure(ids)
+          .catch((error: unknown) => {
+            log.error(
+              { err: error, pool },
+              'the servers of a pool could not be measured; the next round tries again',
+            )
+            return new Map<string, Measurement>()
+          })
+      }),
+    )
+    return new Map(measured.flatMap((measurements) => [...measurements]))
   }
 
   get #everyMs(): number {

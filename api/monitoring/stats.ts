@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { MeterTable, SampleTable, ServerTable } from '../database/schema.ts'
-import type { Driver, Measurement } from '../drivers/driver.ts'
+import type { Measurement } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { isoTime } from '../http/fields.ts'
 import { nextReading, type Reading, SHORTEST_MS, type Usage, usageSince } from './reading.ts'
 import type { Figures } from './schema.ts'
@@ -16,16 +17,22 @@ const LONGEST_MS = 180_000
 interface StatsOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
 }
 
 /** What a server uses now: measured now, its rates since the last sample. */
 export async function serverFigures(
-  { db, clock, driver }: StatsOptions,
-  { server_id, cpu, ram_mb, disk_gb }: Pick<ServerTable, 'server_id' | 'cpu' | 'ram_mb' | 'disk_gb'>,
+  { db, clock, drivers }: StatsOptions,
+  {
+    server_id,
+    pool,
+    cpu,
+    ram_mb,
+    disk_gb,
+  }: Pick<ServerTable, 'server_id' | 'pool' | 'cpu' | 'ram_mb' | 'disk_gb'>,
 ): Promise<Figures> {
   const meter = await findMeter(db, server_id)
-  const measured = (await driver.measure([server_id])).get(server_id)
+  const measured = (await drivers.at(pool).measure([server_id])).get(server_id)
   const previous: Reading | null = JSON.parse(meter?.reading ?? 'null')
   const next = measured ? nextReading(previous, measured) : null
   const totals = next?.totals ?? previous?.totals

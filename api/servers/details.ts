@@ -10,7 +10,8 @@ import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
-import type { Driver, HostKey } from '../drivers/driver.ts'
+import type { HostKey } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import { type Actor, holds } from '../http/auth.ts'
 import { isoTimeOrNull } from '../http/fields.ts'
 import { notFound } from '../http/problem.ts'
@@ -18,6 +19,7 @@ import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
 import { subjectOf } from './lifecycle/operations.ts'
+import { sshAddress } from './ports.ts'
 import { type ServerDetails, serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
 import { serverView, storedKeys } from './view.ts'
@@ -27,7 +29,7 @@ export interface DetailsOptions {
   clock: Clock
   catalog: Catalog
   capacity: Capacity
-  driver: Driver
+  drivers: Drivers
   secrets: Secrets
   /** The address that leads to this installation's ssh ports. */
   sshHost: string
@@ -39,7 +41,7 @@ export async function serverDetails(
   actor: Actor,
   server: ServerTable,
 ): Promise<ServerDetails> {
-  const { db, driver } = options
+  const { db, drivers } = options
   const [active, project] = await Promise.all([
     findActive(db, subjectOf(server.server_id)),
     findProject(db, server.account_id, server.project_id),
@@ -52,7 +54,7 @@ export async function serverDetails(
     network: {
       hostname: server.name,
       mac: server.mac,
-      ipv4: driver.network({ serverId: server.server_id }).ipv4,
+      ipv4: guestAddress(drivers, server),
       ipv6: null,
     },
     ssh: sshCard(options, actor, server),
@@ -65,6 +67,11 @@ export async function serverDetails(
     },
     allowed_actions: allowedActions(server),
   }
+}
+
+function guestAddress(drivers: Drivers, { server_id, pool }: ServerTable): ServerDetails['network']['ipv4'] {
+  const { ipv4 } = drivers.at(pool).network(server_id)
+  return ipv4 && { address: ipv4.address, prefix_length: ipv4.prefixLength, gateway: ipv4.gateway }
 }
 
 /** What the server has cost in this calendar month, to the second. @returns units */
@@ -98,16 +105,17 @@ function sshCard(
 ): ServerDetails['ssh'] {
   const template = findTemplate(catalog, server.template_id)
   const username = template?.defaultUsername ?? 'root'
+  const address = sshAddress(server, sshHost)
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
   // A password opens the server: only a token that may change the server gets to see it.
   const password =
     server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
   return {
-    host: sshHost,
-    port: server.ssh_port,
+    host: address?.host ?? sshHost,
+    port: address?.port ?? null,
     username,
-    command: server.ssh_port === null ? null : `ssh -p ${server.ssh_port} ${username}@${sshHost}`,
+    command: address && `ssh -p ${address.port} ${username}@${address.host}`,
     auth_methods: [server.password === null ? 'public_key' : 'password'],
     keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
     host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({

@@ -75,7 +75,7 @@ export function newServer(
   request: ServerCreate,
   order: Order,
 ): Omit<ServerTable, 'status'> {
-  const { clock, secrets } = options
+  const { clock, secrets, capacity } = options
   const { plan, keys } = order
   const now = clock.now()
   const serverId = uuid()
@@ -86,6 +86,7 @@ export function newServer(
     name: request.name ?? generateName(),
     description: request.description ?? null,
     zone_slug: request.zone_slug,
+    pool: capacity.poolOf(request.zone_slug),
     status_reason: null,
     plan_type: plan.planType,
     cpu_type: request.cpu_type,

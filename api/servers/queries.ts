@@ -15,5 +15,5 @@ export function presentServers(db: Queries) {
 
 /** Servers whose machines may be on. */
 export function poweredServers(db: Queries) {
-  return presentServers(db).where('status', 'in', poweredStatuses)
+  return presentServers(db).select('pool').where('status', 'in', poweredStatuses)
 }

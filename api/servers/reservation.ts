@@ -3,7 +3,7 @@ import { type Capacity, releaseCapacity, type Size } from '../catalog/capacity.t
 import type { Queries } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 
-type Place = Pick<ServerTable, 'account_id' | 'zone_slug' | 'cpu_type'>
+type Place = Pick<ServerTable, 'account_id' | 'zone_slug' | 'cpu_type' | 'pool'>
 
 /**
  * Takes what a server, or the growth of one, weighs on the account's quotas. Comes before reserveCapacity.
@@ -14,16 +14,21 @@ export function reserveQuota(tx: Queries, place: Place, size: Size, servers: 0 |
   return takeQuota(tx, place.account_id, { servers, ...parts(size) })
 }
 
-/** Takes room for it in its zone. @throws ApiError capacity_unavailable */
+/** Takes room for it in its pool. @throws ApiError capacity_unavailable */
 export function reserveCapacity(tx: Queries, capacity: Capacity, place: Place, size: Size): Promise<void> {
-  return capacity.take(tx, place.zone_slug, place.cpu_type, parts(size))
+  return capacity.take(tx, place, parts(size))
 }
 
 /** Gives back what reserveQuota and reserveCapacity took. */
-export async function release(tx: Queries, accountId: string, size: Size, servers: 0 | 1): Promise<void> {
+export async function release(
+  tx: Queries,
+  { account_id, pool }: Pick<ServerTable, 'account_id' | 'pool'>,
+  size: Size,
+  servers: 0 | 1,
+): Promise<void> {
   const { cpu, ram_mb, disk_gb } = size
-  await takeQuota(tx, accountId, { servers: -servers, cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb })
-  await releaseCapacity(tx, parts(size))
+  await takeQuota(tx, account_id, { servers: -servers, cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb })
+  await releaseCapacity(tx, pool, parts(size))
 }
 
 function parts({ cpu, ram_mb, disk_gb }: Size): Size {

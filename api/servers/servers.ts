@@ -66,10 +66,12 @@ export class Servers {
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
-      // The pool's row is locked from here on, so that two servers never pick one port.
-      row.ssh_port = await pickPort(tx, this.#options.sshPorts)
       const data = { start_on_create: request.start_on_create ?? true }
-      const begun = await beginCreate(tx, row, data)
+      let begun: Started | null = null
+      while (!begun) {
+        row.ssh_port = await pickPort(tx, this.#options.sshPorts)
+        begun = await beginCreate(tx, row, data)
+      }
       await made(tx, row.server_id)
       return begun
     })
@@ -84,7 +86,8 @@ export class Servers {
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const { db, capacity } = this.#options
     const { plan } = await examine(this.#options, actor, request)
-    const place = { account_id: actor.accountId, zone_slug: request.zone_slug, cpu_type: request.cpu_type }
+    const { zone_slug, cpu_type } = request
+    const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
     const blockers: ApiError[] = []
     const attempt = async (check: () => void | Promise<void>) => {
       try {
@@ -190,7 +193,7 @@ export class Servers {
       const now = clock.now()
       canceled = await cancelActive(tx, subjectOf(serverId), now)
       const resize = dataIf('resize', active)
-      if (resize) await release(tx, server.account_id, resize.growth, 0)
+      if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)
       return begin(tx, server, 'delete', {}, { now })
     })

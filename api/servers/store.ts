@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
+import type { CpuType } from '../drivers/driver.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
 import { suspendableIn, watchedIn } from './states.ts'
@@ -13,13 +14,19 @@ import { LISTED, type ListedServer } from './view.ts'
 /**
  * Writes a new server, and tells of it.
  * @param begin writes its first operation, which is told of with it
+ * @returns that operation; null where another transaction has just taken the server's port
  */
 export async function insertServer(
   tx: Queries,
   row: ServerTable,
   begin: () => Promise<OperationTable>,
-): Promise<OperationTable> {
-  await tx.insertInto('servers').values(row).execute()
+): Promise<OperationTable | null> {
+  const { numInsertedOrUpdatedRows: written } = await tx
+    .insertInto('servers')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  if (written === 0n) return null
   const operation = await begin()
   await recordCreated(tx, row, operation)
   return operation
@@ -162,7 +169,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select('server_id').where('status', 'in', watchedIn).execute()
+  return alive(db).select(['server_id', 'pool']).where('status', 'in', watchedIn).execute()
 }
 
 /** How many servers there are, by status and zone. */
@@ -195,7 +202,7 @@ export function listResumable(db: Queries) {
 const SOME = 200
 
 /** Some of the servers of a zone and CPU type whose prices are from before a moment. */
-export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: 'amd' | 'intel', at: number) {
+export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
   return alive(db)
     .select('server_id')
     .where('zone_slug', '=', zoneSlug)

@@ -66,7 +66,7 @@ export function serverView(row: ListedServer, active: OperationTable | null | un
     disk_gb: row.disk_gb,
     template_id: row.template_id,
     ssh_key_ids: storedKeys(row).map((key) => key.ssh_key_id),
-    // Servers of one host are reached through its ports; they have no public address of their own.
+    // No driver gives a server a public address.
     ipv4: null,
     ipv6: null,
     labels,

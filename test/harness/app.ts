@@ -7,6 +7,7 @@ import { type App, type AppOptions, buildApp } from '../../api/app.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { parseCatalog } from '../../api/catalog/file.ts'
 import type { Database } from '../../api/database/database.ts'
+import { Drivers } from '../../api/drivers/drivers.ts'
 import { Simulator, type SimulatorOptions } from '../../api/drivers/simulator.ts'
 import type { ScopeName } from '../../api/http/auth.ts'
 import { parseMoney } from '../../api/money.ts'
@@ -35,6 +36,9 @@ export interface TestApp {
   db: Database
   clock: ManualClock
   driver: Simulator
+  /** A second simulator, for zones whose driver is qemu. */
+  other: Simulator
+  drivers: Drivers
   accountId: string
   /** Calls /v1 as the test's account, with every scope. */
   call: Call
@@ -60,18 +64,22 @@ export const catalogText = readFileSync(new URL('../../catalog.yaml', import.met
 export async function testApp(
   options: Partial<AppOptions> & {
     simulator?: Partial<SimulatorOptions>
+    /** Whether two drivers serve side by side. */
+    hasOther?: boolean
     /** Of the test's account, in rubles. */
     balance?: string
   } = {},
 ): Promise<TestApp> {
-  const { simulator, balance, ...more } = options
+  const { simulator, hasOther = false, balance, ...more } = options
   const clock = new ManualClock()
   const { db, drop } = await testDatabase()
   const driver = new Simulator({ clock, ...simulator })
+  const other = new Simulator({ clock })
+  const drivers = new Drivers('simulator', { simulator: driver, ...(hasOther ? { qemu: other } : {}) })
   const app = await buildApp({
     db,
     clock,
-    driver,
+    drivers,
     catalog: parseCatalog(catalogText, 'catalog.yaml'),
     secrets: new Secrets(Buffer.alloc(32, 7)),
     log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
@@ -99,6 +107,8 @@ export async function testApp(
     db,
     clock,
     driver,
+    other,
+    drivers,
     accountId,
     call: callAs(token),
     token,

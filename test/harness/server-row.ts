@@ -10,6 +10,7 @@ export function serverRow(
     name: server.server_id,
     description: null,
     zone_slug: 'local-1',
+    pool: 'local',
     status: 'running',
     status_reason: null,
     plan_type: 'custom',

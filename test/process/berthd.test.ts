@@ -93,6 +93,31 @@ test(
   TIMEOUT_MS,
 )
 
+test(
+  'a zone has the driver that it names, and one that does not work here closes its zone only',
+  async () => {
+    const data = folder()
+    const shipped = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+    const zone = /^ {2}- zone_slug: local-1\n(?: {4}.*\n)+/m.exec(shipped)?.[0] ?? ''
+    const prices = [...shipped.matchAll(/^ {2}- \{\n {6}active_from(?:.*\n)+? {4}\}\n/gm)].join('')
+    const elsewhere = (text: string) => text.replaceAll('local-1', 'real-1')
+    const text = shipped
+      .replace(zone, `${zone}${elsewhere(zone)}    driver: qemu\n`)
+      .replace(prices, `${prices}${elsewhere(prices)}`)
+    const catalog = path.join(data, 'catalog.yaml')
+    writeFileSync(catalog, text)
+    // Where nothing is found, QEMU is not installed.
+    const service = await serve(data, { BERTH_CATALOG: catalog, PATH: data })
+    expect(service.stdout).toContain('  Compute  local-1: simulator: machines exist in memory only')
+    expect(service.stdout).toContain('real-1: *** does not work: QEMU is not installed.')
+    const body = await order(service)
+    expect((await service.call('POST', '/servers', body)).status).toBe(202)
+    const refused = await service.call('POST', '/servers', { ...body, zone_slug: 'real-1' })
+    expect([refused.status, refused.body.code]).toEqual([409, 'capacity_unavailable'])
+  },
+  TIMEOUT_MS,
+)
+
 type Mistake = [args: string[], env: Record<string, string>, said: RegExp]
 
 /** Settings that a service can't start with, each with the sentence that says so. */

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { inspectImage } from './inspect.ts'
-import { ImageStore } from './store.ts'
+import { LocalImages } from './store.ts'
 import { microImage, microSpec } from './test-image.ts'
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'berth-build-'))
@@ -23,7 +23,7 @@ test('micro builds from the packages of this host', { timeout: 300_000 }, async 
     initrd: path.join(dir, 'images', image.id, 'initrd.img'),
     append: expect.stringMatching(/root=\/dev\/vda1 .*no_timer_check/),
   })
-  const store = new ImageStore({ dataDir: dir })
+  const store = new LocalImages({ dataDir: dir })
   expect(await store.ready(microSpec)).toEqual(image)
   await store.close()
 })

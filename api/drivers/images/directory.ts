@@ -3,27 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-
-/** What QEMU needs to start an image's kernel without the guest's boot loader. */
-export interface DirectBoot {
-  kernel: string
-  initrd: string
-  append: string
-}
-
-/** An image that is whole and checked. Its files never change. */
-export interface StoredImage {
-  /** sha256 of `disk`. */
-  id: string
-  /** Absolute path of a qcow2 without backing file: the base of servers' disks. */
-  disk: string
-  direct: DirectBoot | null
-  virtualSizeBytes: number
-  /** Size of all its files. */
-  bytes: number
-  /** Where it came from, in words. */
-  source: string
-}
+import { syncFolder, writeDurably } from '../../files.ts'
+import { startTime } from '../proc.ts'
+import type { DirectBoot, StoredImage } from './images.ts'
 
 /** manifest.json of an image: names relative to its folder, sizes to notice a file that was cut off. */
 interface Manifest {
@@ -36,7 +18,7 @@ interface Manifest {
 const WEEK_MS = 7 * 24 * 3600 * 1000
 /** Work folders are named after who works in them, so that nobody needs a lock: see `claim`. */
 const here = ownerPrefix()
-const openShelves = new Set<string>()
+const openDirectories = new Set<string>()
 
 /**
  * The images on disk.
@@ -45,13 +27,13 @@ const openShelves = new Set<string>()
  *   images/sources/<key>.json                                          {"sha256"}: which image a source led to
  *   images/tmp/<key>.<owner>/                                          work under way
  */
-export class Shelf {
+export class ImageDirectory {
   readonly #root: string
   readonly #owner = `${here}-${randomBytes(4).toString('hex')}`
 
   constructor(dataDir: string) {
     this.#root = path.resolve(dataDir, 'images')
-    openShelves.add(this.#owner)
+    openDirectories.add(this.#owner)
   }
 
   /** The image that a source led to earlier, if all its files are still there and whole. */
@@ -131,7 +113,7 @@ export class Shelf {
   }
 
   /**
-   * Puts the files of `out` on the shelf and notes which source they came from. All or nothing, whenever the power
+   * Puts the files of `out` in their place and notes which source they came from. All or nothing, whenever the power
    * goes: files, folder and entry are synced before the next can be seen.
    */
   async publish(
@@ -144,7 +126,7 @@ export class Shelf {
     const names = ['disk.qcow2', ...(facts.direct ? [facts.direct.kernel, facts.direct.initrd] : [])]
     for (const name of names) files[name] = await settle(path.join(out, name))
     const manifest: Manifest = { ...facts, files }
-    await writeWhole(path.join(out, 'manifest.json'), JSON.stringify(manifest, null, 1))
+    await writeDurably(path.join(out, 'manifest.json'), JSON.stringify(manifest, null, 1), 0o444)
     for (const name of await readdir(out)) {
       if (!names.includes(name) && name !== 'manifest.json')
         await rm(path.join(out, name), { recursive: true })
@@ -167,9 +149,13 @@ export class Shelf {
     await syncFolder(this.#root)
     await mkdir(path.join(this.#root, 'sources'), { recursive: true })
     for (const key of keys)
-      await writeWhole(path.join(this.#root, 'sources', `${key}.json`), JSON.stringify({ sha256: id }))
+      await writeDurably(
+        path.join(this.#root, 'sources', `${key}.json`),
+        JSON.stringify({ sha256: id }),
+        0o444,
+      )
     const image = await this.load(id)
-    if (!image) throw new Error(`image ${id} vanished while it was put on the shelf`)
+    if (!image) throw new Error(`image ${id} vanished while it was put in its place`)
     return image
   }
 
@@ -183,9 +169,9 @@ export class Shelf {
     }
   }
 
-  /** After this, others may take over what this shelf had claimed. */
+  /** After this, others may take over what was claimed here. */
   close(): void {
-    openShelves.delete(this.#owner)
+    openDirectories.delete(this.#owner)
   }
 }
 
@@ -195,21 +181,12 @@ function ownerPrefix(): string {
   return `${boot}-${process.pid}-${startTime(process.pid)}`
 }
 
-function startTime(pid: number | string): string | null {
-  try {
-    const stats = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stats.slice(stats.lastIndexOf(')') + 2).split(' ')[19] ?? null
-  } catch {
-    return null
-  }
-}
-
 function ownerOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
 }
 
 function isAlive(owner: string): boolean {
-  if (owner.startsWith(`${here}-`)) return openShelves.has(owner)
+  if (owner.startsWith(`${here}-`)) return openDirectories.has(owner)
   const [boot, pid, started] = owner.split('-')
   return boot === here.split('-')[0] && /^\d+$/.test(pid ?? '') && startTime(pid ?? '') === started
 }
@@ -240,17 +217,6 @@ async function settle(file: string): Promise<number> {
   return (await handle.stat()).size
 }
 
-async function writeWhole(file: string, text: string): Promise<void> {
-  const draft = `${file}.${randomBytes(4).toString('hex')}`
-  {
-    await using handle = await open(draft, 'w', 0o444)
-    await handle.writeFile(text)
-    await handle.sync()
-  }
-  await rename(draft, file)
-  await syncFolder(path.dirname(file))
-}
-
 /** Removes a work folder. Never fails: what cannot be removed is in nobody's way. */
 async function removeTree(dir: string): Promise<void> {
   try {
@@ -260,9 +226,4 @@ async function removeTree(dir: string): Promise<void> {
     const args = ['--map-root-user', '--map-auto', 'rm', '-rf', '--', dir]
     await new Promise((resolve) => execFile('unshare', args, resolve))
   }
-}
-
-async function syncFolder(dir: string): Promise<void> {
-  await using handle = await open(dir)
-  await handle.sync()
 }

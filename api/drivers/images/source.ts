@@ -6,8 +6,8 @@ import type { Clock } from '../../clock.ts'
 import type { ImageSource } from '../driver.ts'
 import { buildVersion, runBuild } from './build.ts'
 import { type Checksum, findChecksum, hashFile, parseChecksum } from './checksum.ts'
-import type { DirectBoot } from './directory.ts'
 import { type DownloadLimits, download, fetchText } from './download.ts'
+import type { DirectBoot } from './images.ts'
 import { ImageError } from './inspect.ts'
 
 type UrlSource = Extract<ImageSource, { type: 'url' }>

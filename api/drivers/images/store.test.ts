@@ -16,7 +16,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ImageSource, ImageSpec } from '../driver.ts'
 import { findChecksum } from './checksum.ts'
-import { ImageStore } from './store.ts'
+import { LocalImages } from './store.ts'
 import { ImageServer, TestClock } from './test-server.ts'
 
 const STALL = 77_777
@@ -24,7 +24,7 @@ let dir: string
 let server: ImageServer
 let clock: TestClock
 let log: string[]
-let stores: ImageStore[]
+let stores: LocalImages[]
 
 beforeEach(async () => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'berth-store-'))
@@ -55,9 +55,9 @@ function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function openStore(scripts?: string): ImageStore {
+function openStore(scripts?: string): LocalImages {
   const limits = { stallMs: STALL, attempts: 3 }
-  const store = new ImageStore({
+  const store = new LocalImages({
     dataDir: path.join(dir, 'data'),
     baseDir: dir,
     log: (line, level) => log.push(level === 'warn' ? `warn: ${line}` : line),
@@ -78,7 +78,7 @@ function fromServer(): ImageSource {
 }
 
 /** Waits for an image and cuts off, or lets stall, each half answer once its bytes have arrived. */
-function waitCutting(store: ImageStore, image: ImageSpec, interrupt: () => void) {
+function waitCutting(store: LocalImages, image: ImageSpec, interrupt: () => void) {
   return store.wait(image, ({ progress }) => progress > 0.3 && progress < 0.5 && interrupt())
 }
 
@@ -242,8 +242,8 @@ test('a store that is closed mid-way leaves what it has for the next', async () 
 
 test('a process that is killed mid-way leaves what it has for the next, and nothing half-made', async () => {
   server.answers = ['half']
-  const code = `import { ImageStore } from ${JSON.stringify(path.join(import.meta.dirname, 'store.ts'))}
-    new ImageStore({ dataDir: ${JSON.stringify(path.join(dir, 'data'))} })
+  const code = `import { LocalImages } from ${JSON.stringify(path.join(import.meta.dirname, 'store.ts'))}
+    new LocalImages({ dataDir: ${JSON.stringify(path.join(dir, 'data'))} })
       .wait(${JSON.stringify(spec(fromServer()))}, (s) => s.progress > 0.3 && console.log('half'))`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,8 +3,9 @@ import path from 'node:path'
 import { type Clock, systemClock } from '../../clock.ts'
 import type { ImageSource, ImageSpec, ImageState } from '../driver.ts'
 import { sha256Of } from './checksum.ts'
-import { Shelf, type StoredImage } from './directory.ts'
+import { ImageDirectory } from './directory.ts'
 import { type DownloadLimits, downloadLimits } from './download.ts'
+import type { ImageStore, OnProgress, Preparing, StoredImage } from './images.ts'
 import { convertRaw, ImageError, inspectImage, toGb } from './inspect.ts'
 import {
   describe,
@@ -15,7 +16,7 @@ import {
   sourceKeys,
 } from './source.ts'
 
-export interface ImageStoreOptions {
+export interface LocalImagesOptions {
   /** Images live in `<dataDir>/images`. */
   dataDir: string
   /** What relative paths of `file` sources start from: the folder of the catalogue. */
@@ -27,9 +28,6 @@ export interface ImageStoreOptions {
   /** Folder with the build scripts. */
   scripts?: string
 }
-
-type Preparing = Extract<ImageState, { state: 'preparing' }>
-type OnProgress = (state: Preparing) => void
 
 interface Job {
   state: Preparing
@@ -44,10 +42,10 @@ const OTHER_PROCESS_MS = 500
 /** What happens to images; `warn` is for what the operator has to look at. */
 export type ImageLog = (line: string, level?: 'info' | 'warn') => void
 
-/** Prepares, checks and keeps the images that servers' disks are made from. Several processes may share a folder. */
-export class ImageStore {
+/** Images as files of this host, downloaded, copied or built. Several processes may share a folder. */
+export class LocalImages implements ImageStore {
   readonly #clock: Clock
-  readonly #shelf: Shelf
+  readonly #directory: ImageDirectory
   readonly #log: ImageLog
   readonly #place: SourcePlace
   readonly #limits: DownloadLimits
@@ -56,18 +54,14 @@ export class ImageStore {
   readonly #closing = new AbortController()
   #swept: Promise<void> | null = null
 
-  constructor(options: ImageStoreOptions) {
+  constructor(options: LocalImagesOptions) {
     this.#clock = options.clock ?? systemClock
-    this.#shelf = new Shelf(options.dataDir)
+    this.#directory = new ImageDirectory(options.dataDir)
     this.#log = options.log ?? (() => {})
     this.#place = { baseDir: options.baseDir ?? '.', scripts: options.scripts ?? import.meta.dirname }
     this.#limits = { ...downloadLimits, ...options.limits }
   }
 
-  /**
-   * How far an image is; starts preparing it when it is not there. Many callers share one preparation. A failure is
-   * reported for half a minute, then a further call tries again.
-   */
   async ensure(spec: ImageSpec): Promise<ImageState> {
     const state = await this.state(spec)
     if (state.state === 'absent' || (state.state === 'failed' && !this.#isFresh(spec)))
@@ -75,7 +69,6 @@ export class ImageStore {
     return state
   }
 
-  /** How far an image is. Starts nothing. */
   async state(spec: ImageSpec): Promise<ImageState> {
     const job = this.#jobs.get(specKey(spec))
     if (job) return { ...job.state }
@@ -94,22 +87,17 @@ export class ImageStore {
     return failure ? { state: 'failed', message: failure.message } : { state: 'absent' }
   }
 
-  /** The image when it is there, whole; else null. */
   async ready(spec: ImageSpec): Promise<StoredImage | null> {
     for (const source of spec.sources) {
       // A source that makes no sense has no image; `ensure` tells why.
       const keys = await sourceKeys(source, this.#place).catch(() => null)
-      const image = keys && (await this.#shelf.find(keys[0]))
+      const image = keys && (await this.#directory.find(keys[0]))
       // The same disk can come from an operator too: a kernel beside it belongs to the build, not to the bytes.
       if (image) return source.type === 'build' ? image : { ...image, direct: null }
     }
     return null
   }
 
-  /**
-   * Prepares an image and waits for it. The signal ends the waiting, not the work: `close` does that.
-   * @throws ImageError when no source works
-   */
   async wait(spec: ImageSpec, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<StoredImage> {
     signal?.throwIfAborted()
     const image = this.#jobs.has(specKey(spec)) ? null : await this.ready(spec)
@@ -123,17 +111,15 @@ export class ImageStore {
     }
   }
 
-  /** All images on disk. */
   list(): Promise<StoredImage[]> {
-    return this.#shelf.list()
+    return this.#directory.list()
   }
 
-  /** Stops all work. Downloads go on from here next time. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the image store was closed'))
     await Promise.allSettled([...this.#jobs.values()].map((job) => job.done))
     await this.#swept
-    this.#shelf.close()
+    this.#directory.close()
   }
 
   #isFresh(spec: ImageSpec): boolean {
@@ -171,7 +157,7 @@ export class ImageStore {
   }
 
   async #prepare(spec: ImageSpec, report: Report): Promise<StoredImage> {
-    this.#swept ??= this.#shelf.sweep(this.#clock.now())
+    this.#swept ??= this.#directory.sweep(this.#clock.now())
     await this.#swept
     const said: string[] = []
     const details: string[] = []
@@ -201,9 +187,9 @@ export class ImageStore {
   async #prepareSource(slug: string, source: ImageSource, report: Report): Promise<StoredImage> {
     const keys = await sourceKeys(source, this.#place)
     for (;;) {
-      const found = await this.#shelf.find(keys[0])
+      const found = await this.#directory.find(keys[0])
       if (found) return found
-      const dir = await this.#shelf.claim(keys[0])
+      const dir = await this.#directory.claim(keys[0])
       if (dir) return this.#prepareIn(slug, source, keys, dir, report)
       report(0, 'waiting for another preparation of this image')
       await this.#clock.sleep(OTHER_PROCESS_MS, this.#closing.signal)
@@ -240,15 +226,15 @@ export class ImageStore {
       // A second name instead of a move: after a crash the download is still there, whole.
       else if (disk !== final) await link(disk, final)
       const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
-      const image = await this.#shelf.publish(keys, out, id, {
+      const image = await this.#directory.publish(keys, out, id, {
         virtualSizeBytes,
         direct,
         source: describe(source),
       })
-      await this.#shelf.release(keys[0], dir, false)
+      await this.#directory.release(keys[0], dir, false)
       return image
     } catch (error) {
-      await this.#shelf.release(keys[0], dir, source.type === 'url')
+      await this.#directory.release(keys[0], dir, source.type === 'url')
       throw error
     }
   }

@@ -1,8 +1,8 @@
 import { copyFile, link, mkdir, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ImageSpec } from '../driver.ts'
-import type { StoredImage } from './directory.ts'
-import { ImageStore } from './store.ts'
+import type { StoredImage } from './images.ts'
+import { LocalImages } from './store.ts'
 
 /** For tests: the image that they boot. */
 export const microSpec: ImageSpec = { slug: 'micro', sources: [{ type: 'build', name: 'micro' }] }
@@ -12,11 +12,11 @@ const cache = process.env.BERTH_TEST_CACHE ?? path.join(repository, 'node_module
 
 /**
  * For tests: the micro image, built at most once per state of its build scripts (20 s, and downloads) and kept in
- * BERTH_TEST_CACHE. With a data folder given, the image is put on its shelf too, so that a driver with that folder
+ * BERTH_TEST_CACHE. With a data folder given, the image is put there too, so that a driver with that folder
  * finds `microSpec` ready; it costs no space where the file system can link.
  */
 export async function microImage(dataDir?: string): Promise<StoredImage> {
-  const store = new ImageStore({ dataDir: cache })
+  const store = new LocalImages({ dataDir: cache })
   try {
     const image = await store.wait(microSpec)
     for (const old of await store.list()) {
@@ -28,7 +28,7 @@ export async function microImage(dataDir?: string): Promise<StoredImage> {
   } finally {
     await store.close()
   }
-  const own = new ImageStore({ dataDir })
+  const own = new LocalImages({ dataDir })
   const image = await own.wait(microSpec)
   await own.close()
   return image

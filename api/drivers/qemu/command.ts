@@ -36,7 +36,7 @@ export function qemuArguments(
     ...blockdev({ driver: 'file', 'node-name': 'f1', filename: files.seed, 'read-only': true }),
     ...blockdev({ driver: 'raw', 'node-name': 'd1', file: 'f1', 'read-only': true }),
     ...['-device', 'virtio-blk-pci,id=seed0,drive=d1'],
-    ...['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${spec.mac},romfile=`],
+    ...spec.interfaces.flatMap(({ mac }) => card(mac, netdev)),
     ...['-device', 'virtio-rng-pci'],
     ...['-device', 'virtio-balloon-pci,id=balloon0,guest-stats-polling-interval=5'],
     ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=ga,${listen(join(sockets, 'ga.sock'))}`],
@@ -61,6 +61,10 @@ function cpuArguments(accel: Accel, cpuType: CpuType): string[] {
   if (accel === 'kvm') return ['-accel', 'kvm', '-cpu', 'host']
   // The translation cache, 64 MB, is most of what a small emulated machine takes beyond its own memory.
   return ['-accel', 'tcg,thread=multi,tb-size=64', '-cpu', `max,vendor=${VENDORS[cpuType]}`]
+}
+
+function card(mac: string, netdev: string): string[] {
+  return ['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${mac},romfile=`]
 }
 
 function blockdev(options: Record<string, string | boolean>): string[] {

@@ -3,35 +3,29 @@ import { chmod, rename, rm, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { isMissing } from '../../files.ts'
 import { DriverError } from '../driver.ts'
+import type { StoredImage } from '../images/images.ts'
 
 const run = promisify(execFile)
 const GIB = 1024 ** 3
 
-/** A prepared image, as the image store gives it out. */
-export interface ReadyImage {
-  id: string
-  /** Absolute path of a qcow2 that nobody writes to any more. */
-  disk: string
-  /** Kernel, initrd and its parameters for an image that is booted without a boot loader. */
-  direct: { kernel: string; initrd: string; append: string } | null
-  virtualSizeBytes: number
+/**
+ * Grows a disk to the plan's size if it is smaller; it never shrinks.
+ * @returns false where there is no disk
+ * @throws DriverError image_unusable, disk_full
+ */
+export async function growDisk(path: string, sizeGb: number): Promise<boolean> {
+  const current = await virtualSize(path)
+  if (current === null) return false
+  if (current < sizeGb * GIB) await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(sizeGb * GIB)])
+  return true
 }
 
 /**
- * Makes the machine's disk: an overlay over the image, as large as the plan says. An existing disk is kept and
- * grows to the plan's size if it is smaller; it never shrinks.
- * @param image null where the disk exists already and the image is not at hand
- * @returns whether a disk was made
- * @throws DriverError image_not_ready, image_unusable, disk_full
+ * Makes a disk: an overlay over the image, as large as the plan says.
+ * @throws DriverError image_unusable, disk_full
  */
-export async function provideDisk(path: string, sizeGb: number, image: ReadyImage | null): Promise<boolean> {
+export async function createDisk(path: string, sizeGb: number, image: StoredImage): Promise<void> {
   const wanted = sizeGb * GIB
-  const current = await virtualSize(path)
-  if (current !== null) {
-    if (current < wanted) await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(wanted)])
-    return false
-  }
-  if (!image) throw new DriverError('image_not_ready', 'The image is not ready yet')
   // qemu-img would make a disk smaller than its image, and so cut the image's file system, without a word.
   if (image.virtualSizeBytes > wanted)
     throw new DriverError(
@@ -44,7 +38,6 @@ export async function provideDisk(path: string, sizeGb: number, image: ReadyImag
   await qemuImg(['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'qcow2', draft, String(wanted)])
   await chmod(draft, 0o600)
   await rename(draft, path)
-  return true
 }
 
 /** @returns null when there is no such file. */

@@ -20,12 +20,12 @@ export interface Log {
 }
 
 /** What all machines of a driver share. */
-export interface Surroundings {
+export interface Context {
   layout: Layout
   accel: Accel
   network: NetworkKind
-  /** Address on which the machines' ssh ports listen. */
-  host: string
+  /** Of this host: where the ports listen that lead to guests. */
+  address: string
   cgroups: Cgroups
   clock: Clock
   log: Log
@@ -45,10 +45,10 @@ const PIDS_LIMIT = 512
 export async function prepareRun(
   record: MachineRecord,
   files: MachineFiles,
-  around: Surroundings,
+  context: Context,
 ): Promise<RunRecord> {
-  const { layout, network, cgroups, clock } = around
-  const owner = qemuOwner(record, around)
+  const { layout, network, cgroups, clock } = context
+  const owner = qemuOwner(record, context)
   const sockets = layout.socketFolder(record.spec.serverId)
   await mkdir(files.run, { recursive: true, mode: 0o700 })
   if (owner)
@@ -71,18 +71,24 @@ export async function launch(
   record: MachineRecord,
   run: RunRecord,
   files: MachineFiles,
-  around: Surroundings,
+  context: Context,
 ): Promise<number> {
-  const { accel, network, host, cgroups } = around
-  const { serverId, cpu, ramMb, sshPort } = record.spec
+  const { accel, network, address, cgroups } = context
+  const { serverId, cpu, ramMb, forwards } = record.spec
   const memoryBytes = ramMb * 2 ** 20 + MEMORY_OVERHEAD
   await cgroups.limit(serverId, { cpu: cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
   if (run.passt) {
-    const pid = await startPasst(serverId, run.sockets, { host, port: sshPort }, files.qemuLog)
+    const pid = await startPasst(serverId, run.sockets, { address, forwards }, files.qemuLog)
     await cgroups.add(serverId, pid)
   }
-  const args = qemuArguments(record, files, run.sockets, accel, netdev(network, run.sockets, host, sshPort))
-  const { pid } = await spawnDetached(QEMU, args, files.qemuLog, qemuOwner(record, around))
+  const args = qemuArguments(
+    record,
+    files,
+    run.sockets,
+    accel,
+    netdev(network, run.sockets, { address, forwards }),
+  )
+  const { pid } = await spawnDetached(QEMU, args, files.qemuLog, qemuOwner(record, context))
   // A QEMU that ended at once cannot be moved; its last words will tell more than that.
   await cgroups.add(serverId, pid).catch((error: unknown) => {
     if (errorCode(error) !== 'ESRCH') throw error
@@ -91,13 +97,13 @@ export async function launch(
 }
 
 /** The user that QEMU runs as; null: ours, where an image can be read by us only. */
-function qemuOwner(record: MachineRecord, around: Surroundings): Owner | null {
-  if (!around.ownUsers) return null
+function qemuOwner(record: MachineRecord, context: Context): Owner | null {
+  if (!context.ownUsers) return null
   const { serverId } = record.spec
   const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
   const gone = needed.find((path) => !existsSync(path))
   if (gone !== undefined) {
-    around.log.error({ serverId, gone }, 'An image that a machine stands on is missing')
+    context.log.error({ serverId, gone }, 'An image that a machine stands on is missing')
     throw new DriverError(
       'image_unusable',
       'The image that the disk of the server stands on is missing on its host',
@@ -105,7 +111,7 @@ function qemuOwner(record: MachineRecord, around: Surroundings): Owner | null {
   }
   const closed = needed.find((path) => !isReadable(path))
   if (closed === undefined) return machineOwner(serverId)
-  around.log.warn({ serverId, closed }, 'QEMU runs as root: its own user cannot read the image')
+  context.log.warn({ serverId, closed }, 'QEMU runs as root: its own user cannot read the image')
   return null
 }
 
@@ -118,7 +124,8 @@ export async function startFailure(
   const words = await endOfLog(files.qemuLog, 2000)
   const options = { cause }
   if (saysPortTaken(words)) {
-    const message = `Port ${record.spec.sshPort} is taken by another program of this host`
+    const ports = record.spec.forwards.map(({ hostPort }) => hostPort).join(' or ')
+    const message = `Port ${ports} is taken by another program of this host`
     return new DriverError('port_taken', message, options)
   }
   if (/Failed to get .* lock/.test(words))

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isMissing } from '../../files.ts'
-import type { MachineSpec } from '../driver.ts'
+import { type MachineSpec, SSH_PORT } from '../driver.ts'
 import { isPassable } from './host/owner.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
@@ -29,7 +29,7 @@ export interface MachineFiles {
 /** What a start needs to know. The password and the customer's user data are in the seed only. */
 export interface MachineRecord {
   uuid: string
-  spec: Omit<MachineSpec, 'password' | 'userData'>
+  spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
   /** The image under the disk. */
   base: string
@@ -133,7 +133,19 @@ function ownFolder(path: string): string {
 /** @returns null when the file is not there. */
 export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
   // We alone write this file, whole or not at all.
-  return (await readJson(files.record)) as MachineRecord | null
+  const record = (await readJson(files.record)) as (Omit<MachineRecord, 'spec'> & { spec: KeptSpec }) | null
+  return record && { ...record, spec: presentSpec(record.spec) }
+}
+
+type KeptSpec = MachineRecord['spec'] | OldSpec
+/** A machine had one card and one port, until it had lists of them. */
+type OldSpec = Omit<MachineRecord['spec'], 'interfaces' | 'forwards'> & { mac: string; sshPort: number }
+
+function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
+  if (!('sshPort' in kept)) return kept
+  const { mac, sshPort, ...spec } = kept
+  const ssh = { protocol: 'tcp', hostPort: sshPort, guestPort: SSH_PORT } as const
+  return { ...spec, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
 }
 
 /** @returns null when the file is not there. */

@@ -3,14 +3,15 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, exists, removeDurably, writeDurably } from '../../files.ts'
-import { DriverError, type MachineSpec, type MachineState, type Measurement } from '../driver.ts'
+import { DriverError, type MachineSpec, type MachineState, type Measurement, SSH_PORT } from '../driver.ts'
+import type { StoredImage } from '../images/images.ts'
 import { qmpSocket } from './command.ts'
-import { diskFailure, provideDisk, type ReadyImage } from './disk.ts'
+import { createDisk, diskFailure, growDisk } from './disk.ts'
 import { hashPassword, isHashOf } from './guest/crypt.ts'
 import { seedVolume } from './guest/seed.ts'
 import { removeCgroups } from './host/cgroup.ts'
 import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './host/process.ts'
-import { launch, prepareRun, type Surroundings, startFailure } from './launch.ts'
+import { type Context, launch, prepareRun, startFailure } from './launch.ts'
 import { type MachineFiles, type MachineRecord, type RunRecord, readRecord, readRun } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
 import { measureMachine } from './measure.ts'
@@ -31,7 +32,7 @@ const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
 export class Machine {
   readonly id: string
   readonly files: MachineFiles
-  readonly #around: Surroundings
+  readonly #context: Context
   /** Counts starts and resets: what is known of a guest is known of one boot. */
   boot = 0
   #tail: Promise<unknown> = Promise.resolve()
@@ -43,10 +44,10 @@ export class Machine {
   #process: ProcessId | null | undefined
   #qmp: Qmp | null = null
 
-  constructor(id: string, around: Surroundings) {
+  constructor(id: string, context: Context) {
     this.id = id
-    this.files = around.layout.files(id)
-    this.#around = around
+    this.files = context.layout.files(id)
+    this.#context = context
   }
 
   /** False while a call is under way: such a machine must not be forgotten. */
@@ -59,16 +60,18 @@ export class Machine {
     return this.#qmp?.isOpen ?? false
   }
 
+  /** The port of the host that leads to the guest's ssh; null: none does, or the machine was not looked at yet. */
   get sshPort(): number | null {
-    return this.#record?.spec.sshPort ?? null
+    const ssh = this.#record?.spec.forwards.find(({ guestPort }) => guestPort === SSH_PORT)
+    return ssh?.hostPort ?? null
   }
 
-  /** @param image null when it is not prepared; the machine may have its disk already */
-  define(spec: MachineSpec, image: ReadyImage | null): Promise<void> {
+  /** @param image asked for when a disk has to be made */
+  define(spec: MachineSpec, image: () => Promise<StoredImage>): Promise<void> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
       const old = this.#record ?? null
-      const { password, userData, ...kept } = spec
+      const { password, userData, image: _image, ...kept } = spec
       if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
       // After a guest's own power-off a process is left that holds the disk; why it is off stays known.
@@ -78,11 +81,11 @@ export class Machine {
       }
       try {
         await mkdir(this.files.dir, { recursive: true, mode: 0o711 })
-        const isNew = await provideDisk(this.files.disk, spec.diskGb, image)
-        const passwordHash = hashFor(password, isNew ? null : (old?.passwordHash ?? null))
-        const direct = old && !isNew ? old.direct : (image?.direct ?? null)
+        // A disk without a record is what a crash left of an earlier try: the record is written last.
+        const hasDisk = old !== null && (await growDisk(this.files.disk, spec.diskGb))
+        const { base, direct } = hasDisk ? old : await this.#makeDisk(spec.diskGb, await image())
+        const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
         await writeDurably(this.files.seed, seedVolume({ ...kept, userData, passwordHash }))
-        const base = old && !isNew ? old.base : (image?.disk ?? '')
         const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, base, direct }
         await writeDurably(this.files.record, JSON.stringify(record, null, 2))
         this.#record = record
@@ -147,14 +150,14 @@ export class Machine {
     return this.#exclusive(async () => {
       await this.#look()
       await this.#off()
-      const grave = join(this.#around.layout.trash, `${this.id}-${randomBytes(6).toString('hex')}`)
+      const trashed = join(this.#context.layout.trash, `${this.id}-${randomBytes(6).toString('hex')}`)
       try {
-        await rename(this.files.dir, grave)
+        await rename(this.files.dir, trashed)
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error
       }
       this.#record = null
-      await rm(grave, { recursive: true, force: true })
+      await rm(trashed, { recursive: true, force: true })
     })
   }
 
@@ -190,7 +193,7 @@ export class Machine {
     if (!record) return null
     const isOn = run && process && qmp?.isOpen && isAlive(process, record.uuid)
     const running = isOn ? { pid: process.pid, qmp, startedAt: run.startedAt } : null
-    return measureMachine(record.spec, this.files.disk, running, this.#around.clock.now())
+    return measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
   }
 
   /** The last lines of what QEMU said, for the log. */
@@ -207,6 +210,11 @@ export class Machine {
   /** Lets go of QEMU, which runs on. */
   close(): Promise<void> {
     return this.#exclusive(async () => this.#unlink())
+  }
+
+  async #makeDisk(diskGb: number, image: StoredImage): Promise<Pick<MachineRecord, 'base' | 'direct'>> {
+    await createDisk(this.files.disk, diskGb, image)
+    return { base: image.disk, direct: image.direct }
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -226,7 +234,7 @@ export class Machine {
       return this.#record || (await exists(this.files.dir)) ? { power: 'off' } : { power: 'absent' }
     }
     try {
-      const young = this.#around.clock.now() - (this.#run?.startedAt ?? 0) < 30_000
+      const young = this.#context.clock.now() - (this.#run?.startedAt ?? 0) < 30_000
       const qmp = await this.#link(process, this.#record.uuid, young ? 5000 : 1500)
       const answer = await qmp.run('query-status', {}, 1500)
       // QEMU's schema: { status: string }.
@@ -252,7 +260,7 @@ export class Machine {
   /** The connection to the machine's QEMU, a new one if need be. A young QEMU may not listen yet. */
   async #link(process: ProcessId, uuid: string, patienceMs: number): Promise<Qmp> {
     if (this.#qmp?.isOpen) return this.#qmp
-    const path = qmpSocket(this.#run?.sockets ?? this.#around.layout.socketFolder(this.id))
+    const path = qmpSocket(this.#run?.sockets ?? this.#context.layout.socketFolder(this.id))
     const deadline = performance.now() + patienceMs
     for (;;) {
       try {
@@ -261,7 +269,7 @@ export class Machine {
           1500,
           (event) => this.#heard(event),
           // Of a connection that we closed, or that was never made, #qmp no longer, or not yet, tells.
-          () => this.#qmp && !this.#qmp.isOpen && this.#around.changed(this.id),
+          () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
         )
         const answer = await qmp.run('query-uuid')
         // QEMU's schema: { UUID: string }.
@@ -287,20 +295,20 @@ export class Machine {
 
   #heard(event: QmpEvent): void {
     if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
-    if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#around.changed(this.id)
+    if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
   }
 
   async #resume(qmp: Qmp): Promise<void> {
-    this.#around.log.error({ serverId: this.id }, "The machine stands still because the host's disk is full")
+    this.#context.log.error({ serverId: this.id }, "The machine stands still because the host's disk is full")
     await qmp.run('cont').catch(() => {})
   }
 
   async #launch(record: MachineRecord): Promise<void> {
-    const run = await prepareRun(record, this.files, this.#around)
+    const run = await prepareRun(record, this.files, this.#context)
     this.boot++
     // Before anything runs: whoever finds this file knows that something may.
     await this.#remember(run)
-    this.#process = identify(await launch(record, run, this.files, this.#around), record.uuid)
+    this.#process = identify(await launch(record, run, this.files, this.#context), record.uuid)
     if (!this.#process) throw new Error('it ended at once')
     await this.#link(this.#process, record.uuid, 10_000)
   }

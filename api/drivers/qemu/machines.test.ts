@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DriverError } from '../driver.ts'
-import { diskFailure, provideDisk } from './disk.ts'
+import { microSpec } from '../images/test-image.ts'
+import { createDisk, diskFailure } from './disk.ts'
 import { endOfLog } from './logs.ts'
 import { forgePid, QemuWorld } from './test-world.ts'
 
@@ -65,7 +66,7 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
   expect(await world.ssh(id, 'hostname; whoami; grep -m1 vendor_id /proc/cpuinfo')).toMatch(
     /^host-life\nann\nvendor_id\s*: GenuineIntel$/,
   )
-  expect(await world.driver.console(id, 200)).toContain('login:')
+  expect(readFileSync(join(world.dataDir, 'vms', id, 'run/serial.log'), 'utf8')).toContain('login:')
 
   const guarded = await isGuarded()
   if (hasPasst || guarded)
@@ -156,7 +157,8 @@ test('a port that another program has is named, and nothing stays behind', async
   for (const network of hasPasst ? (['slirp', 'passt'] as const) : (['slirp'] as const)) {
     await world.restart(network)
     const id = `taken-${network}`
-    await world.driver.define({ ...world.spec(id), sshPort: portOf(onLoopback) })
+    const forwards = [{ protocol: 'tcp' as const, hostPort: portOf(onLoopback), guestPort: 22 }]
+    await world.driver.define({ ...world.spec(id), forwards })
     await expect(world.driver.start(id)).rejects.toMatchObject({
       code: 'port_taken',
       message: `Port ${portOf(onLoopback)} is taken by another program of this host`,
@@ -184,6 +186,28 @@ test('a pid that belongs to something else now is left alone', async () => {
   expect(bystander.exitCode ?? bystander.signalCode).toBeNull()
   bystander.kill()
   await once(bystander, 'exit')
+})
+
+test('a guest that an earlier version started is found, answers, and can be started again', async () => {
+  const id = 'upgraded'
+  await world.driver.define(world.spec(id))
+  await world.driver.start(id)
+  await world.untilReady(id)
+  // As it was written down when a machine had one card and one port.
+  const file = join(world.dataDir, 'vms', id, 'spec.json')
+  const { spec, ...record } = JSON.parse(readFileSync(file, 'utf8'))
+  const { interfaces, forwards, ...rest } = spec
+  const old = { ...rest, image: microSpec, mac: interfaces[0].mac, sshPort: forwards[0].hostPort }
+  writeFileSync(file, JSON.stringify({ ...record, spec: old }))
+  await world.restart()
+  expect((await world.driver.inspect(id)).power).toBe('running')
+  await world.untilReady(id)
+  await world.driver.powerOff(id)
+  await world.driver.define({ ...world.spec(id), image: null })
+  await world.driver.start(id)
+  await world.untilReady(id)
+  expect(await world.ssh(id, 'hostname')).toBe(`host-${id}`)
+  await world.driver.destroy(id)
 })
 
 test('a QEMU whose pid was never written down is found', async () => {
@@ -219,15 +243,20 @@ test('no secret and no other user: what lies on the disk', async () => {
 
 test('an image that does not fit, is not there or has no room is refused', async () => {
   const disk = join(world.dataDir, 'refused.qcow2')
-  const image = { id: 'x', disk: '/nowhere/image.qcow2', direct: null, virtualSizeBytes: GIB }
+  const image = {
+    ...{ id: 'x', disk: '/nowhere/image.qcow2', direct: null, virtualSizeBytes: GIB },
+    ...{ bytes: 1, source: 'nowhere' },
+  }
   const code = (call: Promise<unknown>) =>
     call.then(
       () => 'made',
       (error: unknown) => (error instanceof DriverError ? error.code : String(error)),
     )
-  expect(await code(provideDisk(disk, 1, null))).toBe('image_not_ready')
-  expect(await code(provideDisk(disk, 1, { ...image, virtualSizeBytes: 2 * GIB }))).toBe('image_unusable')
-  expect(await code(provideDisk(disk, 1, image))).toBe('image_unusable')
+  const elsewhere = { slug: 'none', sources: [] }
+  expect(await code(world.driver.define({ ...world.spec('new'), image: elsewhere }))).toBe('image_not_ready')
+  await world.driver.destroy('new')
+  expect(await code(createDisk(disk, 1, { ...image, virtualSizeBytes: 2 * GIB }))).toBe('image_unusable')
+  expect(await code(createDisk(disk, 1, image))).toBe('image_unusable')
   for (const said of ['ENOSPC: no space left on device, write', 'qemu-img: x: No space left on device'])
     expect(diskFailure(new Error(said))).toMatchObject({ code: 'disk_full' })
 })

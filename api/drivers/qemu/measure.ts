@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Measurement } from '../driver.ts'
+import { statFields } from '../proc.ts'
 import type { MachineRecord } from './layout.ts'
 import type { Qmp } from './qmp.ts'
 
@@ -63,11 +64,7 @@ async function cpuTime({ qmp, pid }: Running): Promise<number> {
 /** Only threads of this very process: its guest may have taken QEMU over and name others. */
 async function threadTime(pid: number, thread: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
-  // The second field is the thread's name in brackets, such as "CPU 0/TCG".
-  const [user, system] = text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
+  const [user, system] = statFields(text).slice(11, 13)
   return counter(Number(user) + Number(system)) * MS_PER_TICK
 }
 

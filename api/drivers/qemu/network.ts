@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, exists } from '../../files.ts'
-import { DriverError } from '../driver.ts'
+import { DriverError, type Forward, type GuestAddress } from '../driver.ts'
 import { escaped } from './command.ts'
 import { machineOwner } from './host/owner.ts'
 import { findByArgument, killVerified, spawnDetached } from './host/process.ts'
 
 /** What both kinds of network give every guest: each has one of its own, so all may have the same. */
-export const GUEST_ADDRESS = { address: '10.0.2.15', prefix_length: 24, gateway: '10.0.2.2' }
+export const GUEST_ADDRESS: GuestAddress = { address: '10.0.2.15', prefixLength: 24, gateway: '10.0.2.2' }
 const DNS = '10.0.2.3'
 
 const PASST = 'passt'
@@ -33,7 +33,7 @@ export async function chooseNetwork(
   if (wanted === 'slirp') return { kind: 'slirp', warning: warning('slirp') }
   const trial = await mkdtemp(join(tmpdir(), 'berth-net-'))
   try {
-    await startPasst('trial', trial, null, '/dev/null')
+    await startPasst('trial', trial, { address: '127.0.0.1', forwards: [] }, '/dev/null')
     await stopPasst(trial)
     return { kind: 'passt', warning: warning('passt') }
   } catch (error) {
@@ -50,9 +50,18 @@ export async function chooseNetwork(
 const UNGUARDED =
   'Guests can reach services of this machine, also those on 127.0.0.1: do not let strangers rent servers here'
 
+/** What of this host leads into a guest. */
+export interface WaysIn {
+  address: string
+  forwards: readonly Forward[]
+}
+
 /** The value of QEMU's -netdev. */
-export function netdev(kind: NetworkKind, sockets: string, host: string, sshPort: number): string {
-  if (kind === 'slirp') return `user,id=n0,ipv6=off,hostfwd=tcp:${host}:${sshPort}-:22`
+export function netdev(kind: NetworkKind, sockets: string, { address, forwards }: WaysIn): string {
+  if (kind === 'slirp') {
+    const ways = forwards.map((to) => `,hostfwd=${to.protocol}:${address}:${to.hostPort}-:${to.guestPort}`)
+    return `user,id=n0,ipv6=off${ways.join('')}`
+  }
   return `stream,id=n0,server=off,addr.type=unix,addr.path=${escaped(passtSocket(sockets))}`
 }
 
@@ -68,19 +77,25 @@ function passtSocket(sockets: string): string {
 export async function startPasst(
   serverId: string,
   sockets: string,
-  ssh: { host: string; port: number } | null,
+  { address, forwards }: WaysIn,
   log: string,
 ): Promise<number> {
   const owner = process.getuid?.() === 0 ? machineOwner(serverId) : null
   if (owner) await chown(sockets, owner.uid, owner.gid)
   const socket = passtSocket(sockets)
   await rm(socket, { force: true })
+  const ports = forwards.map(({ hostPort, guestPort }) => `${address}/${hostPort}:${guestPort}`)
   const args = [
     ...['--foreground', '-1', '--quiet', '-4', '-s', socket],
-    ...['-a', GUEST_ADDRESS.address, '-n', String(GUEST_ADDRESS.prefix_length), '-g', GUEST_ADDRESS.gateway],
+    ...['-a', GUEST_ADDRESS.address, '-n', String(GUEST_ADDRESS.prefixLength), '-g', GUEST_ADDRESS.gateway],
     ...['-D', DNS, '--dns-forward', DNS],
-    // The guest's gateway must not stand for this host, and nothing but the guest's ssh leads inwards.
-    ...['--no-map-gw', '-t', ssh ? `${ssh.host}/${ssh.port}:22` : 'none', '-u', 'none'],
+    // The guest's gateway must not stand for this host, and nothing else leads inwards.
+    ...[
+      '--no-map-gw',
+      ...(ports.length > 0 ? ports : ['none']).flatMap((port) => ['-t', port]),
+      '-u',
+      'none',
+    ],
     // Started as root it would become "nobody", who owns other things too.
     ...(owner ? ['--runas', `${owner.uid}:${owner.gid}`] : []),
   ]
@@ -106,7 +121,7 @@ export async function stopPasst(sockets: string): Promise<void> {
     throw new DriverError('unavailable', `Process ${found.pid} (passt) cannot be ended`)
 }
 
-/** Whether a program's last words say that the machine's ssh port is not free. */
+/** Whether a program's last words say that one of the machine's ports is not free. */
 export function saysPortTaken(words: string): boolean {
   return /Could not set up host forwarding rule|Failed to bind any port/.test(words)
 }

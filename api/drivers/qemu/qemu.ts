@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
 import {
-  type CpuType,
   type Driver,
   DriverError,
   type HostFacts,
@@ -17,34 +16,24 @@ import {
   type MachineState,
   type Measurement,
 } from '../driver.ts'
-import type { ReadyImage } from './disk.ts'
+import type { ImageStore, StoredImage } from '../images/images.ts'
 import { Readiness } from './guest/readiness.ts'
 import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './host/accel.ts'
 import { hostCapacity } from './host/capacity.ts'
 import { Cgroups } from './host/cgroup.ts'
 import { raiseFirewall } from './host/firewall.ts'
 import { ownerObstacle } from './host/owner.ts'
-import type { Log, Surroundings } from './launch.ts'
+import type { Context, Log } from './launch.ts'
 import { Layout } from './layout.ts'
-import { endOfLog } from './logs.ts'
 import { Machine } from './machine.ts'
 import { chooseNetwork, GUEST_ADDRESS, type NetworkKind } from './network.ts'
 
-/** What the driver wants of the image store. */
-export interface Images {
-  /** Begins to prepare an image if need be, and returns at once with how far it is. */
-  ensure(image: ImageSpec): Promise<ImageState>
-  /** The prepared image, or null. */
-  ready(image: ImageSpec): Promise<ReadyImage | null>
-  close(): void | Promise<void>
-}
-
 export interface QemuOptions {
   dataDir: string
-  images: Images
+  images: ImageStore
   accel: 'auto' | Accel
-  /** Address on which the machines' ssh ports listen; 127.0.0.1 unless told. */
-  host?: string
+  /** Of this host: where the ports listen that lead to guests; 127.0.0.1 by default. */
+  address?: string
   /** passt where it works, unless told. */
   network?: NetworkKind
   log: Log
@@ -80,7 +69,7 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
     accel: choice.accel,
     network: network.kind,
     warnings: [network.warning, ownerWarning].filter((warning) => warning !== null),
-    host: options.host ?? '127.0.0.1',
+    address: options.address ?? '127.0.0.1',
     cgroups: await Cgroups.open(
       `berth-${createHash('sha256').update(layout.dataDir).digest('hex').slice(0, 12)}`,
     ),
@@ -93,18 +82,18 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
   return driver
 }
 
-interface Settings extends Omit<Surroundings, 'changed'> {
+interface Settings extends Omit<Context, 'changed'> {
   warnings: readonly string[]
   choice: AccelChoice
   version: string
-  images: Images
+  images: ImageStore
 }
 
 /** Real machines: one QEMU process each, on this host. Made by openQemu. */
 export class QemuDriver implements Driver {
   readonly #settings: Settings
-  readonly #around: Surroundings
-  readonly #images: Images
+  readonly #context: Context
+  readonly #images: ImageStore
   readonly #readiness: Readiness
   readonly #machines = new Map<string, Machine>()
   /** When the machines that are booting were started. */
@@ -118,14 +107,14 @@ export class QemuDriver implements Driver {
   constructor(settings: Settings) {
     this.#settings = settings
     this.#images = settings.images
-    this.#around = { ...settings, changed: (serverId) => void this.#changed(serverId) }
-    this.#readiness = new Readiness(settings.host, settings.network)
+    this.#context = { ...settings, changed: (serverId) => void this.#changed(serverId) }
+    this.#readiness = new Readiness(settings.address, settings.network)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
 
   /** Finds the machines that an earlier process of the service left running, and clears away what it left half. */
   async adopt(): Promise<void> {
-    const { layout, log, clock } = this.#around
+    const { layout, log, clock } = this.#context
     for (const [serverId, state] of await this.list()) {
       if (state.power !== 'running') continue
       log.info({ serverId }, 'Found the machine running')
@@ -157,8 +146,8 @@ export class QemuDriver implements Driver {
   }
 
   async define(spec: MachineSpec): Promise<void> {
-    this.#requireCpuType(spec.cpuType)
-    await this.#machine(spec.serverId).define(spec, await this.#images.ready(spec.image))
+    this.#requireSupported(spec)
+    await this.#machine(spec.serverId).define(spec, () => this.#readyImage(spec))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
@@ -206,7 +195,7 @@ export class QemuDriver implements Driver {
 
   async list(): Promise<Map<string, MachineState>> {
     const states = new Map<string, MachineState>()
-    const names = (await readdir(this.#around.layout.machines)).filter((name) =>
+    const names = (await readdir(this.#context.layout.machines)).filter((name) =>
       /^[A-Za-z0-9_-]{1,64}$/.test(name),
     )
     await inParallel(names, async (name) => {
@@ -249,24 +238,20 @@ export class QemuDriver implements Driver {
     this.#listeners.add(listener)
   }
 
-  console(serverId: string, bytes: number): Promise<string> {
-    return endOfLog(this.#around.layout.files(serverId).serialLog, bytes)
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#listeners.clear()
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()))
-    await this.#around.cgroups.close()
-    this.#around.layout.close()
+    await this.#context.cgroups.close()
+    this.#context.layout.close()
     await this.#images.close()
   }
 
   #machine(serverId: string): Machine {
     let machine = this.#machines.get(serverId)
     if (!machine) {
-      machine = new Machine(serverId, this.#around)
+      machine = new Machine(serverId, this.#context)
       this.#machines.set(serverId, machine)
     }
     return machine
@@ -281,7 +266,7 @@ export class QemuDriver implements Driver {
    * their kernels give up on their timers.
    */
   #admit(serverId: string): boolean {
-    const now = this.#around.clock.now()
+    const now = this.#context.clock.now()
     for (const [id, since] of this.#booting) if (now - since >= BOOT_MS) this.#booting.delete(id)
     if (!this.#booting.has(serverId) && this.#booting.size >= availableParallelism()) return false
     this.#booting.set(serverId, now)
@@ -294,7 +279,7 @@ export class QemuDriver implements Driver {
     try {
       await this.inspect(serverId)
     } catch (error) {
-      this.#around.log.error({ serverId, err: error }, 'The machine cannot be looked at')
+      this.#context.log.error({ serverId, err: error }, 'The machine cannot be looked at')
     }
   }
 
@@ -303,7 +288,7 @@ export class QemuDriver implements Driver {
     const serverId = machine.id
     this.#booting.delete(serverId)
     if (reason === 'crashed')
-      this.#around.log.error({ serverId, words: await machine.lastWords() }, 'The machine crashed')
+      this.#context.log.error({ serverId, words: await machine.lastWords() }, 'The machine crashed')
     for (const listener of this.#listeners) listener(serverId)
   }
 
@@ -312,12 +297,22 @@ export class QemuDriver implements Driver {
       const machine = this.#machine(serverId)
       await machine
         .boundLogs()
-        .catch((error: unknown) => this.#around.log.error({ serverId, err: error }, 'Bad log'))
+        .catch((error: unknown) => this.#context.log.error({ serverId, err: error }, 'Bad log'))
       if (!machine.isLinked) await this.#changed(serverId)
     }
   }
 
-  #requireCpuType(cpuType: CpuType): void {
+  /** @throws DriverError not_found, image_not_ready */
+  async #readyImage({ image }: MachineSpec): Promise<StoredImage> {
+    if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
+    const ready = await this.#images.ready(image)
+    if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
+    return ready
+  }
+
+  #requireSupported({ cpuType, interfaces }: MachineSpec): void {
+    if (interfaces.length !== 1)
+      throw new DriverError('unavailable', 'A machine has exactly one network interface here')
     const offered = offeredCpuTypes(this.#settings.choice.accel)
     if (!offered.includes(cpuType))
       throw new DriverError(

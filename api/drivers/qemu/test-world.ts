@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { MachineSpec } from '../driver.ts'
-import { ImageStore } from '../images/store.ts'
+import { LocalImages } from '../images/store.ts'
 import { microImage, microSpec } from '../images/test-image.ts'
 import type { Log } from './launch.ts'
 import type { NetworkKind } from './network.ts'
@@ -56,7 +56,7 @@ export class QemuWorld {
     const say = (details: object, message: string) =>
       void this.log.push(`${message} ${JSON.stringify(details)}`)
     const log: Log = { info: say, warn: say, error: say }
-    const images = new ImageStore({ dataDir: this.dataDir })
+    const images = new LocalImages({ dataDir: this.dataDir })
     this.#driver = await openQemu({
       dataDir: this.dataDir,
       images,
@@ -79,8 +79,8 @@ export class QemuWorld {
       sshPublicKeys: [this.#publicKey],
       password: null,
       userData: null,
-      mac: '52:54:00:12:34:56',
-      sshPort: this.portOf(serverId),
+      interfaces: [{ mac: '52:54:00:12:34:56' }],
+      forwards: [{ protocol: 'tcp', hostPort: this.portOf(serverId), guestPort: 22 }],
     }
   }
 

@@ -29,18 +29,21 @@ export async function begin<Type extends ServerOperation>(
   return { server: { ...server, ...whole }, operation }
 }
 
-/** Writes a new server and begins its create. */
+/**
+ * Writes a new server and begins its create.
+ * @returns null where another transaction has just taken the server's port
+ */
 export async function beginCreate(
   tx: Queries,
   row: Omit<ServerTable, 'status'>,
   data: ServerOperations['create'],
-): Promise<Started> {
+): Promise<Started | null> {
   const server = { ...row, status: statusDuring.create }
   const now = row.created_at
   const operation = await insertServer(tx, server, () =>
     write(tx, server, 'create', data, { now, runAt: now }),
   )
-  return { server, operation }
+  return operation && { server, operation }
 }
 
 function write<Type extends ServerOperation>(

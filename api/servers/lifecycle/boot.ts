@@ -4,7 +4,7 @@ import { again, done, fail, next, type Step, type StepResult } from '../../opera
 import { pickPort } from '../ports.ts'
 import { getServer, updateMachine } from '../store.ts'
 import type { BootData } from './operations.ts'
-import { machineSpec, type ProcedureOptions } from './spec.ts'
+import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
@@ -20,19 +20,20 @@ const BOOT_AT = 60
 export function bootSteps(
   options: ProcedureOptions,
 ): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
-  const { db, clock, driver } = options
+  const { db, clock, drivers } = options
 
   const make: Step<BootData> = async (operation) => {
     const server = await getServer(db, operation.subject_id)
     // A second run may find it made, and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
-      await driver.define(machineSpec(options, server))
+      await drivers.at(server.pool).define(machineSpec(options, server))
       await updateMachine(db, server.server_id, { has_disk: 1 })
     }
     return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
   }
 
   const boot: Step<BootData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     try {
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -44,6 +45,7 @@ export function bootSteps(
   }
 
   const ready: Step<BootData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     const answer = await driver.ready(operation.subject_id)
     if (answer) return done({ host_keys: answer.hostKeys })
     const { power } = await driver.inspect(operation.subject_id)
@@ -61,9 +63,10 @@ export function bootSteps(
 }
 
 /** A machine that has its disk goes on to boot; else the image that its disk is made of comes first. */
-function imageStep({ db, driver, catalog, log }: ProcedureOptions): Step<BootData> {
+function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootData> {
   return async (operation) => {
     const server = await getServer(db, operation.subject_id)
+    const driver = drivers.at(server.pool)
     if (server.has_disk) {
       const { power } = await driver.inspect(server.server_id)
       if (power !== 'absent') return next('boot', BOOT_AT)
@@ -88,11 +91,11 @@ function imageStep({ db, driver, catalog, log }: ProcedureOptions): Step<BootDat
 
 /** Another program holds the server's port: it gets one that no server has, and its machine is told. */
 async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
-  const { db, driver, sshPorts } = options
+  const { db, drivers, sshPorts } = options
   const server = await getServer(db, serverId)
   const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
   await updateMachine(db, serverId, { ssh_port: port })
-  await driver.define(machineSpec(options, { ...server, ssh_port: port }))
+  await drivers.at(server.pool).define(machineSpec(options, { ...server, ssh_port: port }))
 }
 
 function waiting(leftMs: number): StepResult<never> {

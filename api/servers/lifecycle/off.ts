@@ -1,7 +1,7 @@
 import { again, next, type Step } from '../../operations/procedure.ts'
 import { BOOT_MS } from './boot.ts'
 import type { BootData, OffData } from './operations.ts'
-import type { ProcedureOptions } from './spec.ts'
+import { driverOf, type ProcedureOptions } from './spec.ts'
 
 const ASK_MS = 250
 const DEFAULT_TIMEOUT_SECONDS = 60
@@ -9,8 +9,11 @@ const DEFAULT_TIMEOUT_SECONDS = 60
 type OffSteps = Record<'shutdown' | 'wait_off' | 'power_off', Step<OffData>> & { reset: Step<BootData> }
 
 /** From running to off, or through a reset: stop and reboot walk this way. Both go on at their own step `off`. */
-export function offSteps({ clock, driver }: ProcedureOptions): OffSteps {
+export function offSteps(options: ProcedureOptions): OffSteps {
+  const { clock } = options
+
   const shutdown: Step<OffData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     const { power } = await driver.inspect(operation.subject_id)
     if (power !== 'running') return next('power_off', 50)
     await driver.shutdown(operation.subject_id)
@@ -19,17 +22,20 @@ export function offSteps({ clock, driver }: ProcedureOptions): OffSteps {
   }
 
   const waitOff: Step<OffData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     const { power } = await driver.inspect(operation.subject_id)
     const isLate = clock.now() >= (operation.data.off_by ?? 0)
     return power !== 'running' || isLate ? next('power_off', 50) : again(ASK_MS)
   }
 
   const powerOff: Step<OffData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     await driver.powerOff(operation.subject_id)
     return next('off', 55)
   }
 
   const reset: Step<BootData> = async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     const { power } = await driver.inspect(operation.subject_id)
     if (power !== 'running') return next('power_off', 50)
     await driver.reset(operation.subject_id)

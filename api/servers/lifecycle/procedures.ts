@@ -26,7 +26,7 @@ import {
   type ServerOperations,
   subjectOf,
 } from './operations.ts'
-import { machineSpec, type ProcedureOptions } from './spec.ts'
+import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How each type of operation is carried out on a server. */
 export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
@@ -57,14 +57,14 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
 type PowerData = BootData & OffData
 
 /** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
-function concluder({ db, clock, driver }: ProcedureOptions): Procedure<PowerData>['conclude'] {
+function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerData>['conclude'] {
   return async (operation, outcome) => {
     const server = await getServer(db, operation.subject_id)
     const now = clock.now()
     const isOn =
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
-        : (await driver.inspect(server.server_id)).power === 'running'
+        : (await drivers.at(server.pool).inspect(server.server_id)).power === 'running'
     // A guest that ran without ever answering on ssh has run; only a create that fails is free.
     const hasFailed = outcome.status === 'failed' && operation.type !== 'create'
     const firstRunning = (hasFailed ? bootTime(operation.data) : null) ?? (isOn ? now : null)
@@ -123,12 +123,13 @@ function startTime(operation: Operation<PowerData>, server: ServerTable, now: nu
 }
 
 function resizeStep(options: ProcedureOptions): Step<ResizeData> {
-  const { db, driver } = options
+  const { db, drivers } = options
   return async (operation) => {
     const { plan } = operation.data
     const server = await getServer(db, operation.subject_id)
     // A server that never had a machine gets the new size when its first one is made.
-    if (server.has_disk) await driver.define(machineSpec(options, { ...server, ...plan.size }))
+    if (server.has_disk)
+      await drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
     return done()
   }
 }
@@ -141,7 +142,7 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
         await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
-        await release(tx, server.account_id, growth, 0)
+        await release(tx, server, growth, 0)
         return
       }
       await updateServer(tx, server.server_id, {
@@ -160,8 +161,9 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
   }
 }
 
-function destroyStep({ driver }: ProcedureOptions): Step<object> {
+function destroyStep(options: ProcedureOptions): Step<object> {
   return async (operation) => {
+    const driver = await driverOf(options, operation.subject_id)
     await driver.destroy(operation.subject_id)
     const { power } = await driver.inspect(operation.subject_id)
     return power === 'absent' ? done() : again(500)
@@ -192,7 +194,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         user_data: null,
         ssh_keys: '[]',
       })
-      await release(tx, server.account_id, server, 1)
+      await release(tx, server, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)
       await subjectIsGone(tx, subjectOf(server.server_id), now)
     }

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
 import type { Driver, MachineState } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
 import { watchedIn } from '../states.ts'
@@ -18,7 +19,7 @@ const FIRST_BACKOFF_MS = 1_000
 interface ReconcilerOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   engine: Engine
   log: Logger
 }
@@ -43,7 +44,7 @@ export class Reconciler {
   }
 
   start(): void {
-    this.#options.driver.watch(() => this.#loop.wake())
+    this.#options.drivers.watch(() => this.#loop.wake())
     this.#loop.start()
   }
 
@@ -51,10 +52,22 @@ export class Reconciler {
     await this.#loop.stop()
   }
 
-  /** One look at all machines. */
+  /** One look at all machines, each pool by itself: one whose driver is down holds up no other. */
   async look(): Promise<void> {
-    const { db, driver, log } = this.#options
-    const [servers, machines] = await Promise.all([listRunning(db), driver.list()])
+    const { db, drivers, log } = this.#options
+    const pools = Map.groupBy(await listRunning(db), ({ pool }) => pool)
+    await Promise.all(
+      [...pools].map(([pool, servers]) =>
+        this.#lookAt(drivers.at(pool), servers).catch((error: unknown) =>
+          log.error({ err: error, pool }, 'the machines of a pool could not be looked at; trying again'),
+        ),
+      ),
+    )
+  }
+
+  async #lookAt(driver: Driver, servers: readonly { server_id: string }[]): Promise<void> {
+    const { log } = this.#options
+    const machines = await driver.list()
     for (const { server_id } of servers) {
       if (machines.get(server_id)?.power === 'running') continue
       try {
@@ -66,10 +79,11 @@ export class Reconciler {
     }
   }
 
-  /** Machines of the driver that no server belongs to. They are named, never touched. */
-  async strangers(): Promise<string[]> {
-    const { db, driver } = this.#options
-    const ids = [...(await driver.list()).keys()]
+  /** Machines of the drivers that no server belongs to. They are named, never touched. */
+  async orphans(): Promise<string[]> {
+    const { db, drivers } = this.#options
+    const lists = await Promise.allSettled(drivers.pools.map((pool) => drivers.at(pool).list()))
+    const ids = lists.flatMap((list) => (list.status === 'fulfilled' ? [...list.value.keys()] : []))
     const known = await knownServers(db, ids)
     return ids.filter((id) => !known.has(id))
   }

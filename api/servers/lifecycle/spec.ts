@@ -3,23 +3,31 @@ import { type Catalog, findTemplate } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
-import type { Driver, MachineSpec } from '../../drivers/driver.ts'
+import { type Driver, type MachineSpec, SSH_PORT } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
 import type { PortRange } from '../ports.ts'
+import { getServer } from '../store.ts'
 
 /** What the steps of operations work with. */
 export interface ProcedureOptions {
   db: Database
   clock: Clock
-  driver: Driver
+  drivers: Drivers
   catalog: Catalog
   secrets: Secrets
   sshPorts: PortRange
   log: Logger
 }
 
+/** The driver of the pool that a server is in. */
+export async function driverOf({ db, drivers }: ProcedureOptions, serverId: string): Promise<Driver> {
+  return drivers.at((await getServer(db, serverId)).pool)
+}
+
 /** What the driver has to know of a server. */
 export function machineSpec({ catalog, secrets }: ProcedureOptions, server: ServerTable): MachineSpec {
+  // A template may have been taken off the catalogue since: a machine that has its disk does without.
   const template = findTemplate(catalog, server.template_id)
   const keys: { public_key: string }[] = JSON.parse(server.ssh_keys)
   return {
@@ -29,13 +37,13 @@ export function machineSpec({ catalog, secrets }: ProcedureOptions, server: Serv
     ramMb: server.ram_mb,
     diskGb: server.disk_gb,
     cpuType: server.cpu_type,
-    // A template that was taken off the catalogue since: the machine has its disk, the image is only for new ones.
-    image: template?.image ?? { slug: '', sources: [] },
+    image: server.has_disk ? null : (template?.image ?? null),
     username: template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),
     password: server.password === null ? null : secrets.open(server.password),
     userData: server.user_data === null ? null : secrets.open(server.user_data),
-    mac: server.mac,
-    sshPort: server.ssh_port ?? 0,
+    interfaces: [{ mac: server.mac }],
+    forwards:
+      server.ssh_port === null ? [] : [{ protocol: 'tcp', hostPort: server.ssh_port, guestPort: SSH_PORT }],
   }
 }

@@ -31,7 +31,7 @@ async function fillOld(db: Database): Promise<void> {
     })
   }
   const server = { server_id: 's', account_id: 'a', price_hour: 12_329, price_month: 9_000_000 }
-  const { priced_at: _, suspended_from: __, ...row } = serverRow(server, 5_000)
+  const { priced_at: _, suspended_from: __, pool: ___, ...row } = serverRow(server, 5_000)
   await insert(db, 'servers', row)
   await insert(db, 'servers', { ...row, server_id: 'never', billed_since: null })
   await insert(db, 'servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
@@ -80,7 +80,8 @@ test('operations from before they had subjects are on their servers, and keep al
   const account = { account_id: 'a', email: 'a@example.com', name: 'A', status: 'active', quotas: '{}' }
   const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
-  const server = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
+  const row = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
+  const { pool: _, ...server } = row
   await insert(db, 'servers', { ...server })
   await insert(db, 'servers', { ...server, server_id: 'gone', deleted_at: 6_000 })
   const before = {
@@ -114,5 +115,14 @@ test('operations from before they had subjects are on their servers, and keep al
   const another = { ...active, operation_id: 'o3', subject_type: 'server', subject_id: 'here' }
   await expect(insert(db, 'operations', another)).rejects.toThrow(/unique/i)
   await insert(db, 'operations', { ...another, subject_type: 'volume', server_id: null })
+  await drop()
+})
+
+test('a server from before there were pools is in the one that there was', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0002-samples' })
+  await fillOld(db)
+  await migrations['0008-server-pools']?.up(db)
+  const pools = await db.selectFrom('servers').select('pool').execute()
+  expect(pools.map(({ pool }) => pool)).toEqual(['local', 'local', 'local'])
   await drop()
 })

@@ -488,7 +488,7 @@ function specOf(serverId: string) {
     sshPublicKeys: [],
     password: null,
     userData: null,
-    mac: '52:54:00:00:00:01',
-    sshPort: 1,
+    interfaces: [{ mac: '52:54:00:00:00:01' }],
+    forwards: [],
   }
 }

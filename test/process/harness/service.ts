@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../../api/clock.ts'
 import type { Database } from '../../../api/database/database.ts'
 import { migrate } from '../../../api/database/migrate.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
+import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
@@ -77,7 +78,8 @@ async function open(folder: string, fate: Fate) {
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const secrets = new Secrets(Buffer.alloc(32, 7))
-  const parts = { db, clock, driver, catalog, secrets, sshPorts: PORTS, log }
+  const drivers = new Drivers('simulator', { simulator: driver })
+  const parts = { db, clock, drivers, catalog, secrets, sshPorts: PORTS, log }
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
   const app = await buildApp({

@@ -13,13 +13,13 @@ const PATIENCE_MS = 900
  * longer than a caller waits, so it goes on between calls.
  */
 export class Readiness {
-  readonly #host: string
+  readonly #address: string
   readonly #lingers: boolean
   readonly #answers = new WeakMap<Machine, { boot: number; answer: Answer }>()
   readonly #questions = new WeakMap<Machine, { boot: number; question: Promise<Answer | null> }>()
 
-  constructor(host: string, network: NetworkKind) {
-    this.#host = host
+  constructor(address: string, network: NetworkKind) {
+    this.#address = address
     this.#lingers = network === 'passt'
   }
 
@@ -50,7 +50,7 @@ export class Readiness {
       const hostKeys =
         machine.sshPort === null
           ? null
-          : await readHostKeys(this.#host, machine.sshPort, PATIENCE_MS, this.#lingers)
+          : await readHostKeys(this.#address, machine.sshPort, PATIENCE_MS, this.#lingers)
       if (!hostKeys) return null
       // A server that shows no key is asked again the next time, but it does answer.
       if (hostKeys.length > 0 && machine.boot === boot)

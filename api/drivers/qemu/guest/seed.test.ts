@@ -15,7 +15,7 @@ const settings: SeedSettings = {
   username: 'ann',
   sshPublicKeys: ['ssh-ed25519 AAAA ann@home', 'ssh-rsa BBBB "quoted" comment'],
   userData: null,
-  mac: '52:54:00:12:34:56',
+  interfaces: [{ mac: '52:54:00:12:34:56' }],
   passwordHash: null,
 }
 

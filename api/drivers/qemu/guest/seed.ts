@@ -3,7 +3,7 @@ import { fat12Volume } from './fat12.ts'
 
 export type SeedSettings = Pick<
   MachineSpec,
-  'serverId' | 'hostname' | 'username' | 'sshPublicKeys' | 'userData' | 'mac'
+  'serverId' | 'hostname' | 'username' | 'sshPublicKeys' | 'userData' | 'interfaces'
 > & { passwordHash: string | null }
 
 /**
@@ -20,7 +20,7 @@ export function seedVolume(settings: SeedSettings): Buffer {
     'CIDATA',
     new Map([
       ['meta-data', Buffer.from(metaData(settings))],
-      ['network-config', Buffer.from(networkConfig(settings.mac))],
+      ['network-config', Buffer.from(networkConfig(settings))],
       ['vendor-data', Buffer.from(vendorData(settings))],
       ['user-data', Buffer.from(settings.userData ?? '#cloud-config\n{}\n')],
     ]),
@@ -32,9 +32,12 @@ function metaData(settings: SeedSettings): string {
   return `instance-id: ${JSON.stringify(settings.serverId)}\nlocal-hostname: ${JSON.stringify(settings.hostname)}\n`
 }
 
-function networkConfig(mac: string): string {
-  const ethernet = { match: { macaddress: mac }, 'set-name': 'eth0', dhcp4: true }
-  return `${JSON.stringify({ version: 2, ethernets: { id0: ethernet } })}\n`
+function networkConfig({ interfaces }: SeedSettings): string {
+  const ethernets = interfaces.map(({ mac }, at) => [
+    `id${at}`,
+    { match: { macaddress: mac }, 'set-name': `eth${at}`, dhcp4: true },
+  ])
+  return `${JSON.stringify({ version: 2, ethernets: Object.fromEntries(ethernets) })}\n`
 }
 
 /** JSON is YAML: no quoting to get wrong. */

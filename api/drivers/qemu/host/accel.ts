@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CpuType, DriverError } from '../../driver.ts'
+import { type CpuType, cpuTypes, DriverError } from '../../driver.ts'
 
 export const QEMU = 'qemu-system-x86_64'
 
@@ -135,8 +135,8 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
 }
 
 /** KVM passes the host's own CPU on; TCG can be either. */
-export function offeredCpuTypes(accel: Accel): CpuType[] {
-  if (accel === 'tcg') return ['amd', 'intel']
+export function offeredCpuTypes(accel: Accel): readonly CpuType[] {
+  if (accel === 'tcg') return cpuTypes
   const vendor = /^vendor_id\s*:\s*(\S+)/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]
   if (vendor === 'AuthenticAMD') return ['amd']
   return vendor === 'GenuineIntel' ? ['intel'] : []

@@ -1,24 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  appendFileSync,
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { writeDurably } from '../../../files.ts'
-import { qemuArguments } from '../command.ts'
-import { Layout } from '../layout.ts'
-import { boundLog, endOfLog } from '../logs.ts'
 import { bootSector, chooseAccel, offeredCpuTypes, probeSector } from './accel.ts'
 import { Cgroups, removeCgroups } from './cgroup.ts'
 import { findByArgument, identify, isAlive, killVerified } from './process.ts'
@@ -89,58 +74,4 @@ test('a process is known by its argument, and only that very process is killed',
   process.kill(-pid, 'SIGKILL')
   expect(await killVerified(id, mark)).toBe(true)
   expect(isAlive(id, mark)).toBe(false)
-})
-
-test('a log stays small and keeps its end; a link in its place is not followed', async () => {
-  const path = join(folder, 'serial.log')
-  appendFileSync(path, 'x'.repeat(1_200_000))
-  appendFileSync(path, 'the end')
-  await boundLog(path)
-  expect(statSync(path).size).toBe(64 * 1024)
-  expect(await endOfLog(path, 7)).toBe('the end')
-  const link = join(folder, 'link.log')
-  symlinkSync(path, link)
-  await expect(boundLog(link)).rejects.toThrow('ELOOP')
-  expect(await endOfLog(join(folder, 'none.log'), 7)).toBe('')
-})
-
-test('sockets of a data folder with a long name are kept in a short one of our own', () => {
-  const layout = new Layout(join(folder, 'long'.repeat(40)))
-  const sockets = layout.socketFolder('0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee')
-  expect(join(sockets, 'serial.sock').length).toBeLessThanOrEqual(107)
-  expect(statSync(sockets).mode & 0o777).toBe(0o700)
-  rmSync(join(sockets, '..'), { recursive: true })
-})
-
-test('an id that would leave the folder is refused', () => {
-  const layout = new Layout(folder)
-  for (const id of ['', '..', 'a/b', '.x', 'a'.repeat(65)])
-    expect(() => layout.files(id)).toThrow('cannot be')
-})
-
-test('a file is replaced whole, and only its owner may read it', async () => {
-  const path = join(folder, 'record.json')
-  writeFileSync(`${path}.tmp`, 'left by a crash')
-  chmodSync(`${path}.tmp`, 0o644)
-  await writeDurably(path, 'content')
-  expect(readFileSync(path, 'utf8')).toBe('content')
-  expect(statSync(path).mode & 0o777).toBe(0o600)
-})
-
-test('commas in a path stay in the path', () => {
-  const layout = new Layout(join(folder, 'a,b'))
-  mkdirSync(layout.machines, { recursive: true })
-  const files = layout.files('m')
-  const spec = { serverId: 'm', hostname: 'm', cpu: 1, ramMb: 128, diskGb: 1, cpuType: 'amd' as const }
-  const more = {
-    image: { slug: 'x', sources: [] },
-    username: 'a',
-    sshPublicKeys: [],
-    mac: '52:54:00:00:00:01',
-    sshPort: 1,
-  }
-  const record = { uuid: 'u', spec: { ...spec, ...more }, passwordHash: null, base: '/b', direct: null }
-  const args = qemuArguments(record, files, files.run, 'tcg', 'user,id=n0')
-  expect(args.join(' ')).toContain('a,,b/vms/m/run/qmp.sock')
-  expect(args).not.toContain('-kernel')
 })

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode } from '../../../files.ts'
+import { startTime } from '../../proc.ts'
 
 /** A process, told apart from a later one with the same pid by the time it started. */
 export interface ProcessId {
   pid: number
-  /** In clock ticks since the host booted: field 22 of /proc/PID/stat. */
+  /** In clock ticks since the host booted. */
   startTime: string
 }
 
@@ -53,10 +55,8 @@ export function identify(pid: number, mark: string): ProcessId | null {
   try {
     const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (!args.includes(mark)) return null
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in brackets and may hold anything, also brackets and spaces.
-    const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-    return startTime === undefined ? null : { pid, startTime }
+    const started = startTime(pid)
+    return started === null ? null : { pid, startTime: started }
   } catch {
     return null
   }
@@ -94,7 +94,7 @@ export async function killVerified(id: ProcessId, mark: string): Promise<boolean
     process.kill(id.pid, 'SIGKILL')
   } catch (error) {
     // It went by itself in between.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    if (errorCode(error) !== 'ESRCH') throw error
   }
   return waitGone(id, mark, 10_000)
 }
