@@ -38,3 +38,23 @@ export async function standing(
     return isLow && low_since === null ? [tell('balance.low', wholeTimes(balance, hour))] : []
   })
 }
+
+/** How many accounts have enough, little (less than the warning time) or nothing left of their balance. */
+export function countStandings(db: Queries): Promise<{ standing: string; total: number }[]> {
+  return db
+    .selectFrom('ledgers')
+    .select((eb) => [
+      eb
+        .case()
+        .when('depleted_since', 'is not', null)
+        .then('depleted')
+        .when('low_since', 'is not', null)
+        .then('low')
+        .else('enough')
+        .end()
+        .as('standing'),
+      eb.fn.countAll<number>().as('total'),
+    ])
+    .groupBy('standing')
+    .execute()
+}

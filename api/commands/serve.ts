@@ -81,17 +81,19 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
 /** @throws ConfigError */
 async function answerScrapes(
   telemetry: Telemetry,
-  { metrics }: Config,
+  { metrics, dataDir }: Config,
   { db, app, compute, catalog }: { db: Database; app: App; compute: Compute; catalog: Catalog },
 ) {
   const images = async () =>
     Promise.all(
       catalog.templates.map(async ({ slug, image }) => {
         const state = await compute.images?.state(image)
-        return { template: slug, bytes: state?.state === 'ready' ? state.bytes : null }
+        const bytes = state?.state === 'ready' ? state.bytes : null
+        return { template: slug, bytes, isFailed: state?.state === 'failed' }
       }),
     )
-  telemetry.watch({ db, clock: systemClock, ...app, images: compute.images ? images : async () => [] })
+  const found = compute.images ? images : async () => []
+  telemetry.watch({ db, clock: systemClock, ...app, images: found, dataDir })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(
