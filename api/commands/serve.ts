@@ -17,9 +17,11 @@ import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './i
 
 /**
  * Runs the service until it is told to stop.
+ * @param notices where the operator reads, as lines of JSON, what goes on; null: a terminal, with lines for people
  * @throws ConfigError, CatalogError: user mistakes, each with a sentence that says what to do
  */
-export async function serve(config: Config, log: Logger, say: (line: string) => void): Promise<void> {
+export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
+  const say = (line: string) => (notices ? notices.info(line) : console.log(line))
   const unlock = lockDataDir(config)
   const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
   const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
@@ -59,8 +61,9 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const facts = await compute.driver.host()
   const [images, strangers] = await Promise.all([imageLines(compute, catalog), app.reconciler.strangers()])
-  for (const line of banner({ config, address, scrapes, facts, compute, demo, images, strangers, fault }))
-    say(line)
+  const told = { config, address, scrapes, facts, compute, demo, images, strangers, fault }
+  if (notices) notices.info(listening(told), 'listening')
+  else for (const line of banner(told)) say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
   const unwatch = watchCatalog(opened, systemClock, (wrong) => {
@@ -190,6 +193,26 @@ interface BannerFacts {
   strangers: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
   fault: string | null
+}
+
+/** The banner for machines. It goes to journals that others read: the token itself is not in it. */
+function listening(told: BannerFacts) {
+  const { config, address, scrapes, facts, compute, demo, strangers, fault } = told
+  return {
+    address: `${address}/v1`,
+    metrics: scrapes?.address ?? null,
+    compute: `${facts.compute}: ${facts.reason}`,
+    is_simulated: !facts.isReal,
+    data: config.dataDir,
+    account: demo.email,
+    token_file: demo.tokenFile,
+    warnings: [
+      ...(compute.fallback ? [compute.fallback] : []),
+      ...facts.warnings,
+      ...(fault ? [`the last good catalogue is used, as the present one is wrong: ${fault}`] : []),
+      ...strangers.map((id) => `machine ${id} belongs to no server; it was left as it is`),
+    ],
+  }
 }
 
 function banner(told: BannerFacts): string[] {
