@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
@@ -94,6 +96,19 @@ test('operations that hang, webhooks that do not arrive and balances that run ou
   t.clock.advance(3 * 3600_000)
   await t.app.billing.look()
   expect(value('berth_accounts{balance="depleted"}', await telemetry.text())).toBe(1)
+})
+
+test('alerts and dashboard for operators stand on metrics that are there', async () => {
+  const telemetry = new Telemetry()
+  const t = await testApp({ telemetry })
+  telemetry.watch(sourcesOf(t, async () => []))
+  const text = await telemetry.text()
+  for (const file of ['alerts.yml', 'dashboard.json']) {
+    const names = readFileSync(path.join('deploy', file), 'utf8').match(/\b(berth|nodejs|process)_\w+/g) ?? []
+    expect(names.length).toBeGreaterThan(10)
+    for (const name of new Set(names))
+      expect(text).toContain(`# TYPE ${name.replace(/_(bucket|count)$/, '')} `)
+  }
 })
 
 test('OpenMetrics and text are answered as the caller prefers, and HEAD without a body', async () => {
