@@ -50,7 +50,9 @@ program
   .action(async () => {
     const parsed = config()
     const log = pino({ level: parsed.logLevel }, pino.destination({ dest: 2, sync: true }))
-    await serve(parsed, log, console.log)
+    // What an operator has to be told whatever the level of the log. Journals get JSON alone.
+    const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
+    await serve(parsed, log, notices)
   })
 program.addCommand(migrateCommand(config))
 program.addCommand(backupCommand(config))

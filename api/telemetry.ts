@@ -1,13 +1,17 @@
+import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { chargeLagSeconds } from './billing/metering.ts'
+import { countStandings } from './billing/standing.ts'
 import type { Capacity } from './catalog/capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
 import type { OperationEnd } from './operations/engine.ts'
-import { queueDepth } from './operations/operations.ts'
+import { activeOperations, queueDepth } from './operations/operations.ts'
+import manifest from './package.json' with { type: 'json' }
 import type { Servers } from './servers/servers.ts'
+import { deliveryBacklog } from './webhooks/deliveries.ts'
 
 /** What gauges are read from when somebody asks for them. */
 export interface TelemetrySources {
@@ -15,9 +19,20 @@ export interface TelemetrySources {
   clock: Clock
   capacity: Capacity
   servers: Servers
-  /** The bytes of each template's image; null where it is not ready. */
-  images: () => Promise<{ template: string; bytes: number | null }[]>
+  /** The bytes of each template's image, null where it is not ready; and whether the last try to prepare it failed. */
+  images: () => Promise<{ template: string; bytes: number | null; isFailed: boolean }[]>
+  /** The folder whose file system must not run full. */
+  dataDir: string
 }
+
+const OPEN_METRICS = 'application/openmetrics-text'
+/** Gauges of prom-client that are named as counters are; each stands under a proper name, by type, as well. */
+const MISNAMED = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+]
+const BALANCES = ['enough', 'low', 'depleted']
 
 /** The service's own metrics, for the operator's Prometheus (text exposition format). */
 export class Telemetry {
@@ -52,6 +67,13 @@ export class Telemetry {
   constructor() {
     // The process, the heap and the lag of the event loop.
     collectDefaultMetrics({ register: this.#registry })
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
+    new Gauge({
+      name: 'berth_build_info',
+      help: 'Always 1; which program this is',
+      labelNames: ['version', 'node'],
+      registers: [this.#registry],
+    }).set({ version: manifest.version, node: process.version }, 1)
   }
 
   readonly request = (request: { method: string; route: string; status: number; seconds: number }): void => {
@@ -65,47 +87,86 @@ export class Telemetry {
   }
 
   /** Adds what is read anew at each scrape. */
-  watch({ db, clock, capacity, servers, images }: TelemetrySources): void {
+  watch(sources: TelemetrySources): void {
+    this.#watchServers(sources)
+    this.#watchQueues(sources)
+    this.#watchPlace(sources)
+  }
+
+  #watchServers({ db, servers, capacity, images }: TelemetrySources): void {
     this.#gauge('berth_servers', 'Servers by status and zone', ['status', 'zone'], async (set) => {
       for (const { status, zone_slug, total } of await servers.count())
         set(total, { status, zone: zone_slug })
-    })
-    this.#gauge(
-      'berth_operations_queued',
-      'Operations that are due and wait for their turn',
-      [],
-      async (set) => set(await queueDepth(db, clock.now())),
-    )
-    this.#gauge('berth_ledger_lag_seconds', 'How long the eldest charge has been due', [], async (set) =>
-      set(await chargeLagSeconds(db, clock.now())),
-    )
-    this.#gauge('berth_database_ping_seconds', 'How long the database takes to answer', [], async (set) => {
-      const start = process.hrtime.bigint()
-      await ping(db)
-      set(Number(process.hrtime.bigint() - start) / 1e9)
     })
     const place = ['zone', 'cpu_type']
     this.#gauge('berth_capacity_largest_cpu', 'Cores of the largest server that fits', place, async (set) => {
       for (const row of await capacity.list(db))
         set(row.max_server.cpu, { zone: row.zone_slug, cpu_type: row.cpu_type })
     })
-    this.#gauge(
-      'berth_capacity_largest_ram_mb',
-      'Memory of the largest server that fits',
-      place,
-      async (set) => {
-        for (const row of await capacity.list(db))
-          set(row.max_server.ram_mb, { zone: row.zone_slug, cpu_type: row.cpu_type })
-      },
+    const largest = 'Memory of the largest server that fits'
+    this.#gauge('berth_capacity_largest_ram_bytes', largest, place, async (set) => {
+      for (const row of await capacity.list(db))
+        set(row.max_server.ram_mb * 2 ** 20, { zone: row.zone_slug, cpu_type: row.cpu_type })
+    })
+    const bytes = 'Images that are ready; 0 where one is not'
+    this.#gauge('berth_image_bytes', bytes, ['template'], async (set) => {
+      for (const image of await images()) set(image.bytes ?? 0, { template: image.template })
+    })
+    const failed = '1 where the last try to prepare the image failed'
+    this.#gauge('berth_image_failed', failed, ['template'], async (set) => {
+      for (const { template, isFailed } of await images()) set(isFailed ? 1 : 0, { template })
+    })
+  }
+
+  /** What waits, and for how long. */
+  #watchQueues({ db, clock }: TelemetrySources): void {
+    const age = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1000)
+    const queued = 'Operations that are due and wait for their turn'
+    this.#gauge('berth_operations_queued', queued, [], async (set) => set(await queueDepth(db, clock.now())))
+    const kind = ['type', 'status']
+    this.#gauge('berth_operations_active', 'Operations that are not over', kind, async (set) => {
+      for (const { type, status, total } of await activeOperations(db)) set(total, { type, status })
+    })
+    const oldest = 'How long ago the oldest operation that is not over was asked for'
+    this.#gauge('berth_operations_oldest_seconds', oldest, kind, async (set) => {
+      for (const { type, status, oldest_created_at } of await activeOperations(db))
+        set(age(oldest_created_at), { type, status })
+    })
+    const pending = 'Webhook deliveries that have still to arrive'
+    this.#gauge('berth_webhook_deliveries_pending', pending, [], async (set) =>
+      set((await deliveryBacklog(db)).total),
     )
-    this.#gauge(
-      'berth_image_bytes',
-      'Images that are ready; 0 where one is not',
-      ['template'],
-      async (set) => {
-        for (const { template, bytes } of await images()) set(bytes ?? 0, { template })
-      },
+    const waiting = 'How long the oldest webhook delivery has been waiting'
+    this.#gauge('berth_webhook_deliveries_oldest_seconds', waiting, [], async (set) =>
+      set(age((await deliveryBacklog(db)).oldest_created_at)),
     )
+    const lag = 'How long the oldest charge has been due'
+    this.#gauge('berth_ledger_lag_seconds', lag, [], async (set) =>
+      set(await chargeLagSeconds(db, clock.now())),
+    )
+    const balances = 'Accounts by what is left: enough, low (less than 72 hours of their servers), depleted'
+    this.#gauge('berth_accounts', balances, ['balance'], async (set) => {
+      for (const balance of BALANCES) set(0, { balance })
+      for (const { standing, total } of await countStandings(db)) set(total, { balance: standing })
+    })
+  }
+
+  #watchPlace({ db, dataDir }: TelemetrySources): void {
+    this.#gauge('berth_database_ping_seconds', 'How long the database takes to answer', [], async (set) => {
+      const start = process.hrtime.bigint()
+      await ping(db)
+      set(Number(process.hrtime.bigint() - start) / 1e9)
+    })
+    const free = 'Free in the file system of the data folder'
+    this.#gauge('berth_data_free_bytes', free, [], async (set) => {
+      const { bavail, bsize } = await statfs(dataDir)
+      set(bavail * bsize)
+    })
+    const size = 'Size of the file system of the data folder'
+    this.#gauge('berth_data_size_bytes', size, [], async (set) => {
+      const { blocks, bsize } = await statfs(dataDir)
+      set(blocks * bsize)
+    })
   }
 
   text(): Promise<string> {
@@ -117,10 +178,13 @@ export class Telemetry {
    * @returns the address, and what ends it
    */
   async listen(host: string, port: number): Promise<{ address: string; close: () => Promise<void> }> {
-    const server = createServer(async (request, reply) => {
-      if (request.method !== 'GET' || request.url !== '/metrics') return reply.writeHead(404).end()
-      const text = await this.text()
-      return reply.writeHead(200, { 'content-type': this.#registry.contentType }).end(text)
+    const server = createServer(async ({ method = '', url, headers }, reply) => {
+      if (!['GET', 'HEAD'].includes(method) || url !== '/metrics') return reply.writeHead(404).end()
+      const isOpen = prefersOpenMetrics(headers.accept ?? '')
+      const text = isOpen ? openMetrics(await this.text()) : await this.text()
+      const type = isOpen ? `${OPEN_METRICS}; version=1.0.0; charset=utf-8` : this.#registry.contentType
+      const head = { 'content-type': type, 'content-length': Buffer.byteLength(text), vary: 'Accept' }
+      return reply.writeHead(200, head).end(text)
     })
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
     const { port: bound } = server.address() as AddressInfo // it listens on TCP
@@ -152,4 +216,26 @@ export class Telemetry {
       },
     })
   }
+}
+
+function prefersOpenMetrics(accept: string): boolean {
+  const weight = (type: string) =>
+    Math.max(
+      ...accept
+        .split(',')
+        .filter((part) => part.trim().startsWith(type))
+        .map((part) => Number(/;\s*q=([\d.]+)/.exec(part)?.[1] ?? 1)),
+    )
+  return weight(OPEN_METRICS) > 0 && weight(OPEN_METRICS) >= weight('text/plain')
+}
+
+/** The same in OpenMetrics, where counters have their suffix in the lines alone. prom-client would rename them for good. */
+function openMetrics(text: string): string {
+  const lines = text.split('\n').filter((line) => line !== '')
+  const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+)_total counter$/.exec(line)?.[1] ?? []))
+  const renamed = lines.map((line) => {
+    const [, head, name, rest] = /^(# (?:HELP|TYPE) )(\S+)_total( .*)$/.exec(line) ?? []
+    return name && counters.has(name) ? `${head}${name}${rest}` : line
+  })
+  return `${renamed.join('\n')}\n# EOF\n`
 }

@@ -1,3 +1,4 @@
+import type { Queries } from '../database/database.ts'
 import type { LedgerTable } from '../database/schema.ts'
 import type { Event } from '../events/outbox.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
@@ -39,4 +40,24 @@ function depletedSince({ balance, depleted_since }: LedgerTable, isDepleted: boo
   // Also what was noted while the clock was ahead counts from now.
   if (isDepleted) return Math.min(depleted_since ?? now, now)
   return balance > 0 ? null : depleted_since
+}
+
+/** How many accounts have enough, little (less than the warning time) or nothing left of their balance. */
+export function countStandings(db: Queries): Promise<{ standing: string; total: number }[]> {
+  return db
+    .selectFrom('ledgers')
+    .select((eb) => [
+      eb
+        .case()
+        .when('depleted_since', 'is not', null)
+        .then('depleted')
+        .when('low_since', 'is not', null)
+        .then('low')
+        .else('enough')
+        .end()
+        .as('standing'),
+      eb.fn.countAll<number>().as('total'),
+    ])
+    .groupBy('standing')
+    .execute()
 }

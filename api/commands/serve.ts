@@ -9,18 +9,20 @@ import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { type DriverName, driverNames, type HostFacts, type ImageState } from '../drivers/driver.ts'
+import { type DriverName, driverNames } from '../drivers/driver.ts'
 import { messageOf } from '../message-of.ts'
-import { formatMoney } from '../money.ts'
 import type { Telemetry } from '../telemetry.ts'
+import { banner, hostsOf, imageLines, listening } from './banner.ts'
 import { builtTemplates, type Compute, openCompute } from './compute.ts'
-import { type Demo, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
 
 /**
  * Runs the service until it is told to stop.
+ * @param notices where the operator reads, as lines of JSON, what goes on; null: a terminal, with lines for people
  * @throws ConfigError, CatalogError: user mistakes, each with a sentence that says what to do
  */
-export async function serve(config: Config, log: Logger, say: (line: string) => void): Promise<void> {
+export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
+  const say = (line: string) => (notices ? notices.info(line) : console.log(line))
   const unlock = lockDataDir(config)
   const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
   const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
@@ -64,8 +66,9 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
     imageLines(compute, catalog),
     app.reconciler.orphans(),
   ])
-  for (const line of banner({ config, address, scrapes, hosts, compute, demo, images, orphans, fault }))
-    say(line)
+  const facts = { config, address, scrapes, hosts, compute, demo, images, orphans, fault }
+  if (notices) notices.info(listening(facts), 'listening')
+  else for (const line of banner(facts)) say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
   flushCompileCache()
   const watch = watchCatalog(opened, { clock: systemClock, log }, (wrong) => {
@@ -79,14 +82,15 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   unlock()
 }
 
-const STAYS = 'The catalogue stays as it was. What is wrong with the change:'
+const STAYS = 'The catalogue was not reloaded, because the file is invalid:'
 
 function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
   const closed = zones.filter((zone) => !drivers.pools.includes(drivers.poolOf(zone)))
   return [
-    'The catalogue was changed.',
+    'The catalogue was reloaded.',
     ...closed.map(
-      ({ zone_slug, driver }) => `Zone ${zone_slug} is closed until the next start: ${driver} is not open.`,
+      ({ zone_slug, driver }) =>
+        `Zone ${zone_slug} is closed until the next start: its driver, ${driver}, is not running.`,
     ),
   ]
 }
@@ -100,17 +104,19 @@ async function otherDrivers(db: Database, { zones }: Catalog): Promise<DriverNam
 /** @throws ConfigError */
 async function answerScrapes(
   telemetry: Telemetry,
-  { metrics }: Config,
+  { metrics, dataDir }: Config,
   { db, app, compute, catalog }: { db: Database; app: App; compute: Compute; catalog: Catalog },
 ) {
   const images = async () =>
     Promise.all(
       catalog.templates.map(async ({ slug, image }) => {
         const state = await compute.images?.state(image)
-        return { template: slug, bytes: state?.state === 'ready' ? state.bytes : null }
+        const bytes = state?.state === 'ready' ? state.bytes : null
+        return { template: slug, bytes, isFailed: state?.state === 'failed' }
       }),
     )
-  telemetry.watch({ db, clock: systemClock, ...app, images: compute.images ? images : async () => [] })
+  const found = compute.images ? images : async () => []
+  telemetry.watch({ db, clock: systemClock, ...app, images: found, dataDir })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(
@@ -176,89 +182,4 @@ function reachableHost(host: string): string {
   if (host !== '0.0.0.0' && host !== '::') return host
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
-}
-
-async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
-  if (!images) return []
-  const states = await Promise.all(
-    catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })),
-  )
-  return states.map(
-    ({ template, state }) =>
-      `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`,
-  )
-}
-
-function describeImage(state: ImageState, isBuilt: boolean): string {
-  if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
-  if (state.state === 'preparing') return `preparing: ${state.detail}`
-  if (state.state === 'failed') return `failed: ${state.message}`
-  return isBuilt ? 'building' : 'downloaded on first use'
-}
-
-/** What a driver says of its host, or why it does not; with the zones that it serves. */
-interface Host {
-  zones: string[]
-  facts: HostFacts | string
-}
-
-function hostsOf({ drivers }: Compute, catalog: Catalog): Promise<Host[]> {
-  return Promise.all(
-    drivers.pools.map(async (pool) => {
-      const zones = catalog.zones.filter((zone) => drivers.poolOf(zone) === pool)
-      const facts = await drivers.at(pool).host().catch(messageOf)
-      return { zones: zones.map((zone) => zone.zone_slug), facts }
-    }),
-  )
-}
-
-function hostLines(hosts: readonly Host[]): string[] {
-  return hosts.flatMap(({ zones, facts }, at) => {
-    const head = at === 0 ? '  Compute  ' : '           '
-    const place = hosts.length > 1 && zones.length > 0 ? `${zones.join(', ')}: ` : ''
-    if (typeof facts === 'string') return [`${head}${place}*** does not work: ${facts} ***`]
-    const line = `${head}${place}${facts.compute}: ${facts.reason}`
-    return facts.isReal
-      ? [line]
-      : [line, `           *** SIMULATED: no server is real, and ssh leads nowhere. ***`]
-  })
-}
-
-interface BannerFacts {
-  config: Config
-  address: string
-  scrapes: { address: string } | undefined
-  hosts: Host[]
-  compute: Compute
-  demo: Demo
-  images: string[]
-  orphans: string[]
-  /** What is wrong with the catalogue file, where the last good one is used instead. */
-  fault: string | null
-}
-
-function banner(told: BannerFacts): string[] {
-  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = told
-  const lines = [
-    '',
-    'Berth is up.',
-    '',
-    `  API      ${address}/v1`,
-    `  Docs     ${address}/v1/docs`,
-    ...hostLines(hosts),
-  ]
-  if (compute.fallback) lines.push(`           ${compute.fallback}`)
-  for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
-  if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
-  lines.push(`  Data     ${config.dataDir}`)
-  lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
-  lines.push(
-    `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
-  )
-  for (const { facts } of hosts)
-    if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
-  if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)
-  for (const id of orphans) lines.push(`  Warning  machine ${id} belongs to no server; it was left untouched`)
-  lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
-  return lines
 }

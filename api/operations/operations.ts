@@ -103,6 +103,20 @@ export async function queueDepth(db: Queries, now: number): Promise<number> {
   return total
 }
 
+/** Those that are not over, by type and status: how many, and when the oldest was created. */
+export function activeOperations(db: Queries) {
+  return db
+    .selectFrom('operations')
+    .select(['type', 'status'])
+    .select((eb) => [
+      eb.fn.countAll<number>().as('total'),
+      eb.fn.min<number>('created_at').as('oldest_created_at'),
+    ])
+    .where(isActive())
+    .groupBy(['type', 'status'])
+    .execute()
+}
+
 /** Operations stay readable for a week after their subject is gone. */
 const KEPT_MS = 7 * 24 * 3600_000
 

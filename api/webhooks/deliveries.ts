@@ -1,4 +1,4 @@
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
@@ -111,6 +111,20 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
         .limit(1),
     )
     .execute()
+}
+
+/** What webhooks have still to be sent, all accounts together, and when the oldest of it was put into its queue. */
+export async function deliveryBacklog(
+  db: Queries,
+): Promise<{ total: number; oldest_created_at: number | null }> {
+  return db
+    .selectFrom('deliveries')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('total'),
+      eb.fn.min<number | null>('created_at').as('oldest_created_at'),
+    ])
+    .where(sql<boolean>`status = 'pending'`) // in words: the partial index has the answer
+    .executeTakeFirstOrThrow()
 }
 
 /** Newest first. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, order, run, serve } from './harness/berthd.ts'
-import { twoAtATime } from './harness/child.ts'
+import { listening, startInTerminal, twoAtATime } from './harness/child.ts'
 
 const TIMEOUT_MS = 240_000
 
@@ -47,9 +47,6 @@ test(
     const data = path.join(folder(), 'made', 'on', 'the', 'way')
     const service = await serve(data)
     const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
-    expect(service.stdout).toContain(token)
-    expect(service.stdout).toContain('balance 10000.00 RUB')
-    expect(service.stdout).toContain('SIMULATED')
     for (const [name, mode] of [
       // Others may pass through root's folder, to what is theirs in it, but not look around.
       ['', process.getuid?.() === 0 ? 0o711 : 0o700],
@@ -63,8 +60,47 @@ test(
     expect((await service.ended).code).toBe(0)
 
     const again = await serve(data)
-    expect(again.stdout).not.toContain(token)
     expect((await again.call('GET', '/account/me')).body.email).toBe('demo@berth.local')
+    // What is no terminal may be a journal that others read.
+    for (const { stdout, stderr } of [service, again]) expect(stdout + stderr).not.toContain(token)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'whoever starts it in a terminal reads a banner with the new token; a journal gets JSON alone',
+  async () => {
+    const data = folder()
+    const settings = { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0', BERTH_METRICS: '127.0.0.1:0' }
+    const shown = startInTerminal('api/main.ts', 'serve', settings)
+    onTestFinished(async () => {
+      shown.process.kill('SIGKILL')
+      await shown.ended
+    })
+    await shown.line((line) => line.startsWith('Ctrl-C'))
+    const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
+    for (const text of ['Berth is up.', token, 'balance 10000.00 RUB', 'SIMULATED'])
+      expect(shown.stdout).toContain(text)
+    shown.process.kill('SIGTERM')
+    await shown.ended
+
+    const service = await serve(folder(), { BERTH_METRICS: '127.0.0.1:0' })
+    expect(await listening(service)).toMatchObject({
+      level: 30,
+      address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/),
+      is_simulated: true,
+      account: 'demo@berth.local',
+      token_file: expect.stringMatching(/demo-token$/),
+      warnings: [],
+    })
+    service.process.kill('SIGTERM')
+    await service.ended
+    const lines = `${service.stdout}${service.stderr}`.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      'listening',
+      'Stopping. Servers keep running; the next start finds them again.',
+    ])
   },
   TIMEOUT_MS,
 )
@@ -314,7 +350,7 @@ test(
       env,
     )
     const headers = { authorization: `Bearer ${stdout.trim()}` }
-    const address = (await service.line((line) => line.includes('  API  '))).split(/\s+/)[2]
+    const { address } = await listening(service)
     const me = await (await fetch(`${address}/account/me`, { headers })).json()
     expect(me).toMatchObject({ email: 'ann@example.com', name: 'Ann', token: { scopes: ['account:read'] } })
     const tokenId = /^Token (\S+),/.exec(stderr)?.[1] ?? ''

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { resolved } from '../acceptance/harness/schema.ts'
-import { type Child, start } from './harness/child.ts'
+import { type Child, listening, start } from './harness/child.ts'
 import { brokenAlways } from './harness/invariants.ts'
 import { Requests, type World } from './harness/requests.ts'
 
@@ -61,8 +61,7 @@ async function serve() {
     await service.ended
     rmSync(data, { recursive: true, force: true })
   })
-  const address = (await service.line((line) => line.includes('  API  '))).split(/\s+/)[2] ?? ''
-  await service.line((line) => line.startsWith('Ctrl-C'))
+  const { address } = await listening(service)
   const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
   // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the assertion that made it
   const call = async (method: string, url: string, body?: object): Promise<any> => {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { endpoint } from '../api/harness/endpoint.ts'
 import { Listener } from '../api/harness/sse.ts'
-import { start } from './harness/child.ts'
+import { listening, start } from './harness/child.ts'
 
 const KILLS = 6
 const WRITERS = 4
@@ -21,8 +21,7 @@ async function serve(data: string, port: string) {
     BERTH_WEBHOOK_ALLOW: '127.0.0.0/8',
     PORT: port,
   })
-  const address = (await service.line((line) => line.includes('  API  '))).split(/\s+/)[2] ?? ''
-  await service.line((line) => line.startsWith('Ctrl-C'))
+  const { address } = await listening(service)
   return { service, address, port: new URL(address).port }
 }
 

@@ -27,7 +27,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     const timer = setTimeout(fail, PATIENCE_MS)
     const listen = (text: Buffer) => {
       said += text
-      if (!said.includes('Ctrl-C stops')) return
+      if (!said.includes('"msg":"listening"')) return
       clearTimeout(timer)
       resolve()
     }
@@ -35,7 +35,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     child.stderr.on('data', listen)
     void gone.then(fail)
   })
-  project.provide('berthUrl', /API +(\S+)/.exec(said)?.[1] ?? '')
+  project.provide('berthUrl', /"address":"([^"]+)"/.exec(said)?.[1] ?? '')
   project.provide('berthToken', readFileSync(path.join(dataDir, 'demo-token'), 'utf8').trim())
   return async () => {
     child.kill('SIGTERM')

@@ -1,17 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { Telemetry } from '../../../api/telemetry.ts'
+import { post } from '../../../api/billing/ledger.ts'
+import { parseMoney } from '../../../api/money.ts'
+import { Telemetry, type TelemetrySources } from '../../../api/telemetry.ts'
 import { testApp } from '../../harness/app.ts'
+import { endpoint, hook, LOOPBACK, project } from '../harness/endpoint.ts'
 import { make, NOBODY } from '../harness/ordering.ts'
+
+function sourcesOf(t: Awaited<ReturnType<typeof testApp>>, images: TelemetrySources['images']) {
+  return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir() }
+}
+
+/** The value of the first line that starts like this; NaN where there is none. */
+function valueIn(text: string, start: string): number {
+  const line = text.split('\n').find((each) => each.startsWith(start))
+  return Number(line?.split(' ').at(-1))
+}
 
 test('Prometheus reads requests, operations, servers, room, queue and the lag of the ledger', async () => {
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })
   const images = async () => [
-    { template: 'micro', bytes: 5_000 },
-    { template: 'debian-12', bytes: null },
+    { template: 'micro', bytes: 5_000, isFailed: false },
+    { template: 'debian-12', bytes: null, isFailed: true },
   ]
-  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, servers: t.app.servers, images })
+  telemetry.watch(sourcesOf(t, images))
   const id = await make(t)
   await t.call('POST', `/servers/${id}/stop`, { force: true })
   await t.finish()
@@ -26,14 +42,7 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   const reply = await fetch(address)
   expect(reply.headers.get('content-type')).toContain('text/plain; version=0.0.4')
   const text = await reply.text()
-  const value = (line: string) =>
-    Number(
-      text
-        .split('\n')
-        .find((each) => each.startsWith(line))
-        ?.split(' ')
-        .at(-1),
-    )
+  const value = (start: string) => valueIn(text, start)
   const count = 'berth_http_request_duration_seconds_count'
   expect(value(`${count}{method="POST",route="/v1/servers",status="202"}`)).toBe(2)
   expect(value(`${count}{method="GET",route="/v1/servers/:server_id",status="404"}`)).toBe(1)
@@ -48,6 +57,11 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   expect(value('berth_ledger_lag_seconds')).toBe(0)
   expect(value('berth_capacity_largest_cpu{zone="local-1",cpu_type="amd"}')).toBeGreaterThan(0)
   expect(value('berth_image_bytes{template="micro"}')).toBe(5_000)
+  expect(value('berth_image_failed{template="micro"}')).toBe(0)
+  expect(value('berth_image_failed{template="debian-12"}')).toBe(1)
+  expect(value('berth_data_free_bytes')).toBeGreaterThan(0)
+  expect(value('berth_data_size_bytes')).toBeGreaterThanOrEqual(value('berth_data_free_bytes'))
+  expect(text).toMatch(/^berth_build_info\{version="\d+\.\d+\.\d+",node="v24\..*"\} 1$/m)
   expect(value('berth_database_ping_seconds')).toBeGreaterThan(0)
   expect(text).toContain('nodejs_eventloop_lag_seconds')
   expect((await fetch(address.replace('/metrics', '/'))).status).toBe(404)
@@ -77,11 +91,78 @@ test('operations that failed are counted by the code of their error, and say wha
     expect(text).toContain(`berth_operation_failures_total{type="start",code="${code}"} 1`)
 })
 
+test('operations that hang, webhooks that do not arrive and balances that run out show before customers call', async () => {
+  const telemetry = new Telemetry()
+  const t = await testApp({ telemetry, webhookAllow: LOOPBACK })
+  telemetry.watch(sourcesOf(t, async () => []))
+  const { url } = await endpoint((_, reply) => reply.writeHead(500).end())
+  await hook(t, url, ['project.created'])
+  await project(t, 'Shop')
+  const id = await make(t)
+  await t.app.events.relay()
+  await t.call('POST', `/servers/${id}/stop`, { force: true })
+  t.clock.advance(90_000)
+  const value = (start: string, text: string) => valueIn(text, start)
+  const text = await telemetry.text()
+  expect(value('berth_webhook_deliveries_pending', text)).toBe(1)
+  expect(value('berth_webhook_deliveries_oldest_seconds', text)).toBeGreaterThanOrEqual(90)
+  expect(value('berth_operations_active{type="stop",status="pending"}', text)).toBe(1)
+  expect(value('berth_operations_oldest_seconds{type="stop",status="pending"}', text)).toBe(90)
+  expect(text).toMatch(/^berth_accounts\{balance="enough"\} \d+$/m)
+  expect(value('berth_accounts{balance="depleted"}', text)).toBe(0)
+  const { balance } = (await t.call('GET', '/account/balance')).body
+  const amount = 100 - parseMoney(balance)
+  await post(t.db, t.clock, { accountId: t.accountId, type: 'correction', amount, description: 'spent' })
+  t.clock.advance(3 * 3600_000)
+  await t.app.billing.look()
+  expect(value('berth_accounts{balance="depleted"}', await telemetry.text())).toBe(1)
+})
+
+test('alerts and dashboard for operators stand on metrics that are there', async () => {
+  const telemetry = new Telemetry()
+  const t = await testApp({ telemetry })
+  telemetry.watch(sourcesOf(t, async () => []))
+  const text = await telemetry.text()
+  for (const file of ['alerts.yml', 'dashboard.json']) {
+    const names = readFileSync(path.join('deploy', file), 'utf8').match(/\b(berth|nodejs|process)_\w+/g) ?? []
+    expect(names.length).toBeGreaterThan(10)
+    for (const name of new Set(names))
+      expect(text).toContain(`# TYPE ${name.replace(/_(bucket|count)$/, '')} `)
+  }
+})
+
+test('OpenMetrics and text are answered as the caller prefers, and HEAD without a body', async () => {
+  const telemetry = new Telemetry()
+  const { address, close } = await telemetry.listen('127.0.0.1', 0)
+  onTestFinished(close)
+  const ask = async (accept: string, method = 'GET') => {
+    const reply = await fetch(address, { method, headers: { accept } })
+    return { type: reply.headers.get('content-type'), text: await reply.text() }
+  }
+  const prometheus =
+    'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2'
+  const open = await ask(prometheus)
+  expect(open.type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
+  expect(open.text).toMatch(/^# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total \d/m)
+  expect(open.text.endsWith('\n# EOF\n')).toBe(true)
+  for (const accept of [
+    '*/*',
+    'text/plain, application/openmetrics-text;q=0.5',
+    'application/openmetrics-text;q=0',
+  ]) {
+    const { type, text } = await ask(accept)
+    expect(type).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(text).toMatch(/^# TYPE process_cpu_seconds_total counter$/m)
+    expect(text).not.toContain('EOF')
+  }
+  expect(await ask(prometheus, 'HEAD')).toEqual({ type: open.type, text: '' })
+})
+
 test('a gauge that can’t be read does not take the others with it', async () => {
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })
   const images = () => Promise.reject(new Error('the disk is gone'))
-  telemetry.watch({ db: t.db, clock: t.clock, capacity: t.app.capacity, servers: t.app.servers, images })
+  telemetry.watch(sourcesOf(t, images))
   await telemetry.text()
   const text = await telemetry.text()
   expect(text).toContain('berth_operations_queued 0')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Reply } from '../../harness/app.ts'
-import { type Child, start } from './child.ts'
+import { type Child, listening, start } from './child.ts'
 
 export function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'berthd-'))
@@ -39,9 +39,7 @@ export async function serve(data: string, env: Record<string, string> = {}): Pro
     child.process.kill('SIGKILL')
     await child.ended
   })
-  const line = await child.line((candidate) => candidate.includes('  API  '))
-  const address = line.split(/\s+/)[2]
-  await child.line((candidate) => candidate.startsWith('Ctrl-C'))
+  const { address } = await listening(child)
   const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
   return Object.assign(child, {
     call: async (method: string, url: string, body?: unknown) => {

@@ -22,7 +22,22 @@ const PATIENCE_MS = 90_000
 
 /** Runs a program of this repository in a process of its own. */
 export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Child {
-  const child = spawn(process.execPath, [path.join(ROOT, program), ...args], {
+  return run(program, process.execPath, [path.join(ROOT, program), ...args], env)
+}
+
+/** The same in a real terminal; `script` of util-linux makes it. What it writes is all in stdout. */
+export function startInTerminal(program: string, args: string, env: Record<string, string> = {}): Child {
+  const command = `exec '${process.execPath}' '${path.join(ROOT, program)}' ${args}`
+  return run(program, 'script', ['-qec', command, '/dev/null'], env)
+}
+
+/** What a service says of itself when it is up, to whoever is no terminal. */
+export async function listening(service: Child): Promise<Record<string, unknown> & { address: string }> {
+  return JSON.parse(await service.line((line) => line.includes('"msg":"listening"')))
+}
+
+function run(program: string, file: string, args: readonly string[], env: Record<string, string>): Child {
+  const child = spawn(file, args, {
     cwd: ROOT,
     env: { ...withoutSettings(process.env), NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

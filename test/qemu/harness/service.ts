@@ -52,9 +52,9 @@ export class Service {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (this.#output += text))
     await until('the service is up', 60_000, () => {
       if (child.exitCode !== null) throw new Error(`the service ended: ${this.#output}`)
-      return this.#output.includes('Ctrl-C stops')
+      return this.#output.includes('"msg":"listening"')
     })
-    this.#address = /API +(\S+)/.exec(this.#output)?.[1] ?? ''
+    this.#address = /"address":"([^"]+)"/.exec(this.#output)?.[1] ?? ''
   }
 
   /** What the service has said since its start. */

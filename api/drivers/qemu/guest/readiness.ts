@@ -1,63 +1,76 @@
 import type { HostKey } from '../../driver.ts'
 import type { Machine } from '../machine.ts'
 import type { NetworkKind } from '../network.ts'
-import { readHostKeys } from './ssh.ts'
+import { SshProbe } from './probe.ts'
 
 type Answer = { hostKeys: HostKey[] }
 
-/** A second, less what it takes to say so. */
-const PATIENCE_MS = 900
+/** What is known of one boot of a machine. */
+interface Boot {
+  boot: number
+  /** When it was first asked, on the clock that only goes forward. */
+  since: number
+  answer: Answer | null
+  question: Promise<Answer | null> | null
+}
+
+/** How long a caller waits: a second, less what it takes to say so. */
+const CALL_MS = 900
+/** How long one question goes on. sshd of a large distribution takes seconds to answer on a loaded host. */
+const PATIENCE_MS = 30_000
+const HANDSHAKE_MS = 20_000
 
 /**
- * Whether guests answer on ssh. A guest's keys are asked for once per boot; reading them may take a slow guest
- * longer than a caller waits, so it goes on between calls.
+ * Whether guests answer on ssh. A guest's keys are asked for once per boot; a slow guest takes longer than a caller
+ * waits, so the question goes on between calls.
  */
 export class Readiness {
   readonly #address: string
   readonly #lingers: boolean
-  readonly #answers = new WeakMap<Machine, { boot: number; answer: Answer }>()
-  readonly #questions = new WeakMap<Machine, { boot: number; question: Promise<Answer | null> }>()
+  readonly #probe = new SshProbe()
+  readonly #boots = new WeakMap<Machine, Boot>()
 
   constructor(address: string, network: NetworkKind) {
     this.#address = address
     this.#lingers = network === 'passt'
   }
 
-  known(machine: Machine): Answer | null {
-    const known = this.#answers.get(machine)
-    return known?.boot === machine.boot ? known.answer : null
-  }
-
   async ask(machine: Machine): Promise<Answer | null> {
-    const known = this.known(machine)
-    if (known) return known
-    let asked = this.#questions.get(machine)
-    if (asked?.boot !== machine.boot) {
-      asked = { boot: machine.boot, question: this.#read(machine, machine.boot) }
-      this.#questions.set(machine, asked)
-    }
+    const boot = this.#bootOf(machine)
+    if (boot.answer) return boot.answer
+    boot.question ??= this.#read(machine, boot).finally(() => {
+      boot.question = null
+    })
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, PATIENCE_MS, null)
+      timer = setTimeout(resolve, CALL_MS, null)
     })
-    const answer = await Promise.race([asked.question, patience])
+    const answer = await Promise.race([boot.question, patience])
     clearTimeout(timer)
-    return machine.boot === asked.boot ? answer : null
+    return machine.boot === boot.boot ? answer : null
   }
 
-  async #read(machine: Machine, boot: number): Promise<Answer | null> {
-    try {
-      const hostKeys =
-        machine.sshPort === null
-          ? null
-          : await readHostKeys(this.#address, machine.sshPort, PATIENCE_MS, this.#lingers)
-      if (!hostKeys) return null
-      // A server that shows no key is asked again the next time, but it does answer.
-      if (hostKeys.length > 0 && machine.boot === boot)
-        this.#answers.set(machine, { boot, answer: { hostKeys } })
-      return { hostKeys }
-    } finally {
-      if (this.#questions.get(machine)?.boot === boot) this.#questions.delete(machine)
-    }
+  #bootOf(machine: Machine): Boot {
+    const known = this.#boots.get(machine)
+    if (known?.boot === machine.boot) return known
+    const boot = { boot: machine.boot, since: performance.now(), answer: null, question: null }
+    this.#boots.set(machine, boot)
+    return boot
+  }
+
+  async #read(machine: Machine, boot: Boot): Promise<Answer | null> {
+    if (machine.sshPort === null) return null
+    const hostKeys = await this.#probe.ask({
+      host: this.#address,
+      port: machine.sshPort,
+      patienceMs: PATIENCE_MS,
+      handshakeMs: HANDSHAKE_MS,
+      waitedMs: performance.now() - boot.since,
+      lingers: this.#lingers,
+    })
+    if (!hostKeys) return null
+    // A server that shows no key is asked again the next time, but it does answer.
+    if (hostKeys.length > 0) boot.answer = { hostKeys }
+    return { hostKeys }
   }
 }

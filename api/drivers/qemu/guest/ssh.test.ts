@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { getDiffieHellman, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import ssh2 from 'ssh2'
-import { afterAll, afterEach, expect, test } from 'vitest'
-import { readHostKeys } from './ssh.ts'
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
+import { SshProbe } from './probe.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-ssh-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -34,24 +34,50 @@ function portIn(address: unknown): number {
   throw new Error('The server does not listen')
 }
 
-const ask = (port: number) => readHostKeys('127.0.0.1', port, 300, false)
+const probe = new SshProbe()
+afterAll(() => probe.close())
+const question = { host: '127.0.0.1', patienceMs: 300, handshakeMs: 10_000, waitedMs: 0, lingers: false }
+const ask = (port: number, more: Partial<typeof question> = {}) => probe.ask({ ...question, port, ...more })
+
+function keyFile(type: string): string {
+  const file = join(folder, `${type}-${randomBytes(4).toString('hex')}`)
+  execFileSync('ssh-keygen', ['-q', '-t', type, '-m', 'PEM', '-N', '', '-f', file])
+  return file
+}
+
+async function realServer(hostKeys: ssh2.ServerConfig['hostKeys']): Promise<number> {
+  const real = new ssh2.Server({ hostKeys }, (client) => client.on('error', () => {}))
+  onTestFinished(() => new Promise((resolve) => real.close(() => resolve())))
+  await new Promise<void>((resolve) => real.listen(0, '127.0.0.1', resolve))
+  return portIn(real.address())
+}
 
 test('every type of key that a server has is read, as ssh-keygen shows it', async () => {
   const keys = ['ed25519', 'ecdsa', 'rsa'].map((type) => {
-    const path = join(folder, type)
-    execFileSync('ssh-keygen', ['-q', '-t', type, '-m', 'PEM', '-N', '', '-f', path])
+    const path = keyFile(type)
     const [fingerprint] =
       /SHA256:\S+/.exec(execFileSync('ssh-keygen', ['-lf', path], { encoding: 'utf8' })) ?? []
     const [name, publicKey] = readFileSync(`${path}.pub`, 'utf8').split(' ')
     return { path, key: { type: name, fingerprint, publicKey } }
   })
-  const real = new ssh2.Server({ hostKeys: keys.map(({ path }) => readFileSync(path)) }, (client) =>
-    client.on('error', () => {}),
-  )
-  await new Promise<void>((resolve) => real.listen(0, '127.0.0.1', resolve))
-  expect(await ask(portIn(real.address()))).toEqual(keys.map(({ key }) => key))
-  await new Promise<void>((resolve) => real.close(() => resolve()))
+  const port = await realServer(keys.map(({ path }) => readFileSync(path)))
+  expect(await ask(port)).toEqual(keys.map(({ key }) => key))
 })
+
+test('a key is believed only when the server signs with it', async () => {
+  const [shown, own] = ['ecdsa', 'ecdsa'].map((type) => parsed(readFileSync(keyFile(type))))
+  if (!shown || !own) throw new Error('There are two keys')
+  shown.sign = (data, algorithm) => own.sign(data, algorithm)
+  // ssh2 takes keys that it has parsed before; its types do not say so.
+  const port = await realServer([{ key: shown as unknown as Buffer }])
+  expect(await ask(port)).toEqual([])
+})
+
+function parsed(privateKey: Buffer): ssh2.ParsedKey {
+  const key = ssh2.utils.parseKey(privateKey)
+  if (key instanceof Error) throw key
+  return key
+}
 
 test('nobody there, or somebody silent, is not ready', async () => {
   const port = await serve(() => {})
@@ -74,4 +100,66 @@ test.each<[string, Buffer]>([
 ])('a guest that says SSH- and then %s shows no keys and does no harm', async (_name, bytes) => {
   const port = await serve((socket) => socket.write(Buffer.concat([Buffer.from('SSH-2.0-evil\r\n'), bytes])))
   expect(await ask(port)).toEqual([])
+})
+
+/** A packet before encryption (RFC 4253, 6). */
+function packet(payload: Buffer): Buffer {
+  const padding = 8 + ((8 - ((5 + payload.length) % 8)) % 8)
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(1 + payload.length + padding)
+  head[4] = padding
+  return Buffer.concat([head, payload, Buffer.alloc(padding)])
+}
+
+function text(bytes: Buffer | string): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(Buffer.byteLength(bytes))
+  return Buffer.concat([length, Buffer.from(bytes)])
+}
+
+/** What a server says first: its banner, and what it offers. */
+function greeting(keyExchange: string): Buffer {
+  const both = ['aes128-ctr', 'aes128-ctr', 'hmac-sha2-256', 'hmac-sha2-256', 'none', 'none', '', '']
+  const lists = [keyExchange, 'ssh-ed25519', ...both].map(text)
+  const offer = Buffer.concat([Buffer.from([20]), randomBytes(16), ...lists, Buffer.alloc(5)])
+  return Buffer.concat([Buffer.from('SSH-2.0-slow\r\n'), packet(offer)])
+}
+
+test('a server that chooses a huge prime does not make the service calculate', async () => {
+  const prime = Buffer.concat([Buffer.alloc(1), getDiffieHellman('modp18').getPrime()])
+  const group = packet(Buffer.concat([Buffer.from([31]), text(prime), text(Buffer.from([2]))]))
+  const port = await serve((socket) =>
+    socket.write(Buffer.concat([greeting('diffie-hellman-group-exchange-sha256'), group])),
+  )
+  await ask(1) // the thread is there
+  // Of this thread alone: neither other programs nor other threads count.
+  const before = process.threadCpuUsage()
+  expect(await ask(port)).toEqual([])
+  const { user, system } = process.threadCpuUsage(before)
+  expect((user + system) / 1000).toBeLessThan(50)
+})
+
+test('a server that stalls in the middle holds a question no longer than its limit', async () => {
+  const port = await serve((socket) => socket.write(greeting('curve25519-sha256')))
+  const startedAt = performance.now()
+  expect(await ask(port, { handshakeMs: 500 })).toEqual([])
+  expect(performance.now() - startedAt).toBeLessThan(question.patienceMs + 500 + 1_000)
+})
+
+test('a thread that hangs is ended, and the next question gets another', async () => {
+  const busy = new SshProbe(new URL('data:text/javascript,for (;;);'))
+  onTestFinished(() => busy.close())
+  const hasty = { ...question, port: 1, patienceMs: 100, handshakeMs: 100 }
+  expect(await Promise.all([busy.ask(hasty), busy.ask(hasty)])).toEqual([null, null])
+  expect(await busy.ask(hasty)).toBeNull()
+})
+
+test('a guest that takes its time is waited for on the connection that it has, not asked again and again', async () => {
+  let connections = 0
+  const port = await serve((socket) => {
+    connections += 1
+    setTimeout(() => socket.write(greeting('none')), 1_000)
+  })
+  expect(await ask(port, { patienceMs: 10_000, waitedMs: 60_000, handshakeMs: 100 })).toEqual([])
+  expect(connections).toBeLessThanOrEqual(2)
 })

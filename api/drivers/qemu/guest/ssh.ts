@@ -1,18 +1,33 @@
 import { createHash } from 'node:crypto'
 import { createConnection } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, type ServerHostKeyAlgorithm } from 'ssh2'
+import { Client, type KexAlgorithm, type ServerHostKeyAlgorithm } from 'ssh2'
 import type { HostKey } from '../../driver.ts'
 
 /**
  * Reads a guest's ssh host keys as any client sees them, before it proves who it is. The guest may be hostile: all
- * reading has limits of time and size.
+ * reading has limits of time and size, and the service runs it in a thread of its own (probe.ts).
  */
+
+/** Where to ask, and how long. A plain object: it is sent to another thread. */
+export interface Question {
+  host: string
+  port: number
+  /** How long a server may take to say that it is one. */
+  patienceMs: number
+  /** How long all that follows may take. */
+  handshakeMs: number
+  /** How long this boot of the guest has been asked in vain before. */
+  waitedMs: number
+  /** See offeredKeys. */
+  lingers: boolean
+}
 
 const IDENT = 'SSH-2.0-Berth'
 /** Lines before the banner are allowed (RFC 4253, 4.2); a key exchange offer is about 1 kB. */
 const READ_LIMIT = 32 * 1024
 const LINGER_MS = 15_000
+/** A guest that answers soon is heard soon; one that is slow is not made to serve one connection after the other. */
+const PAUSE_MS = { first: 300, longest: 5_000 }
 const MSG_KEXINIT = 20
 /** One algorithm for each type of key, in the order in which clients prefer them. */
 const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
@@ -22,6 +37,21 @@ const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
   'ecdsa-sha2-nistp521',
   'rsa-sha2-512',
 ]
+/** Elliptic curves only: in the other methods the server chooses a prime, and so how long we calculate. */
+const KEY_EXCHANGES: readonly KexAlgorithm[] = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'ecdh-sha2-nistp256',
+  'ecdh-sha2-nistp384',
+  'ecdh-sha2-nistp521',
+]
+
+interface OfferOptions {
+  /** How long the list may take after the banner. */
+  offerMs?: number
+  /** Nobody waits for the answer any more. */
+  signal?: AbortSignal
+}
 
 /**
  * Waits for the guest's banner and asks which types of host key it has.
@@ -36,6 +66,7 @@ export function offeredKeys(
   port: number,
   bannerMs: number,
   lingers: boolean,
+  { offerMs = 5_000, signal }: OfferOptions = {},
 ): Promise<ServerHostKeyAlgorithm[] | null> {
   return new Promise((resolve) => {
     let received = Buffer.alloc(0)
@@ -47,8 +78,9 @@ export function offeredKeys(
       resolve(result)
     }
     const leave = () => {
+      if (!lingers || socket.destroyed) return finish(null)
       resolve(null)
-      if (!lingers) return finish(null)
+      clearTimeout(timer)
       // Unanswered, the forwarder ends it by itself; an answer that comes too late may be cut off.
       socket
         .removeAllListeners('data')
@@ -57,6 +89,7 @@ export function offeredKeys(
       timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
     }
     let timer = setTimeout(leave, bannerMs)
+    signal?.addEventListener('abort', leave)
     socket.on('error', () => finish(afterBanner < 0 ? null : []))
     socket.on('close', () => finish(afterBanner < 0 ? null : []))
     // First, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
@@ -68,7 +101,7 @@ export function offeredKeys(
         afterBanner = bannerEnd(received)
         if (afterBanner < 0) return
         clearTimeout(timer)
-        timer = setTimeout(() => finish([]), 5000)
+        timer = setTimeout(() => finish([]), offerMs)
       }
       const offer = keyAlgorithms(received.subarray(afterBanner))
       if (offer) finish(KEY_ALGORITHMS.filter((name) => offer.includes(name)))
@@ -108,10 +141,10 @@ function nameList(bytes: Buffer, at: number): [names: string[], next: number] {
 }
 
 /**
- * Begins a handshake up to the point where the server shows its key, and leaves.
- * @returns null when it shows none in time
+ * Goes through a handshake until the server has proved, by its signature, that the key that it shows is its own.
+ * @returns null when it does not in time
  */
-export function readHostKey(
+function readHostKey(
   host: string,
   port: number,
   algorithm: ServerHostKeyAlgorithm,
@@ -119,26 +152,34 @@ export function readHostKey(
 ): Promise<HostKey | null> {
   return new Promise((resolve) => {
     const client = new Client()
+    const socket = createConnection({ host, port })
+    let shown: HostKey | null = null
     const finish = (key: HostKey | null) => {
       clearTimeout(timer)
       resolve(key)
       client.destroy()
+      socket.destroy()
     }
     const timer = setTimeout(() => finish(null), timeoutMs)
-    // The listener stays: leaving in the middle makes an error too.
+    // The listeners stay: leaving in the middle makes an error too.
     client.on('error', () => finish(null))
     client.on('close', () => finish(null))
+    // The verifier is asked before the signature is looked at, this is said after it.
+    client.on('handshake', () => finish(shown))
+    socket.on('error', () => finish(null))
+    socket.on('data', () => {
+      if (socket.bytesRead > READ_LIMIT) finish(null)
+    })
     try {
       client.connect({
-        host,
-        port,
+        sock: socket,
         username: 'none',
         ident: IDENT.slice('SSH-2.0-'.length),
         readyTimeout: timeoutMs,
-        algorithms: { serverHostKey: [algorithm] },
+        algorithms: { kex: [...KEY_EXCHANGES], serverHostKey: [algorithm], compress: ['none'] },
         hostVerifier: (key: Buffer) => {
-          finish(hostKey(key))
-          return false
+          shown = hostKey(key)
+          return true
         },
       })
     } catch {
@@ -156,41 +197,45 @@ function hostKey(key: Buffer): HostKey {
 }
 
 /**
- * Asks several times within the time, and takes the first answer, a refusal too: what is sent to a guest whose
- * network is not up yet is lost for good, and the whole time would be waited for it.
+ * Asks again and again within the time, and takes the first answer: what is sent to a guest whose network is not up
+ * yet is lost for good. Earlier connections stay open meanwhile, as the guest may be about to answer on them.
  */
-async function offeredSoon(
-  ...[host, port, bannerMs, lingers]: Parameters<typeof offeredKeys>
-): ReturnType<typeof offeredKeys> {
-  const stop = new AbortController()
-  const attempts = [0, 1, 2].map(async (index) => {
-    const delay = (index * bannerMs) / 3
-    if (delay > 0) await sleep(delay, null, { signal: stop.signal })
-    return offeredKeys(host, port, bannerMs - delay, lingers)
+function offeredSoon(question: Question): Promise<ServerHostKeyAlgorithm[] | null> {
+  const { host, port, patienceMs, handshakeMs, waitedMs, lingers } = question
+  const startedAt = performance.now()
+  const answered = new AbortController()
+  return new Promise((resolve) => {
+    const finish = (offer: ServerHostKeyAlgorithm[] | null) => {
+      clearTimeout(timer)
+      resolve(offer)
+      answered.abort()
+    }
+    const attempt = () => {
+      const elapsed = performance.now() - startedAt
+      const left = patienceMs - elapsed
+      const pause = Math.min(PAUSE_MS.longest, Math.max(PAUSE_MS.first, (waitedMs + elapsed) / 10))
+      const options = { offerMs: handshakeMs, signal: answered.signal }
+      void offeredKeys(host, port, left, lingers, options).then((offer) => offer && finish(offer))
+      timer = pause < left ? setTimeout(attempt, pause) : setTimeout(finish, left, null)
+    }
+    let timer: NodeJS.Timeout
+    attempt()
   })
-  // The others' ends are of no interest any more.
-  for (const attempt of attempts) attempt.catch(() => {})
-  const first = await Promise.race(attempts)
-  stop.abort()
-  return first
 }
 
 /**
- * All host keys of a guest, on one connection for the question and one for each type it has.
- * @param bannerMs how long the server may take to say that it is one
- * @returns null when no ssh server answered; an empty list when one did, but showed no key
+ * All host keys of a guest, on one connection for each type it has.
+ * @returns null when no ssh server answered; an empty list when one did, but proved no key to be its own
  */
-export async function readHostKeys(
-  host: string,
-  port: number,
-  bannerMs: number,
-  lingers: boolean,
-): Promise<HostKey[] | null> {
-  const offered = await offeredSoon(host, port, bannerMs, lingers)
+export async function readHostKeys(question: Question): Promise<HostKey[] | null> {
+  const { host, port, handshakeMs } = question
+  const offered = await offeredSoon(question)
   if (!offered) return null
+  const until = performance.now() + handshakeMs
   const keys: HostKey[] = []
   for (const algorithm of offered) {
-    const key = await readHostKey(host, port, algorithm, 10_000)
+    const left = until - performance.now()
+    const key = left > 0 ? await readHostKey(host, port, algorithm, left) : null
     if (key) keys.push(key)
   }
   return keys

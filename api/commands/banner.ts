@@ -1,0 +1,115 @@
+import type { Catalog } from '../catalog/file.ts'
+import type { Config } from '../config.ts'
+import type { HostFacts, ImageState } from '../drivers/driver.ts'
+import { messageOf } from '../message-of.ts'
+import { formatMoney } from '../money.ts'
+import type { Compute } from './compute.ts'
+import type { Demo } from './installation.ts'
+
+export async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
+  if (!images) return []
+  const states = await Promise.all(
+    catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })),
+  )
+  return states.map(
+    ({ template, state }) =>
+      `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`,
+  )
+}
+
+function describeImage(state: ImageState, isBuilt: boolean): string {
+  if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
+  if (state.state === 'preparing') return `preparing: ${state.detail}`
+  if (state.state === 'failed') return `failed: ${state.message}`
+  return isBuilt ? 'building' : 'downloaded on first use'
+}
+
+/** What a driver says of its host, or why it does not; with the zones that it serves. */
+interface Host {
+  zones: string[]
+  facts: HostFacts | string
+}
+
+export function hostsOf({ drivers }: Compute, catalog: Catalog): Promise<Host[]> {
+  return Promise.all(
+    drivers.pools.map(async (pool) => {
+      const zones = catalog.zones.filter((zone) => drivers.poolOf(zone) === pool)
+      const facts = await drivers.at(pool).host().catch(messageOf)
+      return { zones: zones.map((zone) => zone.zone_slug), facts }
+    }),
+  )
+}
+
+function hostLines(hosts: readonly Host[]): string[] {
+  return hosts.flatMap(({ zones, facts }, at) => {
+    const head = at === 0 ? '  Compute  ' : '           '
+    const place = hosts.length > 1 && zones.length > 0 ? `${zones.join(', ')}: ` : ''
+    if (typeof facts === 'string') return [`${head}${place}*** does not work: ${facts} ***`]
+    const line = `${head}${place}${facts.compute}: ${facts.reason}`
+    return facts.isReal
+      ? [line]
+      : [line, `           *** SIMULATED: servers are not real, and SSH does not work. ***`]
+  })
+}
+
+interface BannerFacts {
+  config: Config
+  address: string
+  scrapes: { address: string } | undefined
+  hosts: Host[]
+  compute: Compute
+  demo: Demo
+  images: string[]
+  orphans: string[]
+  /** What is wrong with the catalogue file, where the last good one is used instead. */
+  fault: string | null
+}
+
+/** The banner for machines. It goes to journals that others read: the token itself is not in it. */
+export function listening(told: BannerFacts) {
+  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = told
+  const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))
+  return {
+    address: `${address}/v1`,
+    metrics: scrapes?.address ?? null,
+    compute: hosts.map(({ facts }) =>
+      typeof facts === 'string' ? facts : `${facts.compute}: ${facts.reason}`,
+    ),
+    is_simulated: known.some(({ isReal }) => !isReal),
+    data: config.dataDir,
+    account: demo.email,
+    token_file: demo.tokenFile,
+    warnings: [
+      ...(compute.fallback ? [compute.fallback] : []),
+      ...known.flatMap(({ warnings }) => warnings),
+      ...(fault ? [`using the last good catalogue, because the file is invalid: ${fault}`] : []),
+      ...orphans.map((id) => `machine ${id} belongs to no server; it was left untouched`),
+    ],
+  }
+}
+
+export function banner(told: BannerFacts): string[] {
+  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = told
+  const lines = [
+    '',
+    'Berth is up.',
+    '',
+    `  API      ${address}/v1`,
+    `  Docs     ${address}/v1/docs`,
+    ...hostLines(hosts),
+  ]
+  if (compute.fallback) lines.push(`           ${compute.fallback}`)
+  for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
+  if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
+  lines.push(`  Data     ${config.dataDir}`)
+  lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
+  lines.push(
+    `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
+  )
+  for (const { facts } of hosts)
+    if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
+  if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)
+  for (const id of orphans) lines.push(`  Warning  machine ${id} belongs to no server; it was left untouched`)
+  lines.push('', 'Ctrl-C stops the service; servers keep running.', '')
+  return lines
+}
