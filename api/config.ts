@@ -83,7 +83,7 @@ export const settings = {
     env: 'BERTH_RATE_LIMITS',
     flag: '--rate-limits',
     fallback: '600,120,60',
-    help: 'requests a minute: reads and writes of one token, and of one address without a token',
+    help: 'requests a minute: reads and writes of one account, and of one address without a token',
   },
   sampleSeconds: {
     env: 'BERTH_SAMPLE_SECONDS',

@@ -109,7 +109,7 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   }
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const verdict = known.actor
-    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.tokenId)
+    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
     : options.rateLimiter.take('anonymous', addressOf(request))
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known

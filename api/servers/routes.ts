@@ -11,6 +11,7 @@ import { MetricsQuery, ServerMetrics } from '../monitoring/schema.ts'
 import { serverFigures } from '../monitoring/stats.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation, listOperations } from '../operations/operations.ts'
+import { Waits } from '../operations/waits.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
 import {
   Operation,
@@ -318,6 +319,7 @@ function operationsRoute({ db, clock }: ServerRoutesOptions): Route {
 }
 
 function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
+  const waits = new Waits()
   return route({
     id: 'getOperation',
     method: 'GET',
@@ -341,7 +343,8 @@ function operationRoute({ db, engine, clock }: ServerRoutesOptions): Route {
     reply: { 200: Operation },
     run: async ({ actor, params, query, loaded, signal }) => {
       if (loaded.finished_at !== null || !query.wait) return operationView(loaded)
-      await engine.waitFor(loaded.operation_id, query.wait * 1000, signal)
+      const ms = query.wait * 1000
+      await waits.hold(actor.accountId, () => engine.waitFor(loaded.operation_id, ms, signal))
       const now = await findOperation(db, actor.accountId, params.server_id, params.operation_id, clock.now())
       return operationView(now ?? loaded)
     },
