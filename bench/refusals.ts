@@ -230,7 +230,15 @@ function heads(token: string): Kind[] {
 const HEADERS = [
   ...['accept', 'accept-encoding', 'accept-language', 'authorization', 'connection', 'content-encoding'],
   ...['content-length', 'content-type', 'cookie', 'expect', 'forwarded', 'from', 'host', 'if-match'],
-  ...['if-modified-since', 'if-none-match', 'if-range', 'idempotency-key', 'last-event-id', 'origin', 'range'],
+  ...[
+    'if-modified-since',
+    'if-none-match',
+    'if-range',
+    'idempotency-key',
+    'last-event-id',
+    'origin',
+    'range',
+  ],
   ...['referer', 'te', 'traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent', 'via'],
   ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-request-id', 'x-http-method-override'],
 ]
@@ -281,7 +289,10 @@ function tinyChunks(token: string): Kind[] {
   ])
   return [
     ['chunks of a byte', `${head}${'1\r\nx\r\n'.repeat(40_000)}0\r\n\r\n`],
-    ['chunks of a byte that are no JSON body', `${head.replace('/json', '/xml')}${'1\r\nx\r\n'.repeat(40_000)}0\r\n\r\n`],
+    [
+      'chunks of a byte that are no JSON body',
+      `${head.replace('/json', '/xml')}${'1\r\nx\r\n'.repeat(40_000)}0\r\n\r\n`,
+    ],
   ]
 }
 

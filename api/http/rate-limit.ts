@@ -79,7 +79,7 @@ export class RateLimiter {
  * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
  * IPv4 address is the same caller where the system writes it as one of IPv6.
  */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   if (!address.includes(':')) return address

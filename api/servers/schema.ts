@@ -270,12 +270,12 @@ export type ServerStats = Static<typeof ServerStats>
 export const ServerQuery = Type.Object({
   ...pagingQuery,
   project_id: Type.Optional(Uuid),
-  zone_slug: Type.Optional(Type.String()),
+  zone_slug: Type.Optional(Type.String({ maxLength: 64 })),
   status: Type.Optional(Type.Enum([...statuses])),
   plan_type: Type.Optional(PlanType),
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(Uuid),
-  name: Type.Optional(Type.String({ description: 'The whole name' })),
+  name: Type.Optional(Type.String({ maxLength: 63, description: 'The whole name' })),
   label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })
