@@ -21,6 +21,7 @@ import type { Route } from './http/route.ts'
 import { buildHttp } from './http/server.ts'
 import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
+import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
 import { recordEnd } from './servers/events.ts'
 import { procedures } from './servers/lifecycle/procedures.ts'
@@ -75,6 +76,7 @@ export interface App {
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
+  retention: Retention
   capacity: Capacity
   servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
@@ -102,6 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const reconciler = new Reconciler({ ...parts, engine })
   const sampler = new Sampler({ ...parts, everySeconds: sampleSeconds })
   const { events, webhooks, routes: pushRoutes } = pushing(options)
+  const retention = new Retention(options)
   const routes: Route[] = [
     ...accountRoutes(db, clock),
     ...billingRoutes(db, clock),
@@ -118,11 +121,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     sampler,
     events,
     webhooks,
+    retention,
     capacity,
     servers,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      const workers = [engine, reconciler, billing, sampler, events, webhooks]
+      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
       await driver.close()

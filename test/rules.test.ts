@@ -76,7 +76,7 @@ const floors = [
   ['catalog', 'events'],
   ['billing', 'accounts', 'monitoring', 'webhooks'],
   ['servers'],
-  ['main', 'app', 'commands', 'telemetry'],
+  ['main', 'app', 'commands', 'telemetry', 'retention'],
 ]
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 

@@ -54,6 +54,7 @@ export async function serve(config: Config, log: Logger, say: (line: string) => 
   app.sampler.start()
   app.billing.start()
   app.events.start()
+  app.retention.start()
   await app.webhooks.start({ isAlone: true })
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)

@@ -6,6 +6,7 @@ import * as ledger from './migrations/0003-ledger.ts'
 import * as events from './migrations/0004-events.ts'
 import * as eventIndexes from './migrations/0005-event-indexes.ts'
 import * as webhooks from './migrations/0006-webhooks.ts'
+import * as retention from './migrations/0007-retention.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -20,6 +21,7 @@ export const migrations: Record<string, Migration> = {
   '0004-events': events,
   '0005-event-indexes': eventIndexes,
   '0006-webhooks': webhooks,
+  '0007-retention': retention,
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from './problem.ts'
 import { networkOf } from './rate-limit.ts'
 
@@ -132,9 +133,16 @@ export function refuseRaw(
 }
 
 /** What keeps browsers from making more of a reply than it is. */
-export const protective = {
+const protective = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
+
+/** Sets them on a reply. */
+export function protect(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(protective)
+  // Only of a proxy that is trusted is it believed that the caller came by TLS.
+  if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000')
+}

@@ -11,7 +11,7 @@ import Fastify, {
 import { isUnavailable } from '../database/database.ts'
 import type { Actor } from './auth.ts'
 import { type Admitted, HttpCall, type Known } from './call.ts'
-import { boundConnections, protective, refuseRaw, slowConnections, timeouts } from './connections.ts'
+import { boundConnections, protect, refuseRaw, slowConnections, timeouts } from './connections.ts'
 import { openPaths } from './docs.ts'
 import { etagOf, namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
@@ -24,6 +24,7 @@ import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
 const MAX_CONTENT_TYPE = 200
+const MAX_KEPT_REFUSAL = 4_096
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
@@ -89,9 +90,11 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     if (request.is404) requireShortType(request)
   })
   acceptJson(http)
-  http.setErrorHandler((error: FastifyError, request, reply) =>
-    sendProblem(toApiError(error), request, reply),
-  )
+  http.setErrorHandler(async (error: FastifyError, request, reply) => {
+    // What has come with the head is taken from the socket only after the first look at it.
+    if (isBodyComing(request)) await new Promise(setImmediate)
+    return sendProblem(toApiError(error), request, reply)
+  })
   http.setNotFoundHandler(async (request) => {
     throw unknownRoute(options.routes, request)
   })
@@ -124,12 +127,6 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
   throw tooMany(verdict)
-}
-
-function protect(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(protective)
-  // Only of a proxy that is trusted is it believed that the caller came by TLS.
-  if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000')
 }
 
 /** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
@@ -262,8 +259,11 @@ async function keepReply(
   const claim = known?.claim
   if (!claim) return body
   const status = reply.statusCode
-  // What another token, a later moment or a repair would answer otherwise is not the request's own reply.
-  if (status === 401 || status === 403 || status === 429 || status >= 500) await idempotency.giveUp(claim)
+  // What another token, a later moment or a repair would answer otherwise is not the request's own reply. Of a long
+  // refusal, which made nothing, a repeat gets another one like it.
+  const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
+  if (status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
+    await idempotency.giveUp(claim)
   else {
     const headers = Object.fromEntries(
       KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
@@ -376,7 +376,7 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
 
 function isBodyComing({ raw }: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
-  return !raw.complete && (coding !== undefined || length !== '0')
+  return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')
 }
 
 /** Compares each reply with its schema: what is undocumented fails the test that saw it. */

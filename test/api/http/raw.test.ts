@@ -93,6 +93,8 @@ test('who is refused while its body still comes is hung up on; who has sent it i
   const early = await ask(1000, '{')
   expect(early).toMatch(/^HTTP\/1\.1 401 /)
   expect(early).toMatch(/\r\nconnection: close\r\n/i)
+  const last = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
+  expect((await ask(2, `{}${last}`)).match(/HTTP\/1\.1 401 /g)).toHaveLength(2)
 })
 
 test('ids in capitals name the same objects', async () => {
