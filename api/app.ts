@@ -24,6 +24,7 @@ import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import { operationRoutes } from './operations/routes.ts'
 import { operationSchemas } from './operations/schema.ts'
+import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
 import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
@@ -79,6 +80,7 @@ export interface App {
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
+  retention: Retention
   capacity: Capacity
   servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
@@ -104,6 +106,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
+  const retention = new Retention({ db, clock, log: options.log })
   const http = answering(options, [
     ...accountRoutes(db, clock),
     ...chargeRoutes,
@@ -119,11 +122,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     sampler,
     events,
     webhooks,
+    retention,
     capacity,
     servers,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      const workers = [engine, reconciler, billing, sampler, events, webhooks]
+      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
       await drivers.close()

@@ -62,8 +62,9 @@ class Connection {
   }
 
   exchange(request: string): Promise<string> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#socket.once('close', () => reject(new Error('the service hung up without a reply')))
       this.#socket.write(request)
     })
   }

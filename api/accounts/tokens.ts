@@ -205,3 +205,37 @@ const byHash = prepared((db, { hash }: { hash: string }) =>
     ])
     .where('hash', '=', hash),
 )
+
+/** Deletes some of the tokens that were revoked before a moment; @returns how many */
+export async function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tokens')
+    .where('token_id', 'in', (eb) =>
+      eb.selectFrom('tokens as old').select('old.token_id').where('old.revoked_at', '<', before).limit(limit),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** Of an account's revoked tokens deletes some beyond the newest; @returns how many */
+export async function forgetExcessTokens(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tokens')
+    .where('token_id', 'in', (eb) =>
+      eb
+        .selectFrom('tokens as old')
+        .select('old.token_id')
+        .where('old.account_id', '=', accountId)
+        .where('old.revoked_at', 'is not', null)
+        .orderBy('old.revoked_at', 'desc')
+        .limit(limit)
+        .offset(most),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -156,3 +156,8 @@ async function projectsOf(
     .execute()
   return new Map(rows.map((row) => [row.server_id, row.project_id]))
 }
+
+/** Servers that have cost something, or may: what the SQL of servers joins. */
+export function chargedServers(db: Queries) {
+  return db.selectFrom('billing_meters').select('server_id')
+}

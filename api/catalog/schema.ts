@@ -9,7 +9,7 @@ export const catalogProblems = defineProblems({
 
 export const CpuTypeName = Type.Enum([...cpuTypes])
 
-export const ZoneSlug = Type.String({ examples: ['local-1'] })
+export const ZoneSlug = Type.String({ maxLength: 64, examples: ['local-1'] })
 export const TemplateId = uuid('9ef5d402-7877-5f38-9a75-eb3232b25976')
 export const PresetId = uuid('b9c43e68-d1e3-58c7-a042-2cef0167acdb')
 export const size = {

@@ -53,12 +53,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
   const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
-  await app.engine.start({ isAlone: true })
-  app.reconciler.start()
-  app.sampler.start()
-  app.billing.start()
-  app.events.start()
-  await app.webhooks.start({ isAlone: true })
+  await startWorkers(app)
   const stopped = untilStopped()
   for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
   const [hosts, images, orphans] = await Promise.all([
@@ -93,6 +88,16 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
         `Zone ${zone_slug} is closed until the next start: its driver, ${driver}, is not running.`,
     ),
   ]
+}
+
+async function startWorkers(app: App): Promise<void> {
+  await app.engine.start({ isAlone: true })
+  app.reconciler.start()
+  app.sampler.start()
+  app.billing.start()
+  app.events.start()
+  app.retention.start()
+  await app.webhooks.start({ isAlone: true })
 }
 
 /** The drivers that zones name, and those of servers whose zone has another one since, or is gone. */

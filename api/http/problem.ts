@@ -149,17 +149,32 @@ export class ApiError extends Error {
 /** As many issues as one reply lists: who makes more mistakes than that sent something else than was meant. */
 export const MAX_ISSUES = 100
 
-/** 422 with all that is wrong at once. */
-export function invalid(issues: Issue[]): ApiError {
-  const errors = issues.slice(0, MAX_ISSUES)
-  return new ApiError(httpProblems.validation_failed, summary(issues), { errors })
+/** Bytes of the errors in one reply: who sends long names need not get each of them back. */
+const MAX_ISSUES_BYTES = 32_000
+const MAX_NAME = 100
+const MAX_MESSAGE = 300
+
+/** What came from outside, as far as a reader needs it to know it again. @param length in UTF-16 code units */
+export function cut(text: string, length = MAX_NAME): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
 }
 
-function summary(issues: Issue[]): string {
-  const [first] = issues
-  if (issues.length > MAX_ISSUES)
-    return `More than ${MAX_ISSUES} values are invalid: the first ${MAX_ISSUES} are in errors.`
-  if (issues.length > 1) return `${issues.length} values are invalid: see errors.`
+/** 422 with all that is wrong at once. */
+export function invalid(issues: Issue[]): ApiError {
+  let room = MAX_ISSUES_BYTES
+  const errors: Issue[] = []
+  for (const { field, pointer, message, ...rest } of issues.slice(0, MAX_ISSUES)) {
+    const shown = { ...rest, field: cut(field), pointer: cut(pointer), message: cut(message, MAX_MESSAGE) }
+    room -= Buffer.byteLength(JSON.stringify(shown))
+    if (room < 0) break
+    errors.push(shown)
+  }
+  return new ApiError(httpProblems.validation_failed, summary(issues.length, errors), { errors })
+}
+
+function summary(count: number, { length, 0: first }: Issue[]): string {
+  if (count > length) return `More than ${length} values are invalid: the first ${length} are in errors.`
+  if (count > 1) return `${count} values are invalid: see errors.`
   return first?.message ?? 'The request is invalid.'
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 
 /** Requests a minute. */
 export interface RateLimits {
-  /** Of one token. */
+  /** Of one account, whichever of its tokens asks. */
   reads: number
   writes: number
   /** Of one address, or one /64 of IPv6, without a valid token. */
@@ -42,7 +42,7 @@ export class RateLimiter {
     this.#clock = clock
   }
 
-  /** Counts one request. @param caller a token's id, or an address */
+  /** Counts one request. @param caller an account's id, or an address */
   take(policy: Policy, caller: string): Verdict {
     const quota = this.#limits[policy]
     const perMs = quota / (WINDOW_SECONDS * 1000)
@@ -79,7 +79,7 @@ export class RateLimiter {
  * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
  * IPv4 address is the same caller where the system writes it as one of IPv6.
  */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   if (!address.includes(':')) return address

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { isoTime, LAST_MOMENT } from '../http/fields.ts'
 import { type Issue, invalid, queryIssue } from '../http/problem.ts'
 import type { MetricsQuery, ServerMetrics } from './schema.ts'
@@ -117,4 +117,9 @@ function stepOf(seconds: number, asked: number | undefined, apart: number): numb
 /** Rounded to hundredths: more would be made up. */
 function scaled(value: number | null | undefined, scale: number): number | null {
   return typeof value === 'number' ? Math.round(value * scale * 100) / 100 : null
+}
+
+/** Servers that samples may be kept of: what the SQL of servers joins. */
+export function meteredServers(db: Queries) {
+  return db.selectFrom('meters').select('server_id')
 }

@@ -7,6 +7,7 @@ import { DriverError } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
 import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
 import { claimDue, nextDueAt, readOperation, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+import { Waits } from './waits.ts'
 
 export interface EngineOptions {
   db: Database
@@ -58,6 +59,7 @@ export class Engine {
   readonly #work: Loop
   readonly #renewal: Loop
   #pauseMs = 0
+  readonly #waits = new Waits()
   readonly #waiters = new Map<string, Set<() => void>>()
 
   constructor(options: EngineOptions) {
@@ -120,8 +122,14 @@ export class Engine {
    * Resolves soon after the operation ended, or after `ms`, or when the signal aborts. An end in this process wakes
    * at once; that of another process is seen by a look at the database now and then.
    * @returns the operation as it stands then
+   * @throws ApiError rate_limited: its account waits for as many as it may already
    */
   async waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
+    if (operation.finished_at !== null || ms <= 0) return operation
+    return this.#waits.hold(operation.account_id, () => this.#waitFor(operation, ms, signal))
+  }
+
+  async #waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
     const { db, clock } = this.#options
     const { operation_id: operationId } = operation
     const until = clock.now() + ms

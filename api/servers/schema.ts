@@ -310,7 +310,7 @@ export const ServerQuery = Type.Object({
   plan_type: Type.Optional(PlanType),
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(TemplateId),
-  name: Type.Optional(Type.String({ description: 'The whole name' })),
+  name: Type.Optional(Type.String({ maxLength: 63, description: 'The whole name' })),
   label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })

@@ -233,6 +233,11 @@ export async function usedPorts(db: Queries): Promise<Set<number>> {
   return new Set(rows.map((row) => row.ssh_port ?? 0))
 }
 
+/** Deletes the rows of servers that are gone, of which was told. */
+export async function deleteRows(tx: Queries, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('servers').where('server_id', 'in', ids).where('deleted_at', 'is not', null).execute()
+}
+
 function alive(db: Queries) {
   return db.selectFrom('servers').where('deleted_at', 'is', null)
 }

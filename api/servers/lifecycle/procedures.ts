@@ -193,6 +193,9 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         password: null,
         user_data: null,
         ssh_keys: '[]',
+        host_keys: '[]',
+        labels: '{}',
+        description: null,
       })
       await release(tx, server, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)
