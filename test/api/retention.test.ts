@@ -102,7 +102,7 @@ test('an account keeps so many revoked tokens, operations, events and entries of
     t,
     'operations',
     kept.operations + 700,
-    `ID, ACCOUNT, '${id}', 'stop', 'succeeded', 's', 100, '{}', NULL, NULL, 0, 0, 0, NULL, 0, 0, 0, ${now}`,
+    `ID, ACCOUNT, 'server', '${id}', '${id}', 'stop', 'succeeded', 's', 100, '{}', NULL, NULL, 0, 0, 0, NULL, 0, 0, 0, ${now}, NULL`,
   )
   await t.app.events.relay()
   await fill(t, 'events', kept.events + 700, `ID, ACCOUNT, 'balance.low', '{}', ${now}, 1000 + i`)
