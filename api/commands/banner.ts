@@ -72,9 +72,11 @@ export function listening(told: BannerFacts) {
   return {
     address: `${address}/v1`,
     metrics: scrapes?.address ?? null,
-    compute: hosts.map(({ facts }) =>
-      typeof facts === 'string' ? facts : `${facts.compute}: ${facts.reason}`,
-    ),
+    compute: hosts.map(({ zones, facts }) => ({
+      zones,
+      is_working: typeof facts !== 'string',
+      description: typeof facts === 'string' ? facts : `${facts.compute}: ${facts.reason}`,
+    })),
     is_simulated: known.some(({ isReal }) => !isReal),
     data: config.dataDir,
     account: demo.email,

@@ -198,7 +198,7 @@ test(
       [['restore', at('good.tar')], own, 2, /source is not empty\./],
       [['restore', at('none.tar')], to, 2, /There is no file .*none\.tar\./],
       [['backup', at('good.tar')], own, 2, /good\.tar exists already\./],
-      [['backup', at('new.tar')], to, 2, /There is no berth\.db in .*copy\./],
+      [['backup', at('new.tar')], to, 2, /No berth\.db found in .*copy\./],
       [['backup', at('new.tar')], { ...own, BERTH_PASSPHRASE: 'short' }, 2, /^The passphrase is too short/],
       [['backup', at('no/new.tar')], own, 2, /There is no folder .*no\./],
     ] as const) {

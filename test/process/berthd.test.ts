@@ -99,7 +99,7 @@ test(
     const lines = `${service.stdout}${service.stderr}`.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
       'listening',
-      'Stopping. Servers keep running; the next start finds them again.',
+      'Stopping. Servers keep running; the next start takes them over.',
     ])
   },
   TIMEOUT_MS,
@@ -144,8 +144,14 @@ test(
     writeFileSync(catalog, text)
     // Where nothing is found, QEMU is not installed.
     const service = await serve(data, { BERTH_CATALOG: catalog, PATH: data })
-    expect(service.stdout).toContain('  Compute  local-1: simulator: machines exist in memory only')
-    expect(service.stdout).toContain('real-1: *** does not work: QEMU is not installed.')
+    expect((await listening(service)).compute).toEqual([
+      { zones: ['local-1'], is_working: true, description: 'simulator: machines exist in memory only' },
+      {
+        zones: ['real-1'],
+        is_working: false,
+        description: expect.stringMatching(/^QEMU is not installed\./),
+      },
+    ])
     const body = await order(service)
     expect((await service.call('POST', '/servers', body)).status).toBe(202)
     const refused = await service.call('POST', '/servers', { ...body, zone_slug: 'real-1' })
