@@ -56,6 +56,8 @@ export interface AppOptions {
   graceMs?: number
   /** The address that customers' ssh commands name. */
   sshHost: string
+  /** Where customers find the API, up to and with /v1; unless told, wherever its description was loaded from. */
+  publicUrl?: string | undefined
   /** How often machines are measured; every 10 s unless told. */
   sampleSeconds?: number
   /** Where webhooks may go besides the public internet; nowhere unless told. */
@@ -181,7 +183,7 @@ function charging({ db, clock, log, catalog, graceMs = DAY_MS }: AppOptions, eng
 
 /** What answers requests. */
 function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
-  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
+  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
   const http = buildHttp({
     routes,
     authenticate: authenticator(db, clock),
@@ -192,7 +194,7 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     validateReplies: options.validateReplies ?? false,
     observe: telemetry?.request,
   })
-  mountDocs(http, openApi(routes, TAGS))
+  mountDocs(http, openApi(routes, TAGS, publicUrl))
   const compute = drivers.pools.map((pool, at) => {
     return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
   })

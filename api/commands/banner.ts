@@ -5,6 +5,7 @@ import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import type { Compute } from './compute.ts'
 import type { Demo } from './installation.ts'
+import { publicUrl } from './public-name.ts'
 
 export async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
   if (!images) return []
@@ -71,6 +72,7 @@ export function listening(told: BannerFacts) {
   const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))
   return {
     address: `${address}/v1`,
+    public_url: publicUrl(config) ?? null,
     metrics: scrapes?.address ?? null,
     compute: hosts.map(({ zones, facts }) => ({
       zones,
@@ -98,6 +100,7 @@ export function banner(told: BannerFacts): string[] {
     '',
     `  API      ${address}/v1`,
     `  Docs     ${address}/v1/docs`,
+    ...(config.publicName === null ? [] : [`  Public   ${publicUrl(config)}`]),
     ...hostLines(hosts),
   ]
   if (compute.fallback) lines.push(`           ${compute.fallback}`)

@@ -1,5 +1,4 @@
 import { flushCompileCache } from 'node:module'
-import { networkInterfaces } from 'node:os'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
@@ -15,6 +14,7 @@ import type { Telemetry } from '../telemetry.ts'
 import { banner, hostsOf, imageLines, listening } from './banner.ts'
 import { builtTemplates, type Compute, openCompute } from './compute.ts'
 import { lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { publicHost, publicUrl } from './public-name.ts'
 
 /**
  * Runs the service until it is told to stop.
@@ -41,14 +41,10 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     catalog,
     secrets: openSecrets(config),
     log,
-    sshPorts: config.sshPorts,
-    rateLimits: config.rateLimits,
-    graceMs: config.graceMs,
     telemetry,
-    sshHost: reachableHost(config.host),
-    sampleSeconds: config.sampleSeconds,
-    webhookAllow: config.webhookAllow,
-    trustProxy: config.trustProxy,
+    ...config,
+    sshHost: publicHost(config),
+    publicUrl: publicUrl(config),
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
@@ -180,11 +176,4 @@ function untilStopped(): Promise<void> {
     process.on('SIGINT', ask)
     process.on('SIGTERM', ask)
   })
-}
-
-/** The address that customers type: where the service listens on all, the first one that other machines can reach. */
-function reachableHost(host: string): string {
-  if (host !== '0.0.0.0' && host !== '::') return host
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
 }

@@ -38,8 +38,13 @@ interface Components {
 /**
  * The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies.
  * @param tags what the groups of routes are about, by their names
+ * @param url where the interface is mounted
  */
-export function openApi(routes: readonly Route[], tags: Readonly<Record<string, string>>): object {
+export function openApi(
+  routes: readonly Route[],
+  tags: Readonly<Record<string, string>>,
+  url = PREFIX,
+): object {
   const components: Components = { schemas: {}, responses: {}, parameters: {}, examples: {} }
   const paths: Record<string, Json> = {}
   for (const route of routes) {
@@ -57,7 +62,7 @@ export function openApi(routes: readonly Route[], tags: Readonly<Record<string, 
         'A cloud hosting service. Ids are UUIDs, times RFC 3339 in UTC, money is in decimal strings. Slow work is an operation: it is accepted with 202, and can be waited for.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX, description: 'This installation' }],
+    servers: [{ url, description: 'This installation' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ token: [] }],
     paths,

@@ -106,6 +106,29 @@ test(
 )
 
 test(
+  'customers are shown the public name, which need not be where the API listens',
+  async () => {
+    const service = await serve(folder(), {
+      BERTH_GUEST_HOST: '127.0.0.2',
+      BERTH_PUBLIC_NAME: 'cloud.example.com',
+      BERTH_TRUST_PROXY: '127.0.0.1',
+    })
+    const { address, public_url } = await listening(service)
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    expect(public_url).toBe('https://cloud.example.com/v1')
+    const document = await (await fetch(`${address}/openapi.json`)).json()
+    expect(document).toMatchObject({ servers: [{ url: public_url }] })
+    const { server_id } = (await service.call('POST', '/servers', await order(service))).body
+    const { ssh } = (await service.call('GET', `/servers/${server_id}/details`)).body
+    expect(ssh).toMatchObject({
+      host: 'cloud.example.com',
+      command: expect.stringContaining('@cloud.example.com'),
+    })
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'a second service on one data folder is refused, and takes over when the first was killed',
   async () => {
     const data = folder()
