@@ -14,10 +14,11 @@ import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Made } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
+import { dataOf } from '../operations/procedure.ts'
 import type { Secrets } from '../secrets.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
-import { dataIf, subjectOf } from './lifecycle/operations.ts'
-import { bootTime } from './lifecycle/procedures.ts'
+import { bootTime } from './lifecycle/billing-start.ts'
+import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
 import { examine, newServer, projectIssue } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
@@ -202,10 +203,10 @@ export class Servers {
     return started
   }
 
-  /** A server that is deleted while its first guest boots has run: only a create that fails is free. */
+  /** A server that is deleted while its first guest boots has run. */
   async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
-    const create = dataIf('create', active)
-    const bootedAt = create && bootTime(create)
+    // Those that turn a machine on keep a BootData, the others nothing that it has.
+    const bootedAt = active ? bootTime(dataOf<BootData>(active)) : null
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
     await changeRate(tx, server, null, this.#options.clock.now())
