@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Capacity, Limits, Preset, Quote, ServerCreate, SshKeyCreate, Template } from '@berth/sdk'
+import { allOf } from '../all.ts'
 import { ask } from '../ask.ts'
 import { exitCodes, Refusal } from '../errors.ts'
 import { printable, showList } from '../output.ts'
@@ -140,7 +141,7 @@ function askNumber({ terminal }: Session, label: string, { min, max, step }: Lim
 }
 
 async function askKeys(session: Session): Promise<{ ssh_key_ids: string[]; added: SshKeyCreate[] }> {
-  const keys = await Array.fromAsync(session.berth.sshKeys.listAll())
+  const keys = await allOf(session.berth.sshKeys.listAll())
   if (keys.length === 0) return { ssh_key_ids: [], added: await askLocalKeys(session) }
   const choices = keys.map(({ ssh_key_id, name, fingerprint }) => ({
     name: printable(`${name} ${fingerprint}`),
