@@ -83,7 +83,7 @@ export function watchCatalog(
       const change = look(clock.now())
       if (change) tell(change.fault)
     },
-    failure: 'the catalogue could not be looked at; trying again',
+    failure: 'the catalogue could not be checked; trying again',
     // By polling: editors save by renaming, and file systems of containers and networks send no news.
     pauseMs: () => LOOK_EVERY_MS,
   })

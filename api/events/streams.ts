@@ -120,7 +120,7 @@ export class Streams {
     if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
     throw new ApiError(
       httpProblems.rate_limited,
-      `A token can hold ${MAX_OF_TOKEN} streams open, an account ${MAX_OF_ACCOUNT}. Close one first.`,
+      `A token can have ${MAX_OF_TOKEN} open streams, an account ${MAX_OF_ACCOUNT}. Close one first.`,
       {},
       { 'retry-after': '5' },
     )
@@ -187,7 +187,10 @@ export class Streams {
   /** What the database says; where it can't be asked, the stream is over and its reader comes back. */
   async #ask<Result>(reader: Reader, query: Promise<Result>): Promise<Result | undefined> {
     return query.catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'a stream of events could not be read; its reader comes back')
+      this.#options.log.warn(
+        { err: error },
+        'events of a stream could not be read; its client will reconnect',
+      )
       reader.isOver = true
       return undefined
     })

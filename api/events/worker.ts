@@ -42,7 +42,7 @@ export class EventWorker {
       clock: options.clock,
       log: options.log,
       turn: () => this.#turn(),
-      failure: 'events could not be passed on; trying again',
+      failure: 'events could not be published; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }

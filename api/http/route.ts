@@ -9,7 +9,7 @@ export const PREFIX = '/v1'
 export type Replies = Readonly<Record<number, TSchema | null>>
 
 /** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
-export type Made = (tx: Queries, id: string) => Promise<void>
+export type Remember = (tx: Queries, id: string) => Promise<void>
 
 /** What a route's `run` is given. */
 export interface Call<Params extends string, Query, Body, Loaded> {
@@ -19,7 +19,7 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   body: Body
   /** What `load` returned: the object that the path names. */
   loaded: Loaded
-  made: Made
+  remember: Remember
   /** Aborted when the caller hangs up. */
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
@@ -71,8 +71,11 @@ type Repeated<Params extends string, Query extends TObject, Body extends TObject
   | {
       method: 'POST'
       makesNothing?: never
-      /** The reply of an earlier try that had `made` this and died before it could reply. */
-      recover: (call: Call<Params, Static<Query>, Static<Body>, Loaded>, madeId: string) => Promise<unknown>
+      /** The reply of an earlier try that remembered this and died before it could reply. */
+      recover: (
+        call: Call<Params, Static<Query>, Static<Body>, Loaded>,
+        createdId: string,
+      ) => Promise<unknown>
     }
 
 type Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> = Described<
@@ -88,7 +91,7 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
-  recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
+  recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
 }
 
 /** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */

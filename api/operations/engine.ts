@@ -20,7 +20,7 @@ export interface EngineOptions {
   /** How many operations are carried out side by side. */
   concurrency?: number
   /** Told of each operation that has ended; of one that failed, with the code of its error. */
-  told?: ((end: OperationEnd) => void) | undefined
+  onEnd?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?:
     | ((moment: 'before' | 'after' | 'saved', operation: OperationTable, step: string) => void)
@@ -67,7 +67,7 @@ export class Engine {
       clock,
       log,
       turn: () => this.#look(),
-      failure: 'the worker could not look for operations; trying again',
+      failure: 'the worker could not fetch operations; trying again',
       pauseMs: () => this.#pauseMs,
     })
     this.#renewal = new Loop({
@@ -113,7 +113,7 @@ export class Engine {
     this.#announce(operation_id)
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
-    this.#options.told?.({ type, outcome: 'canceled', code: null, seconds })
+    this.#options.onEnd?.({ type, outcome: 'canceled', code: null, seconds })
   }
 
   /**
@@ -229,7 +229,7 @@ export class Engine {
     } catch (error) {
       log.error(
         { err: error, operation_id: operation.operation_id },
-        'an operation could not be recorded; trying again',
+        'the state of an operation could not be saved; trying again',
       )
       await this.#giveBack(operation, { next_run_at: clock.now() + RETRY_MS })
     }
@@ -249,7 +249,7 @@ export class Engine {
     if (clock.now() >= operation.deadline_at)
       return fail(
         'operation_timeout',
-        `The operation did not end in time; it was at the step "${operation.step}".`,
+        `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
       const result = await this.#procedure(operation).run(operation, signal)
@@ -281,13 +281,13 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
-      const { ended, told } = this.#options
+      const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
       this.#announce(operation.operation_id)
       const seconds = (now - operation.created_at) / 1000
       const code = result.kind === 'fail' ? result.code : null
-      told?.({ type: operation.type, outcome: outcome.status, code, seconds })
+      onEnd?.({ type: operation.type, outcome: outcome.status, code, seconds })
       return true
     }
     if (result.kind === 'again') {
@@ -326,6 +326,6 @@ function failureOf(error: unknown): StepResult<never> {
   if (error instanceof DriverError) return fail(error.code, error.message)
   return fail(
     'internal_error',
-    'The service could not carry it out. Contact support with the id of the operation.',
+    'The operation failed because of an internal error. Contact support with the id of the operation.',
   )
 }

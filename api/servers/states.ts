@@ -64,7 +64,7 @@ const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'r
 
 export type Verdict = 'allowed' | 'operation_in_progress' | 'server_state_conflict' | 'insufficient_balance'
 
-export function judge(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
+export function checkAction(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
   const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
   if (allowed.includes(status)) return 'allowed'
   if (status in transient) return 'operation_in_progress'
@@ -99,6 +99,6 @@ export function allowedActions(server: { status: ServerStatus; delete_protection
   const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']
   return actions.filter((action) => {
     if (action === 'delete' && server.delete_protection) return false
-    return judge(action, server.status) === 'allowed'
+    return checkAction(action, server.status) === 'allowed'
   })
 }
