@@ -27,7 +27,7 @@ export interface PublicKey {
 
 /**
  * Reads one line of a .pub file: type, base64 and an optional comment.
- * @returns the key, or a sentence that says why it is none
+ * @returns the key, or a sentence that says why it is invalid
  */
 export function parsePublicKey(text: string): PublicKey | string {
   const line = text.trim()

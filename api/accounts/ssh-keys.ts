@@ -80,7 +80,7 @@ export async function addSshKey(
   return row
 }
 
-/** Servers keep the keys they were made with. */
+/** Servers keep the keys they were created with. */
 export function deleteSshKey(db: Database, clock: Clock, key: SshKeyTable): Promise<void> {
   return db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx

@@ -43,8 +43,8 @@ export function hashToken(token: string): string {
 }
 
 /**
- * Makes a token for an account.
- * @returns its id and the value, which is never to be had again
+ * Creates a token for an account.
+ * @returns its id and the value, which cannot be read again
  */
 export async function createToken(
   db: Queries,
@@ -71,7 +71,7 @@ export async function createToken(
 }
 
 /**
- * Makes a token for a customer who holds one: it can't do more than that one.
+ * Creates a token with the token of a customer: it can't do more than that one.
  * @param token `replaces` is the id of one whose value reached nobody; it is revoked
  * @throws ApiError insufficient_scope, quota_exceeded, token_not_found where the one to replace was revoked before
  */

@@ -13,7 +13,7 @@ export type ServerProjects = Lent<{ server_id: string; project_id: string }>
 interface MeteringOptions {
   db: Database
   servers: ServerProjects
-  /** Told of a server that could not be charged. */
+  /** Called for a server that could not be charged. */
   onFault?: (serverId: string, error: unknown) => void
 }
 
@@ -36,7 +36,7 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
   }
 }
 
-/** A server that can't be charged must not keep the others from it: it is put off for an hour, and told of. */
+/** A server that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
 async function chargeOneByOne({ db, servers, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueMeters(db, now).execute()
   for (const { server_id } of due)

@@ -143,7 +143,7 @@ export class Capacity {
     if (this.#facts && now - this.#facts.at < FACTS_ARE_FRESH_MS) return this.#facts
     const hosts = await Promise.all(
       this.#drivers.pools.map(async (pool) => {
-        // A driver that is down is no reason to sell nothing elsewhere; /readyz tells of it.
+        // A driver that is down is no reason to sell nothing elsewhere; /readyz reports it.
         const host = await this.#drivers
           .at(pool)
           .host()

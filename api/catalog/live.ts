@@ -70,7 +70,7 @@ export function openCatalog(file: string, lastGood: string, now: number): OpenCa
   return { catalog, fault: first.fault, look }
 }
 
-/** Looks at the file until the loop that it returns is stopped, and tells what became of a change. */
+/** Looks at the file until the loop that it returns is stopped, and reports the result of a change. */
 export function watchCatalog(
   { look }: OpenCatalog,
   { clock, log }: { clock: Clock; log: Logger },

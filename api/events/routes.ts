@@ -76,7 +76,7 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
         lastEventId ?? query.after,
         lastEventId ? 'last-event-id' : 'after',
       )
-      // Proxies that collect what they pass on are told not to.
+      // Tells buffering proxies not to.
       setHeader('x-accel-buffering', 'no')
       return streams.open(actor, after, signal)
     },

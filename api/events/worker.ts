@@ -26,7 +26,7 @@ export interface EventWorkerOptions {
   forget: (before: number, limit: number) => Promise<number>
   /** What follows from events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
-  /** Told after the commit that something was published. */
+  /** Called after the commit that published events. */
   published: () => void
 }
 

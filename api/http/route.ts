@@ -20,13 +20,13 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   /** What `load` returned: the object that the path names. */
   loaded: Loaded
   remember: Remember
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
   url: string
   /** The If-Match header of a change. */
   ifMatch: string | undefined
-  /** The Last-Event-ID header: where a reader of a stream goes on. */
+  /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
   setHeader(name: string, value: string): void
   /** Needed only where a route has several success statuses; the first is the default. */
@@ -38,14 +38,14 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   id: string
   /** Relative to /v1, with :name for parameters. */
   path: string
-  /** Which scope it takes. Without one it does not compile. */
+  /** The required scope. Without one it does not compile. */
   scope: Scope
   /** Opens it as well, where the reply depends on what the token may see. */
   orScope?: Scope
   tag: string
   summary: string
   description?: string
-  /** Path parameters, all UUIDs, and the 404 that a value gets which is none. */
+  /** Path parameters, all UUIDs, and the 404 for any other value. */
   params?: Readonly<Record<Params, ProblemType>>
   query?: Query
   /** Headers that mean something to this route alone, with what. */
@@ -64,7 +64,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
 }
 
-/** A POST that makes something has to say how it is repeated. Without it, it does not compile. */
+/** A POST that creates something must define how it is repeated, or it does not compile. */
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
   | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
   | { method: 'POST'; recover?: never; makesNothing: true }

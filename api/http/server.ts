@@ -34,7 +34,7 @@ export interface HttpOptions {
   log: FastifyBaseLogger
   /** Ranges of the proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
-  /** Told of each request that was answered. */
+  /** Called for each request that was replied to. */
   observe?:
     | ((request: { method: string; route: string; status: number; seconds: number }) => void)
     | undefined

@@ -13,13 +13,13 @@ export interface EngineOptions {
   clock: Clock
   log: Logger
   procedures: Procedures
-  /** Told of each end, in the transaction that writes it. */
+  /** Called for each operation that ended, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
-  /** Told of each operation that has ended; of one that failed, with the code of its error. */
+  /** Called for each operation that has ended; if it failed, with its error code. */
   onEnd?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?:
@@ -103,7 +103,7 @@ export class Engine {
     this.#work.wake()
   }
 
-  /** To be called after the commit that canceled an operation: its running step is told to give up. */
+  /** To be called after the commit that canceled an operation: its running step is aborted. */
   canceled({
     operation_id,
     type,
@@ -147,7 +147,7 @@ export class Engine {
       if (waiters.size === 0) this.#waiters.delete(operationId)
     }
     if (seen.finished_at !== null || ms === 0) return seen
-    // What became of it during the last sleep.
+    // Its state after the last sleep.
     return (await readOperation(db, operationId)) ?? seen
   }
 

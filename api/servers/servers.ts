@@ -42,7 +42,7 @@ export interface ServersOptions {
   secrets: Secrets
   engine: Engine
   sshPorts: PortRange
-  /** How long servers go on after the balance is used up. */
+  /** How long servers keep running after the balance is used up. */
   graceMs: number
 }
 

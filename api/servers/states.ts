@@ -3,7 +3,7 @@ import type { ServerOperation } from './lifecycle/operations.ts'
 
 export type { ServerStatus }
 
-/** What a customer can ask of a server. `update` is metadata, `resize` is configuration. */
+/** The actions on a server. `update` changes metadata, `resize` the configuration. */
 export type Action = 'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'
 
 /** The operation that a transient status belongs to. Every other status is settled. */
@@ -94,7 +94,7 @@ export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 /** Whether a server that has run costs nothing. */
 export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
-/** What the server can be asked for now. */
+/** The actions that are allowed now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
   const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']
   return actions.filter((action) => {

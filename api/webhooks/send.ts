@@ -13,7 +13,7 @@ export const TIMEOUT_MS = 10_000
 /** So much of a reply is read, and kept. */
 export const REPLY_BYTES = 4096
 /** Databases keep no NUL, and JSON takes six bytes for each of the others. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]/g
 /** Replies 1xx before the reply itself. Each costs work, and an endpoint could go on with them until the time is up. */
 const MAX_INTERIM = 10

@@ -37,7 +37,7 @@ export interface WebhooksOptions {
 }
 
 /**
- * @returns the webhook, and its secret, which is never to be had again
+ * @returns the webhook, and its secret, which cannot be read again
  * @throws ApiError validation_failed, insufficient_scope, quota_exceeded
  */
 export async function createWebhook(

@@ -81,7 +81,7 @@ export class WebhookWorker {
     this.#loop.start()
   }
 
-  /** Hangs up on endpoints; what was not answered is sent again. */
+  /** Closes connections to endpoints; what was not replied to is sent again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#loop.stop()

@@ -89,7 +89,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
   }
 }
 
-/** Another program holds the server's port: it gets one that no server has, and its machine is told. */
+/** Another program holds the server's port: it gets one that no server has, and its machine is redefined. */
 async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
   const { db, drivers, sshPorts } = options
   const server = await getServer(db, serverId)

@@ -123,7 +123,7 @@ export class Reconciler {
     engine.wake()
   }
 
-  /** Writes a change to a server whose machine should still be on, and tells of it. */
+  /** Writes a change to a server whose machine should still be on, and records the event. */
   async #write(serverId: string, change: Partial<ServerTable>): Promise<void> {
     const updated_at = this.#options.clock.now()
     await this.#whileOn(serverId, (tx) => updateServer(tx, serverId, { ...change, updated_at }))
