@@ -338,10 +338,7 @@ function toApiError(error: unknown): ApiError | Error {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError(
-      httpProblems.payload_too_large,
-      `The body must have at most ${BODY_LIMIT / 1024} KiB.`,
-    )
+    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError(
       httpProblems.invalid_json,
