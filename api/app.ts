@@ -152,7 +152,7 @@ function renting(options: AppOptions, capacity: Capacity) {
     log,
     procedures,
     ended: recordEnd,
-    told: telemetry?.operation,
+    onEnd: telemetry?.operation,
     observe: options.observe,
     saveEveryMs: options.saveEveryMs,
   })

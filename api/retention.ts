@@ -19,7 +19,7 @@ const TOKENS_KEPT_DAYS = 30
 const SERVERS_KEPT_DAYS = 30
 const AT_ONCE = 500
 
-/** What an account may keep of each thing, however fast it makes more: the eldest go first. */
+/** What an account may keep of each thing, however fast it makes more: the oldest go first. */
 export const kept = {
   idempotencyKeys: 5_000,
   revokedTokens: 1_000,

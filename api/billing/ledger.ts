@@ -235,7 +235,7 @@ export function insufficientBalance(balance: number, priceHour: number, why = ''
   const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
   return new ApiError(
     billingProblems.insufficient_balance,
-    `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
+    `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
     { required: needed, available },
   )
 }

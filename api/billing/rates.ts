@@ -74,7 +74,7 @@ function lastRate(tx: Queries, serverId: string) {
     .executeTakeFirst()
 }
 
-/** The rates of these servers that were in force after a moment, by server, eldest first. */
+/** The rates of these servers that were in force after a moment, by server, oldest first. */
 export async function ratesSince(
   db: Queries,
   serverIds: readonly string[],

@@ -133,8 +133,8 @@ export class Capacity {
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
     const detail =
       alternatives.length > 0
-        ? 'There is no room for this plan here now. See alternatives, or choose a smaller plan.'
-        : 'There is no room for this plan now. Choose a smaller plan; GET /v1/pricing/capacity shows what fits.'
+        ? 'Not enough capacity for this plan here. Choose a smaller plan, or one of the alternatives.'
+        : 'Not enough capacity for this plan. Choose a smaller plan.'
     throw new ApiError(catalogProblems.capacity_unavailable, detail, { alternatives })
   }
 
@@ -143,7 +143,7 @@ export class Capacity {
     if (this.#facts && now - this.#facts.at < FACTS_ARE_FRESH_MS) return this.#facts
     const hosts = await Promise.all(
       this.#drivers.pools.map(async (pool) => {
-        // A driver that is down is no reason to sell nothing elsewhere; /readyz tells of it.
+        // A driver that is down is no reason to sell nothing elsewhere; /readyz reports it.
         const host = await this.#drivers
           .at(pool)
           .host()

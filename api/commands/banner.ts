@@ -67,8 +67,8 @@ interface BannerFacts {
 }
 
 /** The banner for machines. It goes to journals that others read: the token itself is not in it. */
-export function listening(told: BannerFacts) {
-  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = told
+export function listening(facts: BannerFacts) {
+  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = facts
   const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))
   return {
     address: `${address}/v1`,
@@ -92,8 +92,8 @@ export function listening(told: BannerFacts) {
   }
 }
 
-export function banner(told: BannerFacts): string[] {
-  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = told
+export function banner(facts: BannerFacts): string[] {
+  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = facts
   const lines = [
     '',
     'Berth is up.',

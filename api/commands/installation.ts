@@ -50,7 +50,7 @@ const COPIES = 3
 
 /**
  * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept.
- * @param say told where the copy is
+ * @param say prints where the copy is
  * @param holdsLock whether this process holds the data folder; if not, it changes nothing under one that does
  * @throws ConfigError where the file is no database, or can't be used now
  * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then

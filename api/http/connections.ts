@@ -87,7 +87,7 @@ function openFilesLimit(): number {
   }
 }
 
-/** A body in pieces of a few bytes takes many times as long to read as a whole one: such a caller is hung up on. */
+/** A body in pieces of a few bytes takes many times as long to read as a whole one: such a caller is disconnected. */
 function boundChunks(request: IncomingMessage, refuse: (socket: Socket) => void): void {
   if (request.headers['transfer-encoding'] === undefined) return
   let chunks = 0
@@ -117,7 +117,7 @@ export function refuseRaw(
         ? [408, 'Request Timeout']
         : [400, 'Bad Request']
   const id = randomUUID()
-  const detail = `The request is not HTTP as it should be: ${phrase}.`
+  const detail = `The request is not valid HTTP: ${phrase}.`
   const problem = new ApiError(httpProblems.bad_request, detail).toProblem(id, '')
   const body = JSON.stringify({ ...problem, status })
   const head = [

@@ -26,22 +26,22 @@ export function defineProblems<Code extends string>(
 /** What any route can reply, or the server before it comes to a route. */
 export const httpProblems = defineProblems({
   bad_request: { status: 400, title: 'The request is malformed' },
-  invalid_json: { status: 400, title: 'The body is not JSON' },
-  missing_token: { status: 401, title: 'A token is needed' },
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  missing_token: { status: 401, title: 'A token is required' },
   invalid_token: { status: 401, title: 'The token is not valid' },
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token was revoked' },
   insufficient_scope: { status: 403, title: 'The token lacks a scope' },
   route_not_found: { status: 404, title: 'No such path' },
-  method_not_allowed: { status: 405, title: 'The path has no such method' },
-  idempotency_key_in_use: { status: 409, title: 'A request with this key is still running', isRetried: true },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  idempotency_key_in_use: { status: 409, title: 'A request with this key is in progress', isRetried: true },
   precondition_failed: { status: 412, title: 'The object has changed' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body has the wrong content type' },
   validation_failed: { status: 422, title: 'The request has invalid values' },
   idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
   rate_limited: { status: 429, title: 'Too many requests', isRetried: true },
-  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  internal_error: { status: 500, title: 'Internal error' },
   backend_unavailable: { status: 503, title: 'The service is not available right now', isRetried: true },
 })
 
@@ -66,7 +66,7 @@ export const issueCodes = [
 export const Issue = Type.Object(
   {
     in: Type.Enum(['body', 'query', 'path', 'header']),
-    field: Type.String({ description: 'Name of the field, in dots where it is nested', examples: ['name'] }),
+    field: Type.String({ description: 'Name of the field; dots separate nested names', examples: ['name'] }),
     pointer: Type.String({
       description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
       examples: ['/name'],
@@ -84,9 +84,9 @@ export const Problem = Type.Object(
     type: Type.String({ format: 'uri-reference' }),
     title: Type.String(),
     status: Type.Integer(),
-    detail: Type.String({ description: 'What happened and what to do, for people' }),
-    instance: Type.String({ description: 'The path that was asked for' }),
-    code: Type.String({ description: 'What a client acts on' }),
+    detail: Type.String({ description: 'What happened and what to do, for humans' }),
+    instance: Type.String({ description: 'Path of the request' }),
+    code: Type.String({ description: 'Stable code for programs' }),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(Issue)),
   },
@@ -98,7 +98,7 @@ export const Problem = Type.Object(
         type: 'urn:berth:problem:invalid_json',
         title: httpProblems.invalid_json.title,
         status: httpProblems.invalid_json.status,
-        detail: 'The body has bytes that are no UTF-8.',
+        detail: 'The body is not valid UTF-8.',
         instance: '/v1/account/projects',
         code: 'invalid_json',
         request_id: '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
@@ -191,7 +191,7 @@ export function queryIssue(name: string, code: Issue['code'], message: string): 
 /** The 404 of an object, the same whether it never existed, is gone, or is another account's. */
 export function notFound(type: ProblemType): ApiError {
   const noun = type.code.replace('_not_found', '').replace('_', ' ')
-  return new ApiError(type, `There is no ${noun} with this id in your account.`)
+  return new ApiError(type, `Your account has no ${noun} with this id.`)
 }
 
 /**

@@ -35,7 +35,7 @@ export class RateLimiter {
   readonly #clock: Clock
   readonly #buckets = new Map<string, Bucket>()
   /** One for good: what it has passed is gone. Each new one would walk over the holes that deleted keys leave. */
-  readonly #eldest = this.#buckets.keys()
+  readonly #oldest = this.#buckets.keys()
 
   constructor(limits: RateLimits, clock: Clock) {
     this.#limits = limits
@@ -70,8 +70,8 @@ export class RateLimiter {
     this.#buckets.delete(key)
     this.#buckets.set(key, bucket)
     if (this.#buckets.size <= MAX_BUCKETS) return
-    const eldest = this.#eldest.next().value
-    if (eldest !== undefined) this.#buckets.delete(eldest)
+    const oldest = this.#oldest.next().value
+    if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 }
 

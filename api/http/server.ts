@@ -37,7 +37,7 @@ export interface HttpOptions {
   log: FastifyBaseLogger
   /** Ranges of the proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
-  /** Told of each request that was answered. */
+  /** Called for each request that was replied to. */
   observe?:
     | ((request: { method: string; route: string; status: number; seconds: number }) => void)
     | undefined
@@ -138,7 +138,7 @@ function requireHost({ raw }: FastifyRequest): void {
   if (hosts.length > 1)
     throw new ApiError(httpProblems.bad_request, 'The request has more than one Host header.')
   if (raw.headers.host === undefined && raw.httpVersion === '1.1')
-    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 asks for.')
+    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 requires.')
 }
 
 /** Before anybody parses it: parsers of its parameters take longer than it is. @throws ApiError unsupported_media_type */
@@ -201,10 +201,10 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       reply.code(success).header('cache-control', 'no-store')
       const known = admitted(request)
       const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
-      const madeId = known.claim?.madeId ?? null
+      const createdId = known.claim?.createdId ?? null
       const origin = { action: route.id, requestId: request.id, address: addressOf(request) }
       const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
-        madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call),
+        createdId !== null && route.recover ? route.recover(call, createdId) : route.run(call),
       )
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
       return request.method === 'HEAD' && body instanceof Readable
@@ -288,7 +288,7 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
 function requireScope(actor: Actor, route: Route): void {
   const accepted = acceptedBy(route)
   if (accepted.some((name) => actor.scopes.includes(name))) return
-  const detail = `This needs a token with the scope ${accepted.join(' or ')}.`
+  const detail = `This requires a token with the scope ${accepted.join(' or ')}.`
   throw insufficientScope(detail, route.scope, accepted)
 }
 
@@ -323,13 +323,13 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   if (here.length === 0)
     return new ApiError(
       httpProblems.route_not_found,
-      `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`,
+      `No such path: ${path}. The API is documented at ${PREFIX}/docs.`,
     )
   const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const allow = [...new Set(methods)].join(', ')
   return new ApiError(
     httpProblems.method_not_allowed,
-    `${path} takes ${allow}, not ${request.method}.`,
+    `${path} allows ${allow}, not ${request.method}.`,
     {},
     { allow },
   )
@@ -341,16 +341,16 @@ function toApiError(error: unknown): ApiError | Error {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError(httpProblems.payload_too_large, `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
+    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError(
       httpProblems.invalid_json,
-      'The body is not JSON, or has a key that no object may have, such as __proto__.',
+      'The body is not valid JSON, or has a forbidden key such as __proto__.',
     )
   if (isUnavailable(error))
     return new ApiError(
       httpProblems.backend_unavailable,
-      'The service can not write or reach its database right now. Try again in a moment.',
+      'The database is unavailable right now. Try again in a moment.',
       {},
       { 'retry-after': '5' },
     )
@@ -365,7 +365,7 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
     request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
     problem = new ApiError(
       httpProblems.internal_error,
-      'This is our fault, not yours. Try again; if it stays, name the request id to the operator.',
+      'An unexpected error occurred. Try again; if it keeps happening, give the request id to the operator.',
     )
   }
   const known = problem as ApiError // by the lines above

@@ -105,7 +105,7 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
       return issue('required', 'is required.')
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return issue('unknown_field', `is not a field here.${hint(error)}`)
+      return issue('unknown_field', `is not a known field.${hint(error)}`)
     case 'type':
       return issue('wrong_type', `must be ${typeName(params.type)}.`)
     case 'enum':
@@ -136,12 +136,12 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
     case 'multipleOf':
       return issue('not_a_step', `must be a multiple of ${params.multipleOf}.`)
     case 'uniqueItems':
-      return issue('invalid_format', 'must not name the same item twice.')
+      return issue('invalid_format', 'must not contain the same item twice.')
     case 'false schema':
-      return issue('mutually_exclusive', 'does not go with the other fields.')
+      return issue('mutually_exclusive', 'cannot be combined with the other fields.')
     case 'anyOf':
     case 'oneOf':
-      return issue('wrong_type', 'has none of the allowed forms.')
+      return issue('wrong_type', 'has an invalid format.')
     default:
       return issue('invalid_format', describeFormat(error))
   }
@@ -158,9 +158,9 @@ function hint({ params, parentSchema }: ErrorObject): string {
 
 /** Schemas say in `errorMessage` what a pattern means; the pattern itself helps nobody. */
 function describeFormat(error: ErrorObject): string {
-  const told: unknown = error.parentSchema?.errorMessage
-  if (typeof told === 'string') return told
-  return error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has the wrong form.'
+  const explained: unknown = error.parentSchema?.errorMessage
+  if (typeof explained === 'string') return explained
+  return error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has an invalid format.'
 }
 
 function typeName(type: unknown): string {

@@ -89,8 +89,7 @@ function spanOf(query: MetricsQuery, now: number): { start: number; end: number 
 function spanIssues(start: number, end: number): Issue[] {
   for (const [name, time] of Object.entries({ end, start })) {
     // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
-    if (Number.isNaN(time))
-      return [queryIssue(name, 'invalid_format', `${name} must be a time without a leap second.`)]
+    if (Number.isNaN(time)) return [queryIssue(name, 'invalid_format', `${name} must not be a leap second.`)]
     // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't write.
     if (time < FIRST_MOMENT || time > LAST_MOMENT)
       return [queryIssue(name, 'invalid_format', `${name} must be in the years 0000 to 9999 of UTC.`)]
@@ -103,7 +102,7 @@ function spanIssues(start: number, end: number): Issue[] {
 
 function typeIssues(types: readonly string[]): Issue[] {
   const isKnown = (type: string): type is SeriesType => seriesTypes.some((known) => known === type)
-  const message = `type must be one or more of ${seriesTypes.join(', ')}, with commas between them.`
+  const message = `type must be one or more of ${seriesTypes.join(', ')}, separated by commas.`
   return types.every(isKnown) ? [] : [queryIssue('type', 'not_in_enum', message)]
 }
 

@@ -14,14 +14,14 @@ export interface EngineOptions {
   clock: Clock
   log: Logger
   procedures: Procedures
-  /** Told of each end, in the transaction that writes it. */
+  /** Called for each operation that ended, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
-  /** Told of each operation that has ended; of one that failed, with the code of its error. */
-  told?: ((end: OperationEnd) => void) | undefined
+  /** Called for each operation that has ended; if it failed, with its error code. */
+  onEnd?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?:
     | ((moment: 'before' | 'after' | 'saved', operation: OperationTable, step: string) => void)
@@ -69,7 +69,7 @@ export class Engine {
       clock,
       log,
       turn: () => this.#look(),
-      failure: 'the worker could not look for operations; trying again',
+      failure: 'the worker could not fetch operations; trying again',
       pauseMs: () => this.#pauseMs,
     })
     this.#renewal = new Loop({
@@ -105,7 +105,7 @@ export class Engine {
     this.#work.wake()
   }
 
-  /** To be called after the commit that canceled an operation: its running step is told to give up. */
+  /** To be called after the commit that canceled an operation: its running step is aborted. */
   canceled({
     operation_id,
     type,
@@ -115,7 +115,7 @@ export class Engine {
     this.#announce(operation_id)
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
-    this.#options.told?.({ type, outcome: 'canceled', code: null, seconds })
+    this.#options.onEnd?.({ type, outcome: 'canceled', code: null, seconds })
   }
 
   /**
@@ -155,7 +155,7 @@ export class Engine {
       if (waiters.size === 0) this.#waiters.delete(operationId)
     }
     if (seen.finished_at !== null || ms === 0) return seen
-    // What became of it during the last sleep.
+    // Its state after the last sleep.
     return (await readOperation(db, operationId)) ?? seen
   }
 
@@ -237,7 +237,7 @@ export class Engine {
     } catch (error) {
       log.error(
         { err: error, operation_id: operation.operation_id },
-        'an operation could not be recorded; trying again',
+        'the state of an operation could not be saved; trying again',
       )
       await this.#giveBack(operation, { next_run_at: clock.now() + RETRY_MS })
     }
@@ -257,7 +257,7 @@ export class Engine {
     if (clock.now() >= operation.deadline_at)
       return fail(
         'operation_timeout',
-        `The operation did not end in time; it was at the step "${operation.step}".`,
+        `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
       const result = await this.#procedure(operation).run(operation, signal)
@@ -289,13 +289,13 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
-      const { ended, told } = this.#options
+      const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
       this.#announce(operation.operation_id)
       const seconds = (now - operation.created_at) / 1000
       const code = result.kind === 'fail' ? result.code : null
-      told?.({ type: operation.type, outcome: outcome.status, code, seconds })
+      onEnd?.({ type: operation.type, outcome: outcome.status, code, seconds })
       return true
     }
     if (result.kind === 'again') {
@@ -334,6 +334,6 @@ function failureOf(error: unknown): StepResult<never> {
   if (error instanceof DriverError) return fail(error.code, error.message)
   return fail(
     'internal_error',
-    'The service could not carry it out. Contact support with the id of the operation.',
+    'The operation failed because of an internal error. Contact support with the id of the operation.',
   )
 }

@@ -11,7 +11,7 @@ import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
@@ -19,7 +19,7 @@ import type { Secrets } from '../secrets.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
-import { examine, newServer, projectIssue } from './order.ts'
+import { newServer, projectIssue, validateOrder } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import {
@@ -29,7 +29,7 @@ import {
   type StopRequest,
   serverProblems,
 } from './schema.ts'
-import { type Action, allowedIn, judge, turnsOn } from './states.ts'
+import { type Action, allowedIn, checkAction, turnsOn } from './states.ts'
 import { countByStatus, lockServer, updateServer } from './store.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
@@ -43,7 +43,7 @@ export interface ServersOptions {
   secrets: Secrets
   engine: Engine
   sshPorts: PortRange
-  /** How long servers go on after the balance is used up. */
+  /** How long servers keep running after the balance is used up. */
   graceMs: number
 }
 
@@ -56,9 +56,9 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(actor: Actor, request: ServerCreate, made: Made): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
     const { db, capacity, engine } = this.#options
-    const wanted = await examine(this.#options, actor, request)
+    const wanted = await validateOrder(this.#options, actor, request)
     refuseSuspended(actor)
     const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
@@ -73,7 +73,7 @@ export class Servers {
         row.ssh_port = await pickPort(tx, this.#options.sshPorts)
         begun = await beginCreate(tx, row, data)
       }
-      await made(tx, row.server_id)
+      await remember(tx, row.server_id)
       return begun
     })
     engine.wake()
@@ -81,12 +81,12 @@ export class Servers {
   }
 
   /**
-   * A dry run of create: the same examination, the same reservations, all undone.
+   * A dry run of create: the same validation, the same reservations, all undone.
    * @throws ApiError validation_failed
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const { db, capacity } = this.#options
-    const { plan } = await examine(this.#options, actor, request)
+    const { plan } = await validateOrder(this.#options, actor, request)
     const { zone_slug, cpu_type } = request
     const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
     const blockers: ApiError[] = []
@@ -115,7 +115,7 @@ export class Servers {
     actor: Actor,
     serverId: string,
     request: StopRequest & { type: 'start' | 'stop' | 'reboot' },
-    made: Made,
+    remember: Remember,
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
     const { type, force = false, timeout_seconds = 60 } = request
@@ -133,7 +133,7 @@ export class Servers {
       const now = clock.now()
       canceled = await cancelActive(tx, subjectOf(serverId), now)
       const begun = await begin(tx, server, type, { force, timeout_seconds }, { now })
-      await made(tx, begun.operation.operation_id)
+      await remember(tx, begun.operation.operation_id)
       return begun
     })
     if (canceled) engine.canceled(canceled)
@@ -189,7 +189,7 @@ export class Servers {
       if (server.delete_protection)
         throw new ApiError(
           serverProblems.delete_protected,
-          'The server is protected. Set delete_protection to false first.',
+          'The server is protected from deletion. Set delete_protection to false first.',
         )
       const now = clock.now()
       canceled = await cancelActive(tx, subjectOf(serverId), now)
@@ -219,7 +219,7 @@ export class Servers {
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {
     const server = await lockServer(tx, serverId)
-    if (!server) throw new ApiError(serverProblems.server_not_found, 'The server is gone.')
+    if (!server) throw new ApiError(serverProblems.server_not_found, 'The server was deleted.')
     return server
   }
 
@@ -265,19 +265,19 @@ export class Servers {
 
 /** @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance */
 async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
-  const verdict = judge(action, server.status, { force })
+  const verdict = checkAction(action, server.status, { force })
   if (verdict === 'allowed') return
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
       await balanceOf(tx, server.account_id),
       server.price_hour,
-      'The server is suspended because the balance was used up; a top-up resumes it by itself. ',
+      'The server is suspended because the balance was used up; it resumes automatically after a top-up. ',
     )
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, subjectOf(server.server_id))
     throw new ApiError(
       serverProblems.operation_in_progress,
-      `The server is ${server.status}. Wait for the end of that operation.`,
+      `The server is ${server.status}. Wait until that operation has finished.`,
       { operation_id: active?.operation_id ?? null },
       { 'retry-after': RETRY_AFTER_SECONDS },
     )
@@ -285,7 +285,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   const allowed = allowedIn[action]
   throw new ApiError(
     serverProblems.server_state_conflict,
-    `The server is ${server.status}; ${action} needs it to be ${allowed.join(' or ')}.`,
+    `The server is ${server.status}; ${action} requires it to be ${allowed.join(' or ')}.`,
     {
       current_status: server.status,
       allowed_statuses: allowed,
@@ -301,6 +301,6 @@ function refuseSuspended(actor: Actor): void {
   if (actor.accountStatus !== 'active')
     throw new ApiError(
       accountProblems.account_suspended,
-      `The account is ${actor.accountStatus}. Ask the operator to open it again.`,
+      `The account is ${actor.accountStatus}. Ask the operator to reopen it.`,
     )
 }

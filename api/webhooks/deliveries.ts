@@ -103,12 +103,12 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
     .set({ attempts: '[]' })
     .where('delivery_id', '=', (eb) =>
       eb
-        .selectFrom('deliveries as eldest')
-        .select('eldest.delivery_id')
-        .where('eldest.webhook_id', '=', webhookId)
-        .where('eldest.status', '=', 'pending')
-        .where('eldest.is_first', '=', 0)
-        .orderBy('eldest.position')
+        .selectFrom('deliveries as oldest')
+        .select('oldest.delivery_id')
+        .where('oldest.webhook_id', '=', webhookId)
+        .where('oldest.status', '=', 'pending')
+        .where('oldest.is_first', '=', 0)
+        .orderBy('oldest.position')
         .limit(1),
     )
     .execute()

@@ -87,8 +87,7 @@ function refuseBadHeader(head: Buffer): void {
     throw new ImageError('The image keeps its data in another file. Flatten it first (qemu-img convert).')
   }
   if (features & CORRUPT_FEATURE) throw new ImageError('The image is marked as damaged.')
-  if (features & ~HARMLESS_FEATURES)
-    throw new ImageError('The image uses features of qcow2 that are not known here.')
+  if (features & ~HARMLESS_FEATURES) throw new ImageError('The image uses unknown qcow2 features.')
 }
 
 /** Walks the header extensions, which follow the header, for the name of an external data file. */
@@ -170,7 +169,7 @@ function qemuImg(
           return reject(new ImageError('qemu-img is not installed. Run: apt-get install qemu-utils'))
         }
         if (error.killed)
-          return reject(new ImageError('The image could not be examined in reasonable time.', args.join(' ')))
+          return reject(new ImageError('The image could not be checked in time.', args.join(' ')))
         resolve({ code: typeof error.code === 'number' ? error.code : 1, output: stderr || stdout })
       },
     )

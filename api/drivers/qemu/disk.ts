@@ -30,7 +30,7 @@ export async function createDisk(path: string, sizeGb: number, image: StoredImag
   if (image.virtualSizeBytes > wanted)
     throw new DriverError(
       'image_unusable',
-      `The image needs a disk of ${Math.ceil(image.virtualSizeBytes / GIB)} GB, and the plan has ${sizeGb} GB. ` +
+      `The image requires a disk of ${Math.ceil(image.virtualSizeBytes / GIB)} GB, and the plan has ${sizeGb} GB. ` +
         'Choose a larger plan.',
     )
   const draft = `${path}.tmp`
@@ -50,7 +50,7 @@ async function virtualSize(path: string): Promise<number | null> {
   }
   const info: unknown = JSON.parse(await qemuImg(['info', '-U', '--output=json', '-f', 'qcow2', path]))
   if (typeof info === 'object' && info !== null && 'virtual-size' in info) return Number(info['virtual-size'])
-  throw new Error(`qemu-img says nothing about the size of ${path}`)
+  throw new Error(`qemu-img reported no size of ${path}`)
 }
 
 async function qemuImg(args: string[]): Promise<string> {
