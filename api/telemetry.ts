@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { chargeLagSeconds } from './billing/metering.ts'
 import { countStandings } from './billing/standing.ts'
-import type { Capacity } from './catalog/capacity.ts'
+import type { Capacity, Size } from './catalog/capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
 import type { OperationEnd } from './operations/engine.ts'
@@ -107,6 +107,15 @@ export class Telemetry {
     this.#gauge('berth_capacity_largest_ram_bytes', largest, place, async (set) => {
       for (const row of await capacity.list(db))
         set(row.max_server.ram_mb * 2 ** 20, { zone: row.zone_slug, cpu_type: row.cpu_type })
+    })
+    const kind = ['pool', 'resource']
+    this.#gauge('berth_capacity_offered', 'What a pool can sell, by resource', kind, async (set) => {
+      for (const { pool, total } of await capacity.pools(db))
+        for (const [resource, value] of amounts(total)) set(value, { pool, resource })
+    })
+    this.#gauge('berth_capacity_used', 'What servers hold of a pool, by resource', kind, async (set) => {
+      for (const { pool, used } of await capacity.pools(db))
+        for (const [resource, value] of amounts(used)) set(value, { pool, resource })
     })
     const bytes = 'Images that are ready; 0 where one is not'
     this.#gauge('berth_image_bytes', bytes, ['template'], async (set) => {
@@ -216,6 +225,14 @@ export class Telemetry {
       },
     })
   }
+}
+
+function amounts({ cpu, ram_mb, disk_gb }: Size): [resource: string, value: number][] {
+  return [
+    ['cores', cpu],
+    ['ram_bytes', ram_mb * 2 ** 20],
+    ['disk_bytes', disk_gb * 2 ** 30],
+  ]
 }
 
 function prefersOpenMetrics(accept: string): boolean {

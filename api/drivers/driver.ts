@@ -28,6 +28,7 @@ export type ImageState =
   | { state: 'ready'; bytes: number; virtualSizeGb: number; source: string }
   /** `progress` is 0..1 over the whole preparation; `detail` is a phrase for people, e.g. "downloading 34%". */
   | { state: 'preparing'; progress: number; detail: string }
+  /** `message` is for operators: it may name packages and addresses. */
   | { state: 'failed'; message: string }
 
 /** All that a driver needs to know of a machine. The same spec always makes the same machine. */
@@ -195,7 +196,7 @@ export type DriverErrorCode =
   | 'disk_full'
   | 'unavailable'
 
-/** A failure that the caller can act on. The message is for operators and, where it names no path, customers. */
+/** A failure that the caller can act on. The message is for operators; of `image_unusable` and `port_taken`, customers too. */
 export class DriverError extends Error {
   override readonly name = 'DriverError'
   readonly code: DriverErrorCode

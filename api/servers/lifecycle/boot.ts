@@ -84,7 +84,14 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
     if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
-    if (state.state === 'failed') return fail('image_unavailable', state.message)
+    if (state.state === 'failed') {
+      // The store's message is the operator's business: it names packages, sources and files.
+      log.error({ operation_id: operation.operation_id, reason: state.message }, 'an image could not be had')
+      return fail(
+        'image_unavailable',
+        'The image of this template could not be prepared. Choose another template, or try again later.',
+      )
+    }
     return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
   }
 }
