@@ -8,6 +8,8 @@ import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
+/** Why a running server has not answered yet; the reconciler goes on asking it. */
+export const BOOT_TIMEOUT = 'boot_timeout'
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
 /** A guest that has taken long is asked less often; the delay stays a fiftieth of what it took. */
@@ -56,7 +58,10 @@ export function bootSteps(
       )
     const left = (operation.data.ready_by ?? 0) - clock.now()
     if (left <= 0)
-      return fail('boot_timeout', `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds.`)
+      return fail(
+        BOOT_TIMEOUT,
+        `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds. It was left running, and may still answer.`,
+      )
     return waiting(left)
   }
   return { image: imageStep(options), make, boot, ready }
