@@ -34,6 +34,8 @@ export type ImageState =
 /** All that a driver needs to know of a machine. The same spec always makes the same machine. */
 export interface MachineSpec {
   serverId: string
+  /** Machines of one owner share what the host gives to machines that boot. Opaque to drivers. */
+  owner: string
   hostname: string
   cpu: number
   ramMb: number
@@ -144,6 +146,8 @@ export interface Driver {
 
   /**
    * Turns a defined machine on. `queued`: too many are booting, ask again shortly. Already running: `started`.
+   * A machine is booting until its guest's kernel runs, whatever it does then. The last free slot is for owners that
+   * boot nothing yet.
    * @throws DriverError port_taken, start_failed, not_found
    */
   start(serverId: string): Promise<'started' | 'queued'>

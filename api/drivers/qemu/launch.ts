@@ -33,6 +33,8 @@ export interface Context {
   ownUsers: boolean
   /** Called when QEMU said, or its end shows, that something happened to the machine. */
   changed: (serverId: string) => void
+  /** Called when the guest is past its boot loader. */
+  kernelRuns: (serverId: string) => void
 }
 
 /** What QEMU takes beyond the guest's memory, emulation's translation cache included. */

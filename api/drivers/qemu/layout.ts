@@ -164,15 +164,20 @@ function presentPath({ dir }: MachineFiles, kept: string): string {
   return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
 }
 
-type KeptSpec = MachineRecord['spec'] | OldSpec
+/** Machines had no owner, until these shared the host's boot slots. */
+type KeptSpec = (Omit<MachineRecord['spec'], 'owner'> | OldSpec) & { owner?: string }
 /** A machine had one card and one port, until it had lists of them. */
-type OldSpec = Omit<MachineRecord['spec'], 'interfaces' | 'forwards'> & { mac: string; sshPort: number }
+type OldSpec = Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'forwards'> & {
+  mac: string
+  sshPort: number
+}
 
 function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
-  if (!('sshPort' in kept)) return kept
+  const owner = kept.owner ?? kept.serverId
+  if (!('sshPort' in kept)) return { ...kept, owner }
   const { mac, sshPort, ...spec } = kept
   const ssh = { protocol: 'tcp', hostPort: sshPort, guestPort: SSH_PORT } as const
-  return { ...spec, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
+  return { ...spec, owner, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
 }
 
 /** @returns null when the file is not there. */

@@ -75,6 +75,11 @@ export class Machine {
     return this.#qmp?.isOpen ?? false
   }
 
+  /** Whose it is; nobody else's while it was not looked at yet. */
+  get owner(): string {
+    return this.#record?.spec.owner ?? this.id
+  }
+
   /** The port of the host that leads to the guest's ssh; null: none does, or the machine was not looked at yet. */
   get sshPort(): number | null {
     const ssh = this.#record?.spec.forwards.find(({ guestPort }) => guestPort === SSH_PORT)
@@ -316,6 +321,8 @@ export class Machine {
   #heard(event: QmpEvent): void {
     if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
     if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
+    // The driver of a guest's network card brings it up: boot loaders have none, as the card has no ROM.
+    if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.id)
   }
 
   async #resume(qmp: Qmp): Promise<void> {

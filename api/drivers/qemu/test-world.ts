@@ -91,6 +91,7 @@ export class QemuWorld {
   spec(serverId: string): MachineSpec {
     return {
       serverId,
+      owner: serverId,
       hostname: `host-${serverId}`,
       cpu: 1,
       ramMb: 128,
