@@ -104,7 +104,7 @@ const TAGS = {
 export async function buildApp(options: AppOptions): Promise<App> {
   const { db, clock, drivers, catalog } = options
   await openPools(db, drivers.pools)
-  const capacity = new Capacity(drivers, catalog, clock)
+  const capacity = new Capacity(drivers, catalog, clock, options.log)
   const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)

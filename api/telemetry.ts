@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { chargeLagSeconds } from './billing/metering.ts'
 import { countStandings } from './billing/standing.ts'
-import type { Capacity } from './catalog/capacity.ts'
+import type { Capacity, Size } from './catalog/capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
 import type { OperationEnd } from './operations/engine.ts'
@@ -108,6 +108,20 @@ export class Telemetry {
       for (const row of await capacity.list(db))
         set(row.max_server.ram_mb * 2 ** 20, { zone: row.zone_slug, cpu_type: row.cpu_type })
     })
+    const kind = ['pool', 'resource']
+    this.#gauge('berth_capacity_offered', 'Capacity that a pool can sell, by resource', kind, async (set) => {
+      for (const { pool, total } of await capacity.pools(db))
+        for (const [resource, value] of amounts(total)) set(value, { pool, resource })
+    })
+    this.#gauge(
+      'berth_capacity_used',
+      'Capacity of a pool that servers hold, by resource',
+      kind,
+      async (set) => {
+        for (const { pool, used } of await capacity.pools(db))
+          for (const [resource, value] of amounts(used)) set(value, { pool, resource })
+      },
+    )
     const bytes = 'Size of images that are ready; 0 if an image is not'
     this.#gauge('berth_image_bytes', bytes, ['template'], async (set) => {
       for (const image of await images()) set(image.bytes ?? 0, { template: image.template })
@@ -216,6 +230,14 @@ export class Telemetry {
       },
     })
   }
+}
+
+function amounts({ cpu, ram_mb, disk_gb }: Size): [resource: string, value: number][] {
+  return [
+    ['cores', cpu],
+    ['ram_bytes', ram_mb * 2 ** 20],
+    ['disk_bytes', disk_gb * 2 ** 30],
+  ]
 }
 
 function prefersOpenMetrics(accept: string): boolean {

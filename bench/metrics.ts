@@ -171,6 +171,6 @@ function specOf(serverId: string) {
   return {
     ...{ serverId, hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 20, cpuType: 'amd' as const },
     ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], password: null },
-    ...{ userData: null, interfaces: [{ mac: '52:54:00:00:00:01' }], forwards: [] },
+    ...{ userData: null, owner: 'bench', interfaces: [{ mac: '52:54:00:00:00:01' }], forwards: [] },
   }
 }

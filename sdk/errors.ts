@@ -8,7 +8,11 @@ export interface ProblemMembers {
   server_state_conflict: { current_status: string; allowed_statuses: string[] }
   operation_in_progress: { operation_id: string }
   ssh_key_exists: { ssh_key_id: string }
-  capacity_unavailable: { alternatives: { zone_slug: string; cpu_type: 'amd' | 'intel' }[] }
+  /** `max_server` is the largest that fits there now; 0 where none does. */
+  capacity_unavailable: {
+    max_server: { cpu: number; ram_mb: number; disk_gb: number }
+    alternatives: { zone_slug: string; cpu_type: 'amd' | 'intel' }[]
+  }
 }
 
 /** The problem document for a code. */

@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { CpuType, HostFacts } from '../drivers/driver.ts'
@@ -15,6 +16,7 @@ export interface Size {
 
 /** Asking the driver costs a few system calls; figures this old are still the truth for a price list. */
 const FACTS_ARE_FRESH_MS = 2_000
+const WARN_EVERY_MS = 60_000
 /** Below this share of free capacity the level is called low. */
 const LOW = 0.2
 
@@ -46,12 +48,15 @@ export class Capacity {
   readonly #drivers: Drivers
   readonly #catalog: Catalog
   readonly #clock: Clock
+  readonly #log: Logger
+  readonly #warnedAt = new Map<string, number>()
   #facts: Facts | null = null
 
-  constructor(drivers: Drivers, catalog: Catalog, clock: Clock) {
+  constructor(drivers: Drivers, catalog: Catalog, clock: Clock, log: Logger) {
     this.#drivers = drivers
     this.#catalog = catalog
     this.#clock = clock
+    this.#log = log
   }
 
   /** One row for each zone and CPU type that the catalogue names, in its order. */
@@ -104,7 +109,7 @@ export class Capacity {
   /**
    * Reserves room for a server, or for the growth of one, by what is known of its host: refresh comes first, outside
    * of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
-   * @throws ApiError capacity_unavailable, with the zones and CPU types where it would fit
+   * @throws ApiError capacity_unavailable, with the largest server that fits here, and where this one would fit
    */
   async take(tx: Queries, { zone_slug, cpu_type, pool }: Place, size: Size): Promise<void> {
     const zone = findZone(this.#catalog, zone_slug)
@@ -127,15 +132,45 @@ export class Capacity {
       )
       .executeTakeFirst()
     if (taken.numUpdatedRows > 0n) return
-    const others = this.#rows(facts, await usageByPool(tx))
+    const usage = await usageByPool(tx)
+    const used = usage.get(pool) ?? NOTHING
+    const short = PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
+    this.#warn(pool, { short, wanted: size, total, used })
+    const others = this.#rows(facts, usage)
     const alternatives = others
       .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
-    const detail =
+    const max_server = roomIn(others, zone_slug, cpu_type)?.max_server ?? NOTHING
+    const detail = [
+      `Not enough capacity for this plan${alternatives.length > 0 ? ' here' : ''}${shortOf(short)}.`,
+      largest(max_server),
       alternatives.length > 0
-        ? 'Not enough capacity for this plan here. Choose a smaller plan, or one of the alternatives.'
-        : 'Not enough capacity for this plan. Choose a smaller plan.'
-    throw new ApiError(catalogProblems.capacity_unavailable, detail, { alternatives })
+        ? 'Choose a smaller plan, or one of the alternatives.'
+        : 'Choose a smaller plan.',
+    ].join(' ')
+    throw new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
+  }
+
+  /** What each pool can sell and what of it is taken: of several zones with one driver, by the most generous. */
+  async pools(db: Queries): Promise<{ pool: string; total: Size; used: Size }[]> {
+    const { hosts } = await this.#look()
+    const usage = await usageByPool(db)
+    return this.#drivers.pools.map((pool) => {
+      const totals = this.#catalog.zones
+        .filter((zone) => this.#drivers.poolOf(zone) === pool)
+        .flatMap((zone) => zone.cpu_types.map((cpuType) => sellable(hosts.get(pool), zone, cpuType)))
+      const most = (part: keyof Size) => Math.max(0, ...totals.map((total) => total[part]))
+      const total = { cpu: most('cpu'), ram_mb: most('ram_mb'), disk_gb: most('disk_gb') }
+      return { pool, total, used: usage.get(pool) ?? NOTHING }
+    })
+  }
+
+  /** Customers who try again must not fill the operator's log. */
+  #warn(pool: string, figures: object): void {
+    const now = this.#clock.now()
+    if (now - (this.#warnedAt.get(pool) ?? Number.NEGATIVE_INFINITY) < WARN_EVERY_MS) return
+    this.#warnedAt.set(pool, now)
+    this.#log.warn({ pool, ...figures }, 'a pool has no capacity for an order')
   }
 
   async #look(): Promise<Facts> {
@@ -168,6 +203,19 @@ export class Capacity {
 
 const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
 const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
+
+const NAMES = { cpu: 'cores', ram_mb: 'memory', disk_gb: 'disk' }
+
+function shortOf(parts: readonly (keyof Size)[]): string {
+  if (parts.length === 0) return ''
+  return `: not enough ${new Intl.ListFormat('en').format(parts.map((part) => NAMES[part]))}`
+}
+
+function largest({ cpu, ram_mb, disk_gb }: Size): string {
+  if (cpu === 0) return 'No server fits.'
+  const cores = cpu === 1 ? '1 core' : `${cpu} cores`
+  return `The largest server that fits has ${cores}, ${ram_mb} MB of memory and ${disk_gb} GB of disk.`
+}
 
 /** The row of a zone and CPU type, where there is one. */
 export function roomIn(

@@ -21,7 +21,7 @@ export interface Manifest {
   created_at: string
   /** The newest migration of the database. */
   schema: string
-  /** Where the data folder was: machines' files name it. */
+  /** Where the data folder was, for people. */
   data_dir: string
   /** Servers whose disks are in the backup. */
   disks: string[]

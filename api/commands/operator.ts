@@ -182,10 +182,28 @@ export function catalogCommands(config: ReadConfig): Command {
       const { catalogFile } = config()
       const { zones, templates, presets } = readCatalog(catalogFile, clock.now())
       console.log(
-        `${catalogFile} is valid: ${zones.length} zones, ${templates.length} templates, ${presets.length} presets.`,
+        `${catalogFile} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
       )
     })
   return catalog
+}
+
+async function listImages(config: Config): Promise<void> {
+  const images = openImages(config, () => {})
+  const { templates } = readCatalog(config.catalogFile)
+  const listed = await Promise.all(
+    templates.map(async ({ slug, image }) => ({ slug, image, state: await images.state(image) })),
+  )
+  const rows = listed.map(({ slug, image, state }) => [
+    slug,
+    state.state,
+    state.state === 'ready' ? `${Math.ceil(state.bytes / 2 ** 20)} MB` : '',
+    image.sources.map((source) => source.type).join(', '),
+  ])
+  printTable(['TEMPLATE', 'STATE', 'SIZE', 'SOURCES'], rows)
+  for (const { slug, state } of listed)
+    if (state.state === 'failed') console.log(`\n${slug}: ${state.message}`)
+  await images.close()
 }
 
 export function imageCommands(config: ReadConfig): Command {
@@ -193,24 +211,7 @@ export function imageCommands(config: ReadConfig): Command {
   image
     .command('list')
     .description('list the images of all templates and their state')
-    .action(async () => {
-      const parsed = config()
-      const images = openImages(parsed, () => {})
-      const templates = readCatalog(parsed.catalogFile).templates
-      const states = await Promise.all(templates.map((template) => images.state(template.image)))
-      const rows = templates.map((template, at) => {
-        const state = states[at]
-        const size = state?.state === 'ready' ? `${Math.ceil(state.bytes / 2 ** 20)} MB` : ''
-        return [
-          template.slug,
-          state?.state ?? '',
-          size,
-          template.image.sources.map((source) => source.type).join(', '),
-        ]
-      })
-      printTable(['TEMPLATE', 'STATE', 'SIZE', 'SOURCES'], rows)
-      await images.close()
-    })
+    .action(() => listImages(config()))
   const prepare = async (slug: string, onlyBuild: boolean) => {
     const parsed = config()
     const template = readCatalog(parsed.catalogFile).templates.find((candidate) => candidate.slug === slug)
@@ -244,6 +245,10 @@ export function imageCommands(config: ReadConfig): Command {
     .argument('<template>')
     .action((slug: string) => prepare(slug, true))
   return image
+}
+
+function count({ length }: readonly unknown[], noun: string): string {
+  return `${length} ${noun}${length === 1 ? '' : 's'}`
 }
 
 function printTable(head: string[], rows: string[][]): void {

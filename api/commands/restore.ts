@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { Command } from 'commander'
 import Type from 'typebox'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -69,7 +67,7 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     for (const [name, text] of Object.entries(secrets)) {
       await writeFile(path.join(draft, name), text, { mode: 0o600, flush: true })
     }
-    const machines = await settleMachines(draft, dataDir, manifest)
+    const machines = await settleMachines(draft, manifest)
     await rm(path.join(draft, 'secrets.sealed'))
     await syncFolder(draft)
     await rename(draft, dataDir)
@@ -162,7 +160,7 @@ async function unpack(file: string, folder: string, { files }: Manifest): Promis
 }
 
 /** @returns how many machines have no disk */
-async function settleMachines(folder: string, dataDir: string, manifest: Manifest): Promise<number> {
+async function settleMachines(folder: string, manifest: Manifest): Promise<number> {
   const ids = await readdir(path.join(folder, 'vms')).catch(() => [])
   const lost = ids.filter((id) => !manifest.disks.includes(id))
   // As the driver makes it: each machine's QEMU may run as a user of its own.
@@ -171,27 +169,7 @@ async function settleMachines(folder: string, dataDir: string, manifest: Manifes
   for (const id of ids) {
     const machine = path.join(folder, 'vms', id)
     await chmod(machine, 0o711)
-    await moveSpec(path.join(machine, 'spec.json'), manifest.data_dir, dataDir)
     if (lost.includes(id)) await rename(machine, path.join(folder, WITHOUT_DISK, id))
-    else await moveDisk(path.join(machine, 'disk.qcow2'), manifest.data_dir, dataDir)
   }
   return lost.length
-}
-
-/** A machine's files name its image by an absolute path. */
-async function moveSpec(file: string, from: string, to: string): Promise<void> {
-  const quoted = (folder: string) => JSON.stringify(`${folder}/`).slice(0, -1)
-  const text = await readFile(file, 'utf8')
-  await writeFile(file, text.replaceAll(quoted(from), quoted(to)), { flush: true })
-}
-
-async function moveDisk(disk: string, from: string, to: string): Promise<void> {
-  if (from === to) return
-  const run = promisify(execFile)
-  const { stdout } = await run('qemu-img', ['info', '--output=json', '-f', 'qcow2', disk])
-  const image = (JSON.parse(stdout) as Record<string, unknown>)['backing-filename'] // qemu-img prints an object
-  if (typeof image !== 'string' || !image.startsWith(`${from}/`)) return
-  const moved = path.join(to, path.relative(from, image))
-  await run('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', moved, disk])
-  await sync(disk)
 }

@@ -183,6 +183,19 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       for (const id of [...ids, last]) await world.driver.destroy(id)
     })
 
+    test('who boots much holds up nobody else, and boots on when a guest is past its loader, ready or not', async () => {
+      const boot = async (id: string, owner: string) => {
+        await world.driver.define({ ...world.spec(id), owner })
+        return world.driver.start(id)
+      }
+      const ids = Array.from({ length: world.bootSlots - 1 }, (_, index) => `greedy-${index}`)
+      for (const id of ids) expect(await boot(id, 'greedy')).toBe('started')
+      expect(await boot('greedy-last', 'greedy')).toBe('queued')
+      expect(await boot('modest', 'modest')).toBe('started')
+      await world.until('a slot is free', async () => (await world.driver.start('greedy-last')) === 'started')
+      for (const id of [...ids, 'greedy-last', 'modest']) await world.driver.destroy(id)
+    })
+
     test('a guest gets ready after a start and anew after a reset, and turns itself off', async () => {
       const id = await started('guest')
       expect(await world.driver.ready(id)).toBeNull()

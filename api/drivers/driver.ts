@@ -28,11 +28,14 @@ export type ImageState =
   | { state: 'ready'; bytes: number; virtualSizeGb: number; source: string }
   /** `progress` is 0..1 over the whole preparation; `detail` is a phrase for people, e.g. "downloading 34%". */
   | { state: 'preparing'; progress: number; detail: string }
+  /** `message` is for operators: it may name packages and addresses. */
   | { state: 'failed'; message: string }
 
 /** All that a driver needs to know of a machine. The same spec always makes the same machine. */
 export interface MachineSpec {
   serverId: string
+  /** Machines of one owner share what the host gives to machines that boot. Opaque to drivers. */
+  owner: string
   hostname: string
   cpu: number
   ramMb: number
@@ -143,6 +146,8 @@ export interface Driver {
 
   /**
    * Turns a defined machine on. `queued`: too many are booting, ask again shortly. Already running: `started`.
+   * A machine is booting until its guest's kernel runs, whatever it does then. The last free slot is for owners that
+   * boot nothing yet.
    * @throws DriverError port_taken, start_failed, not_found
    */
   start(serverId: string): Promise<'started' | 'queued'>
@@ -195,7 +200,7 @@ export type DriverErrorCode =
   | 'disk_full'
   | 'unavailable'
 
-/** A failure that the caller can act on. The message is for operators and, where it names no path, customers. */
+/** A failure that the caller can act on. The message is for operators; of `image_unusable` and `port_taken`, customers too. */
 export class DriverError extends Error {
   override readonly name = 'DriverError'
   readonly code: DriverErrorCode

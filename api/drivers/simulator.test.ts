@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/harness/clock.ts'
 import { type DriverWorld, driverSuite } from './driver-suite.ts'
 import { Simulator } from './simulator.ts'
@@ -14,6 +15,7 @@ class SimulatedWorld implements DriverWorld {
   spec(serverId: string) {
     return {
       serverId,
+      owner: serverId,
       hostname: serverId,
       cpu: 1,
       ramMb: 128,
@@ -64,3 +66,15 @@ class SimulatedWorld implements DriverWorld {
 }
 
 driverSuite('the simulator', async () => new SimulatedWorld())
+
+test('a slot is given back when the guest is past its loader, before it answers', async () => {
+  const clock = new ManualClock()
+  const driver = new Simulator({ clock, bootMs: 10_000, bootSlots: 1 })
+  const world = new SimulatedWorld()
+  for (const id of ['first', 'second']) await driver.define(world.spec(id))
+  expect(await driver.start('first')).toBe('started')
+  expect(await driver.start('second')).toBe('queued')
+  clock.advance(5_000)
+  expect(await driver.ready('first')).toBeNull()
+  expect(await driver.start('second')).toBe('started')
+})

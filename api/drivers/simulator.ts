@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
+import { mayBoot } from './boot-slots.ts'
 import {
   cpuTypes,
   type Driver,
@@ -28,6 +29,9 @@ export interface SimulatorOptions {
   /** Where the machines are kept, so that they outlive the process as real ones do. */
   storage?: { load(): string | null; save(machines: string): void }
 }
+
+/** The part of a boot until the guest's kernel runs. */
+const LOADER_SHARE = 0.4
 
 /** One simulated machine, as it is kept. */
 interface Machine {
@@ -116,8 +120,13 @@ export class Simulator implements Driver {
     const machine = this.#get(serverId)
     if (machine.isOn) return 'started'
     const now = this.#options.clock.now()
-    const booting = [...this.#machines.values()].filter((other) => other.isOn && other.readyAt > now)
-    if (booting.length >= this.#options.bootSlots) return 'queued'
+    const { bootMs, bootSlots } = this.#options
+    const loaderMs = bootMs * LOADER_SHARE
+    const booting = [...this.#machines.values()].filter(
+      (other) => other.isOn && other.startedAt + loaderMs > now,
+    )
+    const owners = booting.map(({ spec }) => spec.owner)
+    if (!mayBoot(machine.spec.owner, owners, bootSlots)) return 'queued'
     Object.assign(machine, {
       isOn: true,
       startedAt: now,

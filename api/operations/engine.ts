@@ -3,7 +3,7 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
-import { DriverError } from '../drivers/driver.ts'
+import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
 import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
 import { claimDue, nextDueAt, readOperation, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
@@ -329,9 +329,18 @@ export class Engine {
   }
 }
 
+/** Errors of drivers whose sentences customers can use; what others say is in the log. */
+const TOLD: readonly DriverErrorCode[] = ['image_unusable', 'image_not_ready', 'port_taken', 'disk_full']
+
 /** Only our own errors carry sentences that are meant for customers. */
 function failureOf(error: unknown): StepResult<never> {
-  if (error instanceof DriverError) return fail(error.code, error.message)
+  if (error instanceof DriverError)
+    return fail(
+      error.code,
+      TOLD.includes(error.code)
+        ? error.message
+        : 'The host of the server could not carry it out. Try again; if it keeps failing, contact support with the id of the operation.',
+    )
   return fail(
     'internal_error',
     'The operation failed because of an internal error. Contact support with the id of the operation.',

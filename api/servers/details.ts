@@ -18,6 +18,7 @@ import { notFound } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
+import { BOOT_TIMEOUT } from './lifecycle/boot.ts'
 import { subjectOf } from './lifecycle/operations.ts'
 import { sshAddress } from './ports.ts'
 import { type ServerDetails, serverProblems } from './schema.ts'
@@ -123,7 +124,7 @@ function sshCard(
       fingerprint,
       public_key: publicKey,
     })),
-    is_ready: server.status === 'running',
+    is_ready: server.status === 'running' && server.status_reason !== BOOT_TIMEOUT,
     password,
   }
 }

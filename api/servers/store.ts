@@ -169,7 +169,7 @@ function labelMatches(label: string) {
 
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select(['server_id', 'pool']).where('status', 'in', watchedIn).execute()
+  return alive(db).select(['server_id', 'pool', 'status_reason']).where('status', 'in', watchedIn).execute()
 }
 
 /** How many servers there are, by status and zone. */

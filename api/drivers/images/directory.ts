@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -25,6 +25,7 @@ const openDirectories = new Set<string>()
  *
  *   images/<sha256>/{disk.qcow2, vmlinuz, initrd.img, manifest.json}   read-only, appears by one rename
  *   images/sources/<key>.json                                          {"sha256"}: which image a source led to
+ *   images/failures/<key>.json                                         {"message"}: why the last try failed
  *   images/tmp/<key>.<owner>/                                          work under way
  */
 export class ImageDirectory {
@@ -157,6 +158,24 @@ export class ImageDirectory {
     const image = await this.load(id)
     if (!image) throw new Error(`image ${id} vanished while it was put in its place`)
     return image
+  }
+
+  /** Why the last try to prepare an image failed, in any process; null where it did not. */
+  async failure(key: string): Promise<{ message: string } | null> {
+    const note = await readJson(this.#failureNote(key))
+    return typeof note?.message === 'string' ? { message: note.message } : null
+  }
+
+  async noteFailure(key: string, message: string | null): Promise<void> {
+    const note = this.#failureNote(key)
+    if (message === null) return rm(note, { force: true })
+    await mkdir(path.dirname(note), { recursive: true })
+    await writeDurably(note, JSON.stringify({ message }))
+  }
+
+  #failureNote(key: string): string {
+    const name = createHash('sha256').update(key).digest('hex').slice(0, 16)
+    return path.join(this.#root, 'failures', `${name}.json`)
   }
 
   /** Removes what dead processes left behind and nothing can go on from. */

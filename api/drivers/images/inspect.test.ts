@@ -49,6 +49,13 @@ test('a name of a data file is refused without its feature bit too', async () =>
   await expect(inspectImage(file)).rejects.toThrow(/data in another file/)
 })
 
+test('an image with snapshots, or that claims to have thousands, is refused before qemu-img counts them', async () => {
+  const file = create('snapshots', '-f', 'qcow2', '1M')
+  await using handle = await open(file, 'r+')
+  await handle.write(Buffer.from([0, 0, 0xff, 0xff]), 0, 4, 60)
+  await expect(inspectImage(file)).rejects.toThrow(/65535 snapshots/)
+})
+
 test('an encrypted image is refused', async () => {
   const file = create('luks', '-f', 'qcow2', '1M')
   await using handle = await open(file, 'r+')

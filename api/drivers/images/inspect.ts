@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
 import { open } from 'node:fs/promises'
+import { errorCode } from '../../files.ts'
+import { qemuImg } from '../qemu-img.ts'
 
 /**
  * An image that cannot be had or used. `message` is for anybody and names no path of this host; `detail` adds what
@@ -52,7 +53,7 @@ export async function inspectImage(file: string, signal?: AbortSignal): Promise<
   if (head.length >= 72 && head.readUInt32BE(0) === QCOW2_MAGIC) {
     refuseBadHeader(head)
     const info = await qemuInfo(file, signal)
-    const check = await qemuImg(['check', '-q', '-f', 'qcow2', file], 600_000, signal)
+    const check = await examine(['check', '-q', '-f', 'qcow2', file], 600_000, signal)
     // 3: leaked clusters, which waste space and harm nothing.
     if (check.code !== 0 && check.code !== 3) {
       throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
@@ -81,6 +82,9 @@ function refuseBadHeader(head: Buffer): void {
   }
   if (head.readUInt32BE(32) !== 0)
     throw new ImageError('The image is encrypted. Only plain images can be used.')
+  const snapshots = head.readUInt32BE(60)
+  if (snapshots > 0)
+    throw new ImageError(`The image has ${snapshots} snapshots. Flatten it first (qemu-img convert).`)
   if (version === 2) return
   const features = head.readBigUInt64BE(72)
   if (features & DATA_FILE_FEATURE || hasDataFileName(head)) {
@@ -103,7 +107,7 @@ function hasDataFileName(head: Buffer): boolean {
 }
 
 async function qemuInfo(file: string, signal?: AbortSignal): Promise<number> {
-  const { code, output } = await qemuImg(['info', '--output=json', '-f', 'qcow2', file], 30_000, signal)
+  const { code, output } = await examine(['info', '--output=json', '-f', 'qcow2', file], 30_000, signal)
   if (code !== 0) throw new ImageError('The image cannot be opened: it is damaged or not qcow2.', output)
   // JSON of qemu-img itself; each field is tested before use.
   const info = JSON.parse(output) as Record<string, unknown>
@@ -132,7 +136,7 @@ export function toGb(bytes: number): number {
 
 /** Rewrites a raw disk as qcow2, compressed. */
 export async function convertRaw(file: string, to: string, signal?: AbortSignal): Promise<void> {
-  const { code, output } = await qemuImg(
+  const { code, output } = await examine(
     ['convert', '-c', '-f', 'raw', '-O', 'qcow2', file, to],
     3_600_000,
     signal,
@@ -152,26 +156,20 @@ async function fileSize(file: string): Promise<number> {
 }
 
 /** Runs qemu-img on an absolute path. A time limit, since a hostile image may keep it busy for ever. */
-function qemuImg(
+async function examine(
   args: string[],
-  timeout: number,
+  timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<{ code: number; output: string }> {
-  return new Promise((resolve, reject) => {
-    execFile(
-      'qemu-img',
-      args,
-      { timeout, killSignal: 'SIGKILL', ...(signal && { signal }) },
-      (error, stdout, stderr) => {
-        if (!error) return resolve({ code: 0, output: stdout })
-        if (signal?.aborted) return reject(error)
-        if (error.code === 'ENOENT') {
-          return reject(new ImageError('qemu-img is not installed. Run: apt-get install qemu-utils'))
-        }
-        if (error.killed)
-          return reject(new ImageError('The image could not be checked in time.', args.join(' ')))
-        resolve({ code: typeof error.code === 'number' ? error.code : 1, output: stderr || stdout })
-      },
-    )
-  })
+  try {
+    return { code: 0, output: await qemuImg(args, { timeoutMs, ...(signal && { signal }) }) }
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof Error)) throw error
+    if (errorCode(error) === 'ENOENT')
+      throw new ImageError('An image could not be checked on this host.', 'setpriv of util-linux is missing.')
+    if ('killed' in error && error.killed)
+      throw new ImageError('The image could not be checked in time.', args.join(' '))
+    const code = Number(errorCode(error))
+    return { code: Number.isInteger(code) ? code : 1, output: 'stderr' in error ? String(error.stderr) : '' }
+  }
 }

@@ -163,6 +163,8 @@ test('a wrong checksum is a failure that is told, kept for a while and then trie
   })
   expect(server.ranges).toHaveLength(1)
   expect(shelved()).toEqual([])
+  // The operator's commands are other processes.
+  expect(await openStore().state(image)).toMatchObject({ state: 'failed' })
   clock.time += 31_000
   expect(await store.ensure(image)).toMatchObject({ state: 'preparing' })
 })

@@ -83,7 +83,8 @@ export class LocalImages implements ImageStore {
     }
     const running = this.#jobs.get(specKey(spec))
     if (running) return { ...running.state }
-    const failure = this.#failures.get(specKey(spec))
+    const key = specKey(spec)
+    const failure = this.#failures.get(key) ?? (await this.#directory.failure(key))
     return failure ? { state: 'failed', message: failure.message } : { state: 'absent' }
   }
 
@@ -135,16 +136,27 @@ export class LocalImages implements ImageStore {
     const job: Job = {
       state: { state: 'preparing', progress: 0, detail: 'starting' },
       listeners: new Set(),
-      // `#prepare` reports into the job only after its first await, when the job is complete.
-      done: this.#prepare(spec, (progress, detail) => {
+      // It reports into the job only after its first await, when the job is complete.
+      done: this.#attempt(spec, (progress, detail) => {
         job.state = { state: 'preparing', progress, detail }
         for (const listener of job.listeners) listener(job.state)
       }).finally(() => this.#jobs.delete(key)),
     }
     this.#jobs.set(key, job)
     this.#failures.delete(key)
-    job.done.catch((error: unknown) => {
-      if (this.#closing.signal.aborted) return
+    job.done.catch(() => {})
+    return job
+  }
+
+  /** Prepares, and notes how that ended: also for other processes, such as the operator's commands. */
+  async #attempt(spec: ImageSpec, report: Report): Promise<StoredImage> {
+    const key = specKey(spec)
+    try {
+      const image = await this.#prepare(spec, report)
+      await this.#directory.noteFailure(key, null)
+      return image
+    } catch (error) {
+      if (this.#closing.signal.aborted) throw error
       const message =
         error instanceof ImageError ? error.message : `The image ${spec.slug} could not be prepared.`
       this.#log(
@@ -152,8 +164,9 @@ export class LocalImages implements ImageStore {
         'warn',
       )
       this.#failures.set(key, { message, at: this.#clock.now() })
-    })
-    return job
+      await this.#directory.noteFailure(key, message).catch(() => {})
+      throw error
+    }
   }
 
   async #prepare(spec: ImageSpec, report: Report): Promise<StoredImage> {

@@ -31,6 +31,8 @@ export function qemuArguments(
       file: 'f0',
       discard: 'unmap',
       'detect-zeroes': 'unmap',
+      // Not the one that the disk's header names: that is the guest's if it breaks out, and the data folder may move.
+      backing: { driver: 'qcow2', file: { driver: 'file', filename: record.base } },
     }),
     ...['-device', 'virtio-blk-pci,id=disk0,drive=d0,bootindex=1'],
     ...blockdev({ driver: 'file', 'node-name': 'f1', filename: files.seed, 'read-only': true }),
@@ -67,7 +69,7 @@ function card(mac: string, netdev: string): string[] {
   return ['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${mac},romfile=`]
 }
 
-function blockdev(options: Record<string, string | boolean>): string[] {
+function blockdev(options: object): string[] {
   return ['-blockdev', JSON.stringify(options)]
 }
 

@@ -1,30 +1,41 @@
-import { execFile } from 'node:child_process'
-import { chmod, rename, rm, stat } from 'node:fs/promises'
-import { promisify } from 'node:util'
+import { chown, open, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, relative } from 'node:path'
 import { isMissing } from '../../files.ts'
 import { DriverError } from '../driver.ts'
 import type { StoredImage } from '../images/images.ts'
+import { qemuImg } from '../qemu-img.ts'
+import type { Owner } from './host/process.ts'
 
-const run = promisify(execFile)
 const GIB = 1024 ** 3
+const LIMIT_MS = 60_000
 
 /**
  * Grows a disk to the plan's size if it is smaller; it never shrinks.
+ * @param owner whom qemu-img runs as: a guest that broke out of its QEMU may have written the disk's header
  * @returns false where there is no disk
- * @throws DriverError image_unusable, disk_full
+ * @throws DriverError disk_full
  */
-export async function growDisk(path: string, sizeGb: number): Promise<boolean> {
+export async function growDisk(path: string, sizeGb: number, owner: Owner | null): Promise<boolean> {
   const current = await virtualSize(path)
   if (current === null) return false
-  if (current < sizeGb * GIB) await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(sizeGb * GIB)])
+  if (current >= sizeGb * GIB) return true
+  if (owner) await chown(path, owner.uid, owner.gid)
+  const disk = { driver: 'qcow2', file: { driver: 'file', filename: path }, backing: null }
+  await onDisk(['resize', '-q', `json:${JSON.stringify(disk)}`, String(sizeGb * GIB)], owner)
   return true
 }
 
 /**
- * Makes a disk: an overlay over the image, as large as the plan says.
+ * Makes a disk: an overlay over the image, as large as the plan says. It names the image by a path from its own
+ * folder, for qemu-img in the hands of people: QEMU is given the image by the service.
  * @throws DriverError image_unusable, disk_full
  */
-export async function createDisk(path: string, sizeGb: number, image: StoredImage): Promise<void> {
+export async function createDisk(
+  path: string,
+  sizeGb: number,
+  image: StoredImage,
+  owner: Owner | null,
+): Promise<void> {
   const wanted = sizeGb * GIB
   // qemu-img would make a disk smaller than its image, and so cut the image's file system, without a word.
   if (image.virtualSizeBytes > wanted)
@@ -35,27 +46,33 @@ export async function createDisk(path: string, sizeGb: number, image: StoredImag
     )
   const draft = `${path}.tmp`
   await rm(draft, { force: true })
-  await qemuImg(['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'qcow2', draft, String(wanted)])
-  await chmod(draft, 0o600)
+  await writeFile(draft, '', { mode: 0o600, flag: 'wx' })
+  if (owner) await chown(draft, owner.uid, owner.gid)
+  const base = await realpath(image.disk).catch((error: unknown) => {
+    throw new DriverError('image_unusable', 'The image cannot be opened', { cause: error })
+  })
+  const named = relative(await realpath(dirname(path)), base)
+  await onDisk(['create', '-q', '-f', 'qcow2', '-b', named, '-F', 'qcow2', draft, String(wanted)], owner)
   await rename(draft, path)
 }
 
-/** @returns null when there is no such file. */
+/** The size that the header claims. @returns null when there is no such file. */
 async function virtualSize(path: string): Promise<number | null> {
   try {
-    await stat(path)
+    await using disk = await open(path)
+    const { buffer, bytesRead } = await disk.read(Buffer.alloc(32), 0, 32, 0)
+    if (bytesRead < 32 || buffer.toString('latin1', 0, 4) !== 'QFI\xfb')
+      throw new Error(`${path} is no qcow2 disk`)
+    return Number(buffer.readBigUInt64BE(24))
   } catch (error) {
     if (isMissing(error)) return null
     throw error
   }
-  const info: unknown = JSON.parse(await qemuImg(['info', '-U', '--output=json', '-f', 'qcow2', path]))
-  if (typeof info === 'object' && info !== null && 'virtual-size' in info) return Number(info['virtual-size'])
-  throw new Error(`qemu-img reported no size of ${path}`)
 }
 
-async function qemuImg(args: string[]): Promise<string> {
+async function onDisk(args: string[], owner: Owner | null): Promise<void> {
   try {
-    return (await run('qemu-img', args, { timeout: 60_000 })).stdout
+    await qemuImg(args, { timeoutMs: LIMIT_MS, owner })
   } catch (error) {
     throw diskFailure(error)
   }

@@ -33,6 +33,8 @@ export interface Context {
   ownUsers: boolean
   /** Called when QEMU said, or its end shows, that something happened to the machine. */
   changed: (serverId: string) => void
+  /** Called when the guest is past its boot loader. */
+  kernelRuns: (serverId: string) => void
 }
 
 /** What QEMU takes beyond the guest's memory, emulation's translation cache included. */
@@ -48,7 +50,7 @@ export async function prepareRun(
   context: Context,
 ): Promise<RunRecord> {
   const { layout, network, cgroups, clock } = context
-  const owner = qemuOwner(record, context)
+  const owner = qemuOwner(record.spec.serverId, record, context)
   const sockets = layout.socketFolder(record.spec.serverId)
   await mkdir(files.run, { recursive: true, mode: 0o700 })
   if (owner)
@@ -88,7 +90,7 @@ export async function launch(
     accel,
     netdev(network, run.sockets, { address, forwards }),
   )
-  const { pid } = await spawnDetached(QEMU, args, files.qemuLog, qemuOwner(record, context))
+  const { pid } = await spawnDetached(QEMU, args, files.qemuLog, qemuOwner(serverId, record, context))
   // A QEMU that ended at once cannot be moved; its last words will tell more than that.
   await cgroups.add(serverId, pid).catch((error: unknown) => {
     if (errorCode(error) !== 'ESRCH') throw error
@@ -96,11 +98,17 @@ export async function launch(
   return pid
 }
 
-/** The user that QEMU runs as; null: ours, where an image can be read by us only. */
-function qemuOwner(record: MachineRecord, context: Context): Owner | null {
+/**
+ * The user that QEMU and qemu-img run as; null: ours, where an image can be read by us only.
+ * @throws DriverError image_unusable
+ */
+export function qemuOwner(
+  serverId: string,
+  { base, direct }: Pick<MachineRecord, 'base' | 'direct'>,
+  context: Context,
+): Owner | null {
   if (!context.ownUsers) return null
-  const { serverId } = record.spec
-  const needed = [record.base, ...(record.direct ? [record.direct.kernel, record.direct.initrd] : [])]
+  const needed = [base, ...(direct ? [direct.kernel, direct.initrd] : [])]
   const gone = needed.find((path) => !existsSync(path))
   if (gone !== undefined) {
     context.log.error({ serverId, gone }, 'the image of a machine is missing')

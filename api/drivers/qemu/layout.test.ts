@@ -40,7 +40,15 @@ test('commas in a path stay in the path', () => {
   const layout = new Layout(join(folder, 'a,b'))
   mkdirSync(layout.machines, { recursive: true })
   const files = layout.files('m')
-  const spec = { serverId: 'm', hostname: 'm', cpu: 1, ramMb: 128, diskGb: 1, cpuType: 'amd' as const }
+  const spec = {
+    serverId: 'm',
+    owner: 'o',
+    hostname: 'm',
+    cpu: 1,
+    ramMb: 128,
+    diskGb: 1,
+    cpuType: 'amd' as const,
+  }
   const more = {
     username: 'a',
     sshPublicKeys: [],
@@ -57,7 +65,15 @@ test('a machine that an earlier version wrote down is read as it runs', async ()
   const files = new Layout(folder).files('old')
   mkdirSync(files.dir, { recursive: true })
   expect(await readRecord(files)).toBeNull()
-  const size = { serverId: 'old', hostname: 'old', cpu: 1, ramMb: 128, diskGb: 1, cpuType: 'amd' }
+  const size = {
+    serverId: 'old',
+    owner: 'old',
+    hostname: 'old',
+    cpu: 1,
+    ramMb: 128,
+    diskGb: 1,
+    cpuType: 'amd',
+  }
   const login = { username: 'ann', sshPublicKeys: ['ssh-ed25519 AAAA'] }
   const boot = { uuid: 'u', passwordHash: null, base: '/images/x/disk.qcow2', direct: null }
   const mac = '52:54:00:12:34:56'

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, rmdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { isMissing } from '../../files.ts'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { isMissing, writeDurably } from '../../files.ts'
 import { type MachineSpec, SSH_PORT } from '../driver.ts'
+import type { DirectBoot } from '../images/images.ts'
 import { isPassable } from './host/owner.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
@@ -31,9 +32,9 @@ export interface MachineRecord {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
-  /** The image under the disk. */
+  /** The image under the disk; this and `direct` as absolute paths. */
   base: string
-  direct: { kernel: string; initrd: string; append: string } | null
+  direct: DirectBoot | null
 }
 
 /** What was started, so that it is found, judged and cleaned up by any later process of the service. */
@@ -134,24 +135,58 @@ function ownFolder(path: string): string {
 export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
   // We alone write this file, whole or not at all.
   const record = (await readJson(files.record)) as (Omit<MachineRecord, 'spec'> & { spec: KeptSpec }) | null
-  return record && { ...record, spec: presentSpec(record.spec) }
+  if (!record) return null
+  const { base, direct, ...rest } = record
+  const place = (kept: string) => presentPath(files, kept)
+  return {
+    ...rest,
+    spec: presentSpec(record.spec),
+    base: place(base),
+    direct: direct && moved(direct, place),
+  }
 }
 
-type KeptSpec = MachineRecord['spec'] | OldSpec
+/** Paths in the file start from the machine's folder, so that the data folder may get another name. */
+export async function writeRecord(files: MachineFiles, record: MachineRecord): Promise<void> {
+  const { base, direct, ...rest } = record
+  const place = (path: string) => relative(files.dir, path)
+  const kept = { ...rest, base: place(base), direct: direct && moved(direct, place) }
+  await writeDurably(files.record, JSON.stringify(kept, null, 2))
+}
+
+function moved(direct: DirectBoot, place: (path: string) => string): DirectBoot {
+  return { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) }
+}
+
+/** Paths were absolute once, perhaps under another name of the data folder. Images are in one place of it. */
+function presentPath({ dir }: MachineFiles, kept: string): string {
+  const image = /\/images\/([0-9a-f]{64}\/[^/]+)$/.exec(kept)?.[1]
+  return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
+}
+
+/** Machines had no owner, until these shared the host's boot slots. */
+type KeptSpec = (Omit<MachineRecord['spec'], 'owner'> | OldSpec) & { owner?: string }
 /** A machine had one card and one port, until it had lists of them. */
-type OldSpec = Omit<MachineRecord['spec'], 'interfaces' | 'forwards'> & { mac: string; sshPort: number }
+type OldSpec = Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'forwards'> & {
+  mac: string
+  sshPort: number
+}
 
 function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
-  if (!('sshPort' in kept)) return kept
+  const owner = kept.owner ?? kept.serverId
+  if (!('sshPort' in kept)) return { ...kept, owner }
   const { mac, sshPort, ...spec } = kept
   const ssh = { protocol: 'tcp', hostPort: sshPort, guestPort: SSH_PORT } as const
-  return { ...spec, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
+  return { ...spec, owner, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
 }
 
 /** @returns null when the file is not there. */
 export async function readRun(files: MachineFiles): Promise<RunRecord | null> {
   // We alone write this file, whole or not at all.
-  return (await readJson(files.running)) as RunRecord | null
+  const run = (await readJson(files.running)) as RunRecord | null
+  // Sockets among the machine's files move with them.
+  if (run && basename(run.sockets) === basename(files.run)) return { ...run, sockets: files.run }
+  return run
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -10,9 +10,24 @@ import { createDisk, diskFailure, growDisk } from './disk.ts'
 import { hashPassword, isHashOf } from './guest/crypt.ts'
 import { seedVolume } from './guest/seed.ts'
 import { removeCgroups } from './host/cgroup.ts'
-import { findByArgument, identify, isAlive, killVerified, type ProcessId, waitGone } from './host/process.ts'
-import { type Context, launch, prepareRun, startFailure } from './launch.ts'
-import { type MachineFiles, type MachineRecord, type RunRecord, readRecord, readRun } from './layout.ts'
+import {
+  findByArgument,
+  identify,
+  isAlive,
+  killVerified,
+  type Owner,
+  type ProcessId,
+  waitGone,
+} from './host/process.ts'
+import { type Context, launch, prepareRun, qemuOwner, startFailure } from './launch.ts'
+import {
+  type MachineFiles,
+  type MachineRecord,
+  type RunRecord,
+  readRecord,
+  readRun,
+  writeRecord,
+} from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
 import { measureMachine } from './measure.ts'
 import { stopPasst } from './network.ts'
@@ -60,6 +75,11 @@ export class Machine {
     return this.#qmp?.isOpen ?? false
   }
 
+  /** Whose it is; nobody else's while it was not looked at yet. */
+  get owner(): string {
+    return this.#record?.spec.owner ?? this.id
+  }
+
   /** The port of the host that leads to the guest's ssh; null: none does, or the machine was not looked at yet. */
   get sshPort(): number | null {
     const ssh = this.#record?.spec.forwards.find(({ guestPort }) => guestPort === SSH_PORT)
@@ -82,12 +102,12 @@ export class Machine {
       try {
         await mkdir(this.files.dir, { recursive: true, mode: 0o711 })
         // A disk without a record is what a crash left of an earlier try: the record is written last.
-        const hasDisk = old !== null && (await growDisk(this.files.disk, spec.diskGb))
+        const hasDisk = old !== null && (await growDisk(this.files.disk, spec.diskGb, this.#owner(old)))
         const { base, direct } = hasDisk ? old : await this.#makeDisk(spec.diskGb, await image())
         const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
         await writeDurably(this.files.seed, seedVolume({ ...kept, userData, passwordHash }))
         const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, base, direct }
-        await writeDurably(this.files.record, JSON.stringify(record, null, 2))
+        await writeRecord(this.files, record)
         this.#record = record
       } catch (error) {
         throw diskFailure(error)
@@ -213,8 +233,13 @@ export class Machine {
   }
 
   async #makeDisk(diskGb: number, image: StoredImage): Promise<Pick<MachineRecord, 'base' | 'direct'>> {
-    await createDisk(this.files.disk, diskGb, image)
-    return { base: image.disk, direct: image.direct }
+    const stands = { base: image.disk, direct: image.direct }
+    await createDisk(this.files.disk, diskGb, image, this.#owner(stands))
+    return stands
+  }
+
+  #owner(stands: Pick<MachineRecord, 'base' | 'direct'>): Owner | null {
+    return qemuOwner(this.id, stands, this.#context)
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -296,6 +321,8 @@ export class Machine {
   #heard(event: QmpEvent): void {
     if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
     if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
+    // The driver of a guest's network card brings it up: boot loaders have none, as the card has no ROM.
+    if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.id)
   }
 
   async #resume(qmp: Qmp): Promise<void> {

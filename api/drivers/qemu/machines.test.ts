@@ -255,8 +255,10 @@ test('an image that does not fit, is not there or has no room is refused', async
   const elsewhere = { slug: 'none', sources: [] }
   expect(await code(world.driver.define({ ...world.spec('new'), image: elsewhere }))).toBe('image_not_ready')
   await world.driver.destroy('new')
-  expect(await code(createDisk(disk, 1, { ...image, virtualSizeBytes: 2 * GIB }))).toBe('image_unusable')
-  expect(await code(createDisk(disk, 1, image))).toBe('image_unusable')
+  expect(await code(createDisk(disk, 1, { ...image, virtualSizeBytes: 2 * GIB }, null))).toBe(
+    'image_unusable',
+  )
+  expect(await code(createDisk(disk, 1, image, null))).toBe('image_unusable')
   for (const said of ['ENOSPC: no space left on device, write', 'qemu-img: x: No space left on device'])
     expect(diskFailure(new Error(said))).toMatchObject({ code: 'disk_full' })
 })

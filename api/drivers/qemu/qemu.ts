@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
+import { mayBoot } from '../boot-slots.ts'
 import {
   type Driver,
   DriverError,
@@ -40,7 +41,7 @@ export interface QemuOptions {
   clock?: Clock
 }
 
-/** A machine counts as booting until it is ready, but no longer than this. */
+/** A machine counts as booting until its guest's kernel runs, but no longer than this. */
 const BOOT_MS = 60_000
 const TEND_MS = 10_000
 /** How many machines are looked at at the same time. */
@@ -82,7 +83,7 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
   return driver
 }
 
-interface Settings extends Omit<Context, 'changed'> {
+interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   warnings: readonly string[]
   choice: AccelChoice
   version: string
@@ -96,8 +97,8 @@ export class QemuDriver implements Driver {
   readonly #images: ImageStore
   readonly #readiness: Readiness
   readonly #machines = new Map<string, Machine>()
-  /** When the machines that are booting were started. */
-  readonly #booting = new Map<string, number>()
+  /** Machines that are booting: since when, and whose. */
+  readonly #booting = new Map<string, { since: number; owner: string }>()
   /** Machines that were last seen running, and so turn off by themselves if they are found off. */
   readonly #running = new Set<string>()
   readonly #listeners = new Set<(serverId: string) => void>()
@@ -107,7 +108,11 @@ export class QemuDriver implements Driver {
   constructor(settings: Settings) {
     this.#settings = settings
     this.#images = settings.images
-    this.#context = { ...settings, changed: (serverId) => void this.#changed(serverId) }
+    this.#context = {
+      ...settings,
+      changed: (serverId) => void this.#changed(serverId),
+      kernelRuns: (serverId) => void this.#booting.delete(serverId),
+    }
     this.#readiness = new Readiness(settings.address, settings.network)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
@@ -118,7 +123,7 @@ export class QemuDriver implements Driver {
     for (const [serverId, state] of await this.list()) {
       if (state.power !== 'running') continue
       log.info({ serverId }, 'Found the machine running')
-      if (clock.now() - state.startedAt < BOOT_MS) this.#booting.set(serverId, state.startedAt)
+      if (clock.now() - state.startedAt < BOOT_MS) this.#book(serverId, state.startedAt)
     }
     for (const name of await readdir(layout.trash))
       await rm(join(layout.trash, name), { recursive: true, force: true })
@@ -267,10 +272,16 @@ export class QemuDriver implements Driver {
    */
   #admit(serverId: string): boolean {
     const now = this.#context.clock.now()
-    for (const [id, since] of this.#booting) if (now - since >= BOOT_MS) this.#booting.delete(id)
-    if (!this.#booting.has(serverId) && this.#booting.size >= availableParallelism()) return false
-    this.#booting.set(serverId, now)
+    for (const [id, { since }] of this.#booting) if (now - since >= BOOT_MS) this.#booting.delete(id)
+    const owners = [...this.#booting.values()].map(({ owner }) => owner)
+    const { owner } = this.#machine(serverId)
+    if (!this.#booting.has(serverId) && !mayBoot(owner, owners, availableParallelism())) return false
+    this.#book(serverId, now)
     return true
+  }
+
+  #book(serverId: string, since: number): void {
+    this.#booting.set(serverId, { since, owner: this.#machine(serverId).owner })
   }
 
   /** A hint came that something happened to a machine: looks, and so tells the listeners if it is off. */

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,9 +25,8 @@ const run = promisify(execFile)
 
 /** For tests: real QEMU with the micro image, in a data folder of its own. */
 export class QemuWorld {
-  readonly dataDir: string
+  dataDir: string
   readonly log: string[] = []
-  readonly identity: string
   /** Ports that are free now, given out one for each machine. */
   readonly #ports = new Map<string, number>()
   readonly #network: NetworkKind | undefined
@@ -27,7 +35,6 @@ export class QemuWorld {
 
   private constructor(base: string, network?: NetworkKind) {
     this.dataDir = base
-    this.identity = join(base, 'id')
     this.#network = network
   }
 
@@ -43,6 +50,11 @@ export class QemuWorld {
     for (let i = 0; i < 12; i++) world.#ports.set(`free-${i}`, await freePort())
     await world.restart()
     return world
+  }
+
+  /** The customer's private key. */
+  get identity(): string {
+    return join(this.dataDir, 'id')
   }
 
   get driver(): QemuDriver {
@@ -66,9 +78,20 @@ export class QemuWorld {
     })
   }
 
+  /** Renames the data folder while no service runs; machines run on. */
+  async move(name: string): Promise<void> {
+    await this.#driver?.close()
+    this.#driver = null
+    const moved = join(this.dataDir, '..', name)
+    renameSync(this.dataDir, moved)
+    this.dataDir = moved
+    await this.restart()
+  }
+
   spec(serverId: string): MachineSpec {
     return {
       serverId,
+      owner: serverId,
       hostname: `host-${serverId}`,
       cpu: 1,
       ramMb: 128,

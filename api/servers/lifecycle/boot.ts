@@ -8,6 +8,8 @@ import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
+/** Why a running server has not answered yet; the reconciler goes on asking it. */
+export const BOOT_TIMEOUT = 'boot_timeout'
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
 /** A guest that has taken long is asked less often; the delay stays a fiftieth of what it took. */
@@ -56,7 +58,10 @@ export function bootSteps(
       )
     const left = (operation.data.ready_by ?? 0) - clock.now()
     if (left <= 0)
-      return fail('boot_timeout', `SSH on the guest was not ready within ${BOOT_MS / 1000} seconds.`)
+      return fail(
+        BOOT_TIMEOUT,
+        `SSH on the guest was not ready within ${BOOT_MS / 1000} seconds. The guest keeps running, and may still become ready.`,
+      )
     return waiting(left)
   }
   return { image: imageStep(options), make, boot, ready }
@@ -84,7 +89,14 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
     if (!template) return fail('image_unavailable', 'The template of this server is no longer available.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
-    if (state.state === 'failed') return fail('image_unavailable', state.message)
+    if (state.state === 'failed') {
+      // The store's message is the operator's business: it names packages, sources and files.
+      log.error({ operation_id: operation.operation_id, reason: state.message }, 'an image could not be had')
+      return fail(
+        'image_unavailable',
+        'The image of this template could not be prepared. Choose another template, or try again later.',
+      )
+    }
     return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
   }
 }

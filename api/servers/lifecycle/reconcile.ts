@@ -9,12 +9,15 @@ import type { Engine } from '../../operations/engine.ts'
 import { watchedIn } from '../states.ts'
 import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
 import { begin } from './begin.ts'
+import { BOOT_TIMEOUT } from './boot.ts'
 
 const LOOK_EVERY_MS = 10_000
 /** A machine that dies this often within this time is left alone: starting it again only burns the host. */
 const MAX_CRASHES = 5
 const CRASHES_COUNT_FOR_MS = 10 * 60_000
 const FIRST_BACKOFF_MS = 1_000
+
+type Watched = Awaited<ReturnType<typeof listRunning>>[number]
 
 interface ReconcilerOptions {
   db: Database
@@ -26,7 +29,7 @@ interface ReconcilerOptions {
 
 /**
  * Compares running servers with what their machines do, and writes down what happened without us: a guest that
- * turned itself off, a machine that died. Servers with an operation are the operation's business.
+ * turned itself off, a machine that died, one that answers after its operation gave up. Servers with an operation are the operation's business.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -65,11 +68,13 @@ export class Reconciler {
     )
   }
 
-  async #lookAt(driver: Driver, servers: readonly { server_id: string }[]): Promise<void> {
+  async #lookAt(driver: Driver, servers: readonly Watched[]): Promise<void> {
     const { log } = this.#options
     const machines = await driver.list()
-    for (const { server_id } of servers) {
-      if (machines.get(server_id)?.power === 'running') continue
+    const isOn = ({ server_id }: Watched) => machines.get(server_id)?.power === 'running'
+    const late = servers.filter((server) => isOn(server) && server.status_reason === BOOT_TIMEOUT)
+    await Promise.all(late.map(({ server_id }) => this.#askLate(driver, server_id)))
+    for (const { server_id } of servers.filter((server) => !isOn(server))) {
       try {
         // Looked at anew: a list of many machines may have taken long enough for a reboot.
         await this.#updateFrom(server_id, await driver.inspect(server_id))
@@ -77,6 +82,14 @@ export class Reconciler {
         log.error({ err: error, server_id }, 'the machine of a server could not be checked')
       }
     }
+  }
+
+  /** Asks a guest that was too late for its operation whether it answers meanwhile. */
+  async #askLate(driver: Driver, serverId: string): Promise<void> {
+    const answer = await driver.ready(serverId).catch(() => null)
+    if (!answer) return
+    const host_keys = JSON.stringify(answer.hostKeys)
+    await this.#write(serverId, { status_reason: null, host_keys }, BOOT_TIMEOUT)
   }
 
   /** Machines of the drivers that no server belongs to. They are named, never touched. */
@@ -123,10 +136,16 @@ export class Reconciler {
     engine.wake()
   }
 
-  /** Writes a change to a server whose machine should still be on, and records the event. */
-  async #write(serverId: string, change: Partial<ServerTable>): Promise<void> {
+  /**
+   * Writes a change to a server whose machine should still be on, and records the event.
+   * @param reason only while this is the reason of its status
+   */
+  async #write(serverId: string, change: Partial<ServerTable>, reason?: string): Promise<void> {
     const updated_at = this.#options.clock.now()
-    await this.#whileOn(serverId, (tx) => updateServer(tx, serverId, { ...change, updated_at }))
+    await this.#whileOn(serverId, async (tx, { status_reason }) => {
+      if (reason === undefined || reason === status_reason)
+        await updateServer(tx, serverId, { ...change, updated_at })
+    })
   }
 
   /** Writes to a server whose machine should still be on; any other status is news from an operation. */

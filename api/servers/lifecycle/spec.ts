@@ -32,6 +32,7 @@ export function machineSpec({ catalog, secrets }: ProcedureOptions, server: Serv
   const keys: { public_key: string }[] = JSON.parse(server.ssh_keys)
   return {
     serverId: server.server_id,
+    owner: server.account_id,
     hostname: server.name,
     cpu: server.cpu,
     ramMb: server.ram_mb,

@@ -489,6 +489,7 @@ function specOf(serverId: string) {
     password: null,
     userData: null,
     interfaces: [{ mac: '52:54:00:00:00:01' }],
+    owner: 'x',
     forwards: [],
   }
 }

@@ -56,6 +56,8 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   expect(value('berth_operations_queued')).toBe(0)
   expect(value('berth_ledger_lag_seconds')).toBe(0)
   expect(value('berth_capacity_largest_cpu{zone="local-1",cpu_type="amd"}')).toBeGreaterThan(0)
+  expect(value('berth_capacity_offered{pool="local",resource="cores"}')).toBeGreaterThan(0)
+  expect(value('berth_capacity_used{pool="local",resource="disk_bytes"}')).toBe(10 * 2 ** 30)
   expect(value('berth_image_bytes{template="micro"}')).toBe(5_000)
   expect(value('berth_image_failed{template="micro"}')).toBe(0)
   expect(value('berth_image_failed{template="debian-12"}')).toBe(1)

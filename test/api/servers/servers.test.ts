@@ -202,7 +202,7 @@ test('a guest that turns itself off is stopped; a machine that dies is started a
   expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
 })
 
-test('a guest that never answers makes its operation fail at the deadline; the machine itself decides the status', async () => {
+test('a guest that does not answer in time makes its operation fail; it is left running, and asked on until it answers', async () => {
   const t = await testApp({ simulator: { bootMs: 1_000_000 } })
   const { body: server } = await t.call('POST', '/servers', await order(t.call))
   await t.finish()
@@ -211,6 +211,21 @@ test('a guest that never answers makes its operation fail at the deadline; the m
   expect((await t.call('GET', `/servers/${server.server_id}`)).body).toMatchObject({
     status: 'running',
     status_reason: 'boot_timeout',
+  })
+  await t.app.reconciler.look()
+  const details = async () => (await t.call('GET', `/servers/${server.server_id}/details`)).body
+  const late = await details()
+  expect(late).toMatchObject({
+    status_reason: 'boot_timeout',
+    ssh: { host_key_fingerprints: [], is_ready: false },
+  })
+  t.clock.advance(1_000_000)
+  await t.app.reconciler.look()
+  expect(await details()).toMatchObject({
+    status: 'running',
+    status_reason: null,
+    ssh: { host_key_fingerprints: [expect.any(Object)], is_ready: true },
+    billing: { billed_since: late.billing.billed_since },
   })
 })
 
@@ -333,7 +348,14 @@ test('a create that the balance, a quota or the host can not carry says which, a
     ),
   ).toMatchObject({
     status: 409,
-    body: { code: 'capacity_unavailable', alternatives: [] },
+    body: {
+      code: 'capacity_unavailable',
+      detail:
+        'There is no room for this plan now: not enough cores, memory, and disk. The largest server that fits has ' +
+        '8 cores, 1024 MB of memory and 30 GB of disk. Choose a smaller plan.',
+      max_server: { cpu: 8, ram_mb: 1024, disk_gb: 30 },
+      alternatives: [],
+    },
   })
   await t.db
     .updateTable('accounts')

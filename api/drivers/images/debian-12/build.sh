@@ -52,9 +52,21 @@ packages="linux-image-cloud-amd64 initramfs-tools zstd systemd-sysv systemd-reso
   cloud-init cloud-guest-utils fdisk e2fsprogs qemu-guest-agent sudo iproute2 netplan.io ca-certificates curl less nano
   iputils-ping procps kmod bash-completion"
 root=$work/root
-mmdebstrap --mode=root --variant=minbase --include="$(echo $packages | tr ' ' ,)" --aptopt="$work/apt-options" \
+# Of each package it says three times that it works on it; how many there are, it says first.
+progress() {
+  awk -v log_file="$work/mmdebstrap.log" '
+    { print > log_file }
+    / newly installed/ { total += $3 }
+    /^Get:|^Unpacking |^Setting up / { done++ }
+    total && int(60 * done / total / 3) > told {
+      told = int(60 * done / total / 3); if (told > 64) told = 64
+      phrase = /^Get:/ ? "downloading packages" : /^Unpacking/ ? "unpacking packages" : "setting up packages"
+      printf "progress %.2f %s\n", 0.1 + told / 100, phrase; fflush()
+    }'
+}
+mmdebstrap --verbose --mode=root --variant=minbase --include="$(echo $packages | tr ' ' ,)" --aptopt="$work/apt-options" \
   --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-  --skip=check/empty bookworm "$root" - <<< "$sources" > "$work/mmdebstrap.log" 2>&1 ||
+  --skip=check/empty bookworm "$root" - <<< "$sources" 2>&1 | progress ||
   stop "Debian could not be installed: $(grep -E '^E:' "$work/mmdebstrap.log" | tail -n 1)"
 
 say 0.75 settling the system

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errorCode } from '../../../files.ts'
 import { type CpuType, cpuTypes, DriverError } from '../../driver.ts'
 
 export const QEMU = 'qemu-system-x86_64'
@@ -116,22 +117,34 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
   if (wanted === 'tcg') return { accel: 'tcg', reason: 'requested by BERTH_ACCEL=tcg' }
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
   const known = (await readFile(memory, 'utf8').catch(() => '')) === boot
-  let failure = await bootSector('kvm', probeSector(), known ? 1000 : 2000)
+  const closed = await closedTo('/dev/kvm')
+  let failure = closed ?? (await bootSector('kvm', probeSector(), known ? 1000 : 2000))
   // A busy host may need longer, and a false "no" is expensive.
-  if (failure !== null && !known) failure = await bootSector('kvm', probeSector(), 10_000)
+  if (failure !== null && closed === null && !known) failure = await bootSector('kvm', probeSector(), 10_000)
   if (failure === null) {
     await rm(memory, { force: true })
     return { accel: 'kvm', reason: 'a test guest ran to its end' }
   }
-  await writeFile(memory, boot)
+  if (closed === null) await writeFile(memory, boot)
   if (wanted === 'kvm')
     throw new DriverError(
       'unavailable',
       `BERTH_ACCEL=kvm is set, but KVM does not work on this host: ${failure}. ` +
-        'Turn on virtualization in the firmware, load the kvm module and let this user open /dev/kvm, ' +
+        (closed ? '' : 'Turn on virtualization in the firmware and load the kvm module, ') +
         'or use BERTH_ACCEL=tcg, which is some ten times slower.',
     )
   return { accel: 'tcg', reason: `KVM does not work here: ${failure}` }
+}
+
+/** Why this user may not use a device that is there, and what to do; null where that is not the trouble. */
+export async function closedTo(device: string): Promise<string | null> {
+  try {
+    await access(device, constants.R_OK | constants.W_OK)
+    return null
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES') return null
+    return `this user may not open ${device}. Join its group and log in again: sudo usermod -aG kvm $USER`
+  }
 }
 
 /** KVM passes the host's own CPU on; TCG can be either. */

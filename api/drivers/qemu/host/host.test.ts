@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { bootSector, chooseAccel, offeredCpuTypes, probeSector } from './accel.ts'
+import { bootSector, chooseAccel, closedTo, offeredCpuTypes, probeSector } from './accel.ts'
 import { Cgroups, removeCgroups } from './cgroup.ts'
 import { findByArgument, identify, isAlive, killVerified } from './process.ts'
 
@@ -30,6 +30,14 @@ test('KVM asked for by name works, or is refused with what to do', async () => {
     expect(choice.message).toMatch(/KVM does not work on this host: .*BERTH_ACCEL=tcg/)
   else expect(choice.accel).toBe('kvm')
 })
+
+test.skipIf(process.getuid?.() === 0)(
+  'a device that this user may not open is named, with the group to join',
+  async () => {
+    expect(await closedTo('/proc/1/mem')).toMatch(/may not open .*sudo usermod -aG kvm/)
+    expect(await closedTo('/dev/null')).toBeNull()
+  },
+)
 
 test('limits are set on the host, and the groups go away', async () => {
   const cgroups = await Cgroups.open(`berth-test-${process.pid}`)

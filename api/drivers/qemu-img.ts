@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+export interface QemuImgOptions {
+  timeoutMs: number
+  /** Whom it runs as; null: as we do. Only root may choose. */
+  owner?: { uid: number; gid: number } | null
+  signal?: AbortSignal
+}
+
+/** What a hostile header may have it take. A check of the largest image allowed takes a tenth of this. */
+const MEMORY_BYTES = 2 * 2 ** 30
+
+/**
+ * Runs qemu-img, on bytes that may be a customer's, under limits. It ends with this service, as it holds the lock of
+ * a disk whose machine could not start else.
+ * @param args paths must be absolute
+ * @returns what it prints
+ * @throws as execFile does: with `code`, `stderr` and `killed`
+ */
+export async function qemuImg(
+  args: readonly string[],
+  { timeoutMs, owner, signal }: QemuImgOptions,
+): Promise<string> {
+  const user = owner ? ['--reuid', String(owner.uid), '--regid', String(owner.gid), '--clear-groups'] : []
+  const limits = [`--as=${MEMORY_BYTES}`, `--cpu=${Math.ceil(timeoutMs / 1000)}`, '--core=0']
+  const confined = ['--pdeathsig', 'KILL', '--no-new-privs', ...user, 'prlimit', ...limits, 'qemu-img']
+  const { stdout } = await promisify(execFile)('setpriv', [...confined, ...args], {
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    // It needs no more of our environment, which holds secrets.
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+    ...(signal && { signal }),
+  })
+  return stdout
+}
