@@ -94,6 +94,15 @@ export async function ratesSince(
   return rates
 }
 
+/** A query of what an account pays an hour for all that is billed now. */
+export function hourlyCost(db: Queries, accountId: string) {
+  return db
+    .selectFrom('rates')
+    .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
+    .where('account_id', '=', accountId)
+    .where('ends_at', 'is', null)
+}
+
 /** What accounts pay an hour and a month for all that is billed now, in units. */
 export async function costsNow(
   db: Queries,

@@ -16,6 +16,7 @@ import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { Secrets } from '../secrets.ts'
+import { costOrdered } from './commitment.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
@@ -63,7 +64,7 @@ export class Servers {
     const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
       await reserveQuota(tx, row, row, 1)
-      await requireBalance(tx, actor.accountId, row.price_hour)
+      await requireCover(tx, actor.accountId, row.price_hour)
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
@@ -101,7 +102,7 @@ export class Servers {
     await attempt(() => refuseSuspended(actor))
     await dryRun(db, async (tx) => {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
-      await attempt(() => requireBalance(tx, actor.accountId, plan.priceHour))
+      await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
       await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
     })
     return { plan, blockers }
@@ -125,7 +126,8 @@ export class Servers {
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
         refuseSuspended(actor)
-        await requireBalance(tx, actor.accountId, server.price_hour)
+        await lockQuotas(tx, actor.accountId)
+        await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
       }
       // Else one reboot after the other would keep a server from being suspended.
       if (type === 'reboot')
@@ -165,9 +167,10 @@ export class Servers {
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
       if (!plan) return { server: changed, operation: null }
-      if (plan.priceHour > server.price_hour) await requireBalance(tx, actor.accountId, plan.priceHour)
       const growth = difference(plan.size, server)
       await reserveQuota(tx, server, growth, 0)
+      const added = addedCost(server, plan.priceHour)
+      if (added > 0) await requireCover(tx, actor.accountId, added)
       await reserveCapacity(tx, capacity, server, growth)
       return begin(tx, changed, 'resize', { plan, growth }, { now: clock.now() })
     })
@@ -261,6 +264,20 @@ export class Servers {
     await updateServer(tx, server.server_id, change)
     return { ...server, ...change }
   }
+}
+
+/**
+ * The balance must cover all that the account has ordered, and what comes to it. The account's row is locked.
+ * @param added units an hour
+ * @throws ApiError insufficient_balance
+ */
+async function requireCover(tx: Queries, accountId: string, added: number): Promise<void> {
+  await requireBalance(tx, accountId, (await costOrdered(tx, accountId)) + added)
+}
+
+/** What an account pays more an hour once a server of it is billed at a price. */
+function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
+  return billed_since === null ? priceHour : priceHour - price_hour
 }
 
 /** @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance */

@@ -94,6 +94,14 @@ export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 /** Whether a server that has run costs nothing. */
 export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
+/** In which a server that is not billed is about to be. */
+export const becomingBilledIn = [
+  'creating',
+  'starting',
+  'rebooting',
+  'resizing',
+] as const satisfies readonly ServerStatus[]
+
 /** The actions that are allowed now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
   const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']

@@ -8,7 +8,7 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
-import { suspendableIn, watchedIn } from './states.ts'
+import { becomingBilledIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
 import { LISTED, type ListedServer } from './view.ts'
 
 /**
@@ -187,6 +187,23 @@ export function listOverdue(db: Queries, moment: number) {
     .select('server_id')
     .where('billed_since', 'is not', null)
     .where('status', 'in', suspendableIn)
+    .execute()
+}
+
+/** A query of what an account's servers will cost an hour that are not billed yet and about to be. */
+export function unbilledCost(db: Queries, accountId: string) {
+  return alive(db)
+    .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
+    .where('account_id', '=', accountId)
+    .where('billed_since', 'is', null)
+    .where('status', 'in', becomingBilledIn)
+}
+
+export function resizingServers(db: Queries, accountId: string) {
+  return alive(db)
+    .select(['server_id', 'price_hour'])
+    .where('account_id', '=', accountId)
+    .where('status', '=', statusDuring.resize)
     .execute()
 }
 
