@@ -167,8 +167,10 @@ test(
     writeFileSync(catalog, text)
     // Where nothing is found, QEMU is not installed.
     const service = await serve(data, { BERTH_CATALOG: catalog, PATH: data })
-    expect(service.stdout).toContain('  Compute  local-1: simulator: machines exist in memory only')
-    expect(service.stdout).toContain('real-1: *** does not work: QEMU is not installed.')
+    expect((await listening(service)).compute).toEqual([
+      'simulator: machines exist in memory only',
+      expect.stringContaining('QEMU is not installed.'),
+    ])
     const body = await order(service)
     expect((await service.call('POST', '/servers', body)).status).toBe(202)
     const refused = await service.call('POST', '/servers', { ...body, zone_slug: 'real-1' })
@@ -257,6 +259,7 @@ function wrongCommands(data: string): Mistake[] {
     [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /No such scope: root\./],
     [['token', 'create', 'a@example.com', '--days', '0'], own, /--days must be a whole number/],
     [['token', 'revoke', nobody], own, new RegExp(`No such valid token: ${nobody}`)],
+    [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
     [['image', 'pull', 'windows'], own, /No such template: windows\./],
   ]
 }
@@ -308,13 +311,15 @@ test(
       ['backup'],
       ['restore'],
       ['account'],
+      ['server'],
       ['token'],
       ['image'],
       ['catalog'],
     ]
     const groups: Record<string, string[]> = {
-      account: ['create', 'list', 'credit'],
-      token: ['create', 'revoke'],
+      account: ['create', 'list', 'show', 'credit'],
+      server: ['list', 'show', 'start', 'stop', 'delete'],
+      token: ['create', 'list', 'revoke'],
       image: ['list', 'pull', 'build'],
       catalog: ['check'],
     }
