@@ -105,6 +105,18 @@ export function listTokens(db: Queries, accountId: string, page: Page) {
   return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
 }
 
+/** The tokens of all accounts that were not revoked: for operators. */
+export function everyToken(db: Queries) {
+  return db
+    .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
+    .selectAll('tokens')
+    .select('accounts.email')
+    .where('revoked_at', 'is', null)
+    .orderBy('token_id')
+    .execute()
+}
+
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {
   return valid(db, accountId).selectAll().where('token_id', '=', tokenId).executeTakeFirst()
 }

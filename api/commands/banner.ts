@@ -59,7 +59,8 @@ interface BannerFacts {
   scrapes: { address: string } | undefined
   hosts: Host[]
   compute: Compute
-  demo: Demo
+  /** Null in an installation without it. */
+  demo: Demo | null
   images: string[]
   orphans: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
@@ -81,8 +82,8 @@ export function listening(facts: BannerFacts) {
     })),
     is_simulated: known.some(({ isReal }) => !isReal),
     data: config.dataDir,
-    account: demo.email,
-    token_file: demo.tokenFile,
+    account: demo?.email ?? null,
+    token_file: demo?.tokenFile ?? null,
     warnings: [
       ...(compute.fallback ? [compute.fallback] : []),
       ...known.flatMap(({ warnings }) => warnings),
@@ -90,6 +91,13 @@ export function listening(facts: BannerFacts) {
       ...orphans.map((id) => `machine ${id} belongs to no server; it was left untouched`),
     ],
   }
+}
+
+function demoLines({ email, balance, newToken, tokenFile }: Demo): string[] {
+  return [
+    `  Account  ${email}, balance ${formatMoney(balance)} RUB`,
+    `  Token    ${newToken ? `${newToken}  (also in ${tokenFile})` : `in ${tokenFile}`}`,
+  ]
 }
 
 export function banner(facts: BannerFacts): string[] {
@@ -107,10 +115,7 @@ export function banner(facts: BannerFacts): string[] {
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
   lines.push(`  Data     ${config.dataDir}`)
-  lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
-  lines.push(
-    `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
-  )
+  if (demo) lines.push(...demoLines(demo))
   for (const { facts } of hosts)
     if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
   if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)

@@ -1,5 +1,4 @@
 import { flushCompileCache } from 'node:module'
-import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
 import { usedPools } from '../catalog/capacity.ts'
@@ -13,7 +12,7 @@ import { messageOf } from '../message-of.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { banner, hostsOf, imageLines, listening } from './banner.ts'
 import { builtTemplates, type Compute, openCompute } from './compute.ts'
-import { lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { lastGoodCatalog, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 
 /**
@@ -24,8 +23,7 @@ import { publicHost, publicUrl } from './public-name.ts'
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
   const say = (line: string) => (notices ? notices.info(line) : console.log(line))
   const unlock = lockDataDir(config)
-  const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
-  const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
+  const opened = openCatalog(config.catalogFile, lastGoodCatalog(config), systemClock.now())
   const { catalog, fault } = opened
   const db = await openDatabase(config, { say, holdsLock: true })
   const others = await otherDrivers(db, catalog)

@@ -180,16 +180,17 @@ export class Servers {
 
   /**
    * Deletes in every status; what was running on the server is canceled. A second call finds the same operation.
+   * @param options.isForced also if it is protected: for operators
    * @throws ApiError server_not_found, delete_protected
    */
-  async remove(serverId: string): Promise<Started> {
+  async remove(serverId: string, { isForced = false } = {}): Promise<Started> {
     const { db, clock, engine } = this.#options
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       const active = await findActive(tx, subjectOf(serverId))
       if (active?.type === 'delete') return { server, operation: active }
-      if (server.delete_protection)
+      if (server.delete_protection && !isForced)
         throw new ApiError(
           serverProblems.delete_protected,
           'The server is protected from deletion. Set delete_protection to false first.',

@@ -263,6 +263,7 @@ function wrongCommands(data: string): Mistake[] {
     [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /No such scope: root\./],
     [['token', 'create', 'a@example.com', '--days', '0'], own, /--days must be a whole number/],
     [['token', 'revoke', nobody], own, new RegExp(`No such valid token: ${nobody}`)],
+    [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
     [['image', 'pull', 'windows'], own, /No such template: windows\./],
   ]
 }
@@ -314,13 +315,15 @@ test(
       ['backup'],
       ['restore'],
       ['account'],
+      ['server'],
       ['token'],
       ['image'],
       ['catalog'],
     ]
     const groups: Record<string, string[]> = {
-      account: ['create', 'list', 'credit'],
-      token: ['create', 'revoke'],
+      account: ['create', 'list', 'show', 'credit'],
+      server: ['list', 'show', 'start', 'stop', 'delete'],
+      token: ['create', 'list', 'revoke'],
       image: ['list', 'pull', 'build'],
       catalog: ['check'],
     }
