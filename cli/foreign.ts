@@ -40,6 +40,7 @@ const suggestions = new Map([
   ["command 'disable-protection'", 'berth server update --no-delete-protection'],
   ["command 'add-label'", 'berth server update --label'],
   ["command 'rename'", 'update --name'],
+  ["option '--name'", 'berth server create <name>'],
   ["option '--image'", '--template'],
   ["option '--type'", '--preset'],
   ["option '--size'", '--preset'],

@@ -19,6 +19,7 @@ test('what is mistyped is told in two lines, with what may be meant', async () =
     'ssh web-1',
     'server create web-1 --image micro',
     'server create web-1 --type nano',
+    'server create --name web-1',
     'server rename web-1',
     'xyzzy',
     'server lst',
