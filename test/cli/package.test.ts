@@ -60,4 +60,5 @@ test.skipIf(node20 === undefined)(
     expect(await berth(['completion', 'bash'])).toEqual(well(expect.stringContaining('complete -o default')))
     expect(await berth(['__complete', '--', 'server', 'show', ''])).toEqual(well('web-1\n'))
   },
+  180_000,
 )
