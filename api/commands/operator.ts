@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import { createAccount, findAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
-import { createToken, revokeToken } from '../accounts/tokens.ts'
+import { createToken, findTokenById, revokeToken } from '../accounts/tokens.ts'
 import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import { readCatalog } from '../catalog/file.ts'
 import { systemClock as clock } from '../clock.ts'
@@ -161,11 +161,12 @@ export function tokenCommands(config: ReadConfig): Command {
     })
   token
     .command('revoke')
-    .description('revoke a token immediately')
+    .description('revoke a token immediately, with those created with it')
     .argument('<token_id>')
     .action(async (tokenId: string) => {
       await withDatabase(config(), 'token revoke', async (db) => {
-        if (!(await revokeToken(db, clock, tokenId)))
+        const found = await findTokenById(db, tokenId)
+        if (!found || !(await revokeToken(db, clock, { accountId: found.account_id, tokenId })))
           throw new ConfigError(`No such valid token: ${tokenId}.`)
         console.log('Revoked.')
       })
