@@ -26,7 +26,11 @@ export function tokenCommand(): Command {
       }),
     )
     .addCommand(createCommand())
-    .addCommand(deleteCommand('token', 'revoke a token immediately', (berth, id) => berth.tokens.delete(id)))
+    .addCommand(
+      deleteCommand('token', 'revoke a token immediately, with those created with it', (berth, id) =>
+        berth.tokens.delete(id),
+      ),
+    )
 }
 
 interface CreateOptions {
@@ -45,7 +49,7 @@ function createCommand(): Command {
     )
     .option(
       '--expires <when>',
-      'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: never)',
+      'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: that of your token)',
       (when) => expiry(when, Date.now()),
     )
     .action(

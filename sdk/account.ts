@@ -53,9 +53,11 @@ export function tokens(call: Call) {
     listAll: (options?: CallOptions) => everyItem(list, 'token_id', {}, options),
     /** The reply is the only place that has its value. */
     create: (body: TokenCreate, options?: CallOptions) => call('POST /account/tokens', { body }, options),
-    /** Revokes it immediately. */
-    delete: (token_id: string, options?: CallOptions) =>
-      call('DELETE /account/tokens/{token_id}', { path: { token_id } }, options),
+    /** Revokes it immediately, and those created with it, unless `keep_children` says otherwise. */
+    delete: (
+      token_id: string,
+      { keep_children, ...options }: CallOptions & { keep_children?: boolean } = {},
+    ) => call('DELETE /account/tokens/{token_id}', { path: { token_id }, query: { keep_children } }, options),
   }
 }
 

@@ -172,6 +172,8 @@ export interface NewToken {
   token_id: string
   name: string
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  /** The token that it was created with, and is revoked with; null if the operator created it */
+  parent_token_id: string | null
   expires_at: string | null
   last_used_at: string | null
   created_at: string
@@ -573,6 +575,8 @@ export interface Token {
   token_id: string
   name: string
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  /** The token that it was created with, and is revoked with; null if the operator created it */
+  parent_token_id: string | null
   expires_at: string | null
   last_used_at: string | null
   created_at: string
@@ -581,6 +585,7 @@ export interface Token {
 export interface TokenCreate {
   name: string
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+  /** Not after that of the token that creates it, which is the default */
   expires_at?: string | null | undefined
 }
 
@@ -762,11 +767,15 @@ export interface Routes {
     body: TokenCreate
     reply: NewToken
   }
-  /** Revoke an API token at once */
+  /** Revoke an API token at once, with those created with it */
   'DELETE /account/tokens/{token_id}': {
     path: {
       token_id: string
     }
+    query?: {
+      /** Whether tokens created with it stay valid; they become those of its own parent */
+      keep_children?: boolean | undefined
+    } | undefined
     reply: undefined
   }
   /** Get the balance and how long it will last */

@@ -27,9 +27,10 @@ import {
   SshKeyCreate,
   Token,
   TokenCreate,
+  TokenRevocation,
 } from './schema.ts'
 import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
-import { findToken, findValidToken, listTokens, mintToken, revokeToken } from './tokens.ts'
+import { findToken, findValidToken, listTokens, mayRevoke, mintToken, revokeToken } from './tokens.ts'
 import { meView, type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
@@ -44,6 +45,7 @@ export function accountRoutes(db: Database, clock: Clock): Route[] {
     ...sshKeysRoutes(db, clock),
     ...sshKeyRoutes(db, clock),
     ...tokenRoutes(db, clock),
+    revocationRoute(db, clock),
   ]
 }
 
@@ -287,25 +289,33 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       // Its value is kept nowhere and has reached nobody: another one takes its place.
       recover: (call, tokenId) => mint(call, tokenId),
     }),
-    route({
-      id: 'revokeToken',
-      method: 'DELETE',
-      path: '/account/tokens/:token_id',
-      scope: 'account:write',
-      tag,
-      summary: 'Revoke an API token at once',
-      params: { token_id: accountProblems.token_not_found },
-      load: async ({ actor, params }) => {
-        const token = found(
-          await findValidToken(db, actor.accountId, params.token_id),
-          accountProblems.token_not_found,
-        )
-        return token
-      },
-      reply: { 204: null },
-      run: async ({ loaded }) => void (await revokeToken(db, clock, loaded.token_id)),
-    }),
   ]
+}
+
+function revocationRoute(db: Database, clock: Clock): Route {
+  return route({
+    id: 'revokeToken',
+    method: 'DELETE',
+    path: '/account/tokens/:token_id',
+    scope: 'account:write',
+    tag,
+    summary: 'Revoke an API token at once, with those created with it',
+    query: TokenRevocation,
+    params: { token_id: accountProblems.token_not_found },
+    load: async ({ actor, params }) => {
+      const token = found(
+        await findValidToken(db, actor.accountId, params.token_id),
+        accountProblems.token_not_found,
+      )
+      return token
+    },
+    reply: { 204: null },
+    run: async ({ actor, loaded, query }) => {
+      mayRevoke(actor, loaded)
+      const token = { accountId: actor.accountId, tokenId: loaded.token_id }
+      await revokeToken(db, clock, token, { keepChildren: query.keep_children ?? false })
+    },
+  })
 }
 
 /** @throws ApiError validation_failed */

@@ -91,6 +91,9 @@ export const Token = Type.Object(
     token_id: TokenId,
     name: Type.String({ examples: ['deploy'] }),
     scopes: Type.Array(ScopeName),
+    parent_token_id: nullable(TokenId, {
+      description: 'The token that it was created with, and is revoked with; null if the operator created it',
+    }),
     expires_at: nullable(Timestamp, { examples: [null] }),
     last_used_at: nullable(Timestamp),
     created_at: Timestamp,
@@ -114,10 +117,25 @@ export const TokenCreate = Type.Object(
   {
     name: visibleName(64),
     scopes: Type.Array(ScopeName, { minItems: 1, uniqueItems: true }),
-    expires_at: Type.Optional(nullable(Timestamp, { examples: ['2027-11-20T12:00:00.000Z'] })),
+    expires_at: Type.Optional(
+      nullable(Timestamp, {
+        description: 'Not after that of the token that creates it, which is the default',
+        examples: ['2027-11-20T12:00:00.000Z'],
+      }),
+    ),
   },
   { title: 'TokenCreate' },
 )
+
+export const TokenRevocation = Type.Object({
+  keep_children: Type.Optional(
+    Type.Boolean({
+      default: false,
+      examples: [true],
+      description: 'Whether tokens created with it stay valid; they become those of its own parent',
+    }),
+  ),
+})
 
 const Quota = Type.Object({ limit: Type.Integer({ examples: [20] }), used: Type.Integer({ examples: [1] }) })
 

@@ -8,7 +8,8 @@ import type { TokenTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import { type Actor, covered, holds, insufficientScope, type ScopeName } from '../http/auth.ts'
-import { ApiError, httpProblems, notFound } from '../http/problem.ts'
+import { isoTime } from '../http/fields.ts'
+import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
@@ -49,7 +50,14 @@ export function hashToken(token: string): string {
 export async function createToken(
   db: Queries,
   clock: Clock,
-  token: { accountId: string; name: string; scopes: readonly ScopeName[]; expiresAt: number | null },
+  token: {
+    accountId: string
+    name: string
+    scopes: readonly ScopeName[]
+    expiresAt: number | null
+    /** The token that it is created with; it is revoked with that one. */
+    parentId?: string
+  },
 ): Promise<{ tokenId: string; value: string }> {
   const value = generateToken()
   const row: TokenTable = {
@@ -58,6 +66,7 @@ export async function createToken(
     name: token.name,
     hash: hashToken(value),
     scopes: token.scopes.join(' '),
+    parent_token_id: token.parentId ?? null,
     expires_at: token.expiresAt,
     revoked_at: null,
     last_used_at: null,
@@ -71,9 +80,10 @@ export async function createToken(
 }
 
 /**
- * Creates a token with the token of a customer: it can't do more than that one.
+ * Creates a token with the token of a customer: it can't do more than that one, nor outlive it.
  * @param token `replaces` is the id of one whose value reached nobody; it is revoked
- * @throws ApiError insufficient_scope, quota_exceeded, token_not_found where the one to replace was revoked before
+ * @throws ApiError insufficient_scope, quota_exceeded, validation_failed, token_revoked, token_not_found where the one
+ * to replace was revoked before
  */
 export function mintToken(
   db: Database,
@@ -90,11 +100,17 @@ export function mintToken(
     )
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
+    // Behind the lock: a token that was just revoked makes none that its revocation would miss.
+    const parent = await findToken(tx, actor.tokenId)
+    if (parent.revoked_at !== null) throw tokenRevoked()
+    const expiresAt = token.expiresAt ?? parent.expires_at
+    if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
     const count = await countOf(valid(tx, actor.accountId))
     if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
-    const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
+    const { accountId, tokenId: parentId } = actor
+    const { tokenId, value } = await createToken(tx, clock, { ...token, accountId, parentId, expiresAt })
     await remember(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
@@ -125,22 +141,76 @@ function valid(db: Queries, accountId: string) {
   return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
 }
 
-/** @returns false where there is no such token, or it was revoked before */
-export function revokeToken(db: Database, clock: Clock, tokenId: string): Promise<boolean> {
-  return db.transaction().execute((tx) => revokeWithin(tx, clock, tokenId))
+/** @throws ApiError insufficient_scope where the token may do what the actor's may not */
+export function mayRevoke(actor: Actor, token: Pick<TokenTable, 'scopes'>): void {
+  const lacking = covered(token.scopes.split(' ')).find((scope) => !holds(actor, scope))
+  if (lacking)
+    throw insufficientScope(`Your token lacks ${lacking}, so it can't revoke one that has it.`, lacking)
 }
 
+/**
+ * Revokes a token, and those that were created with it, or with these.
+ * @param options `keepChildren`: those become tokens of its own parent instead
+ * @returns false where there is no such token, or it was revoked before
+ */
+export function revokeToken(
+  db: Database,
+  clock: Clock,
+  token: { accountId: string; tokenId: string },
+  { keepChildren = false } = {},
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    // So that none is created meanwhile with one of these.
+    await lockQuotas(tx, token.accountId)
+    if (keepChildren) await adoptChildren(tx, token.tokenId)
+    return revokeWithin(tx, clock, token.tokenId)
+  })
+}
+
+/** Goes down level by level: each turn revokes a token at least, of which an account has only so many. */
 async function revokeWithin(tx: Queries, clock: Clock, tokenId: string): Promise<boolean> {
   const now = clock.now()
-  const row = await tx
+  let revoked = await revokeWhere(tx, now, 'token_id', [tokenId])
+  const isFound = revoked.length > 0
+  while (revoked.length > 0) revoked = await revokeWhere(tx, now, 'parent_token_id', revoked)
+  return isFound
+}
+
+/** @returns the ids of those that it revoked */
+async function revokeWhere(
+  tx: Queries,
+  now: number,
+  column: 'token_id' | 'parent_token_id',
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await tx
     .updateTable('tokens')
     .set({ revoked_at: now })
-    .where('token_id', '=', tokenId)
+    .where(column, 'in', ids)
     .where('revoked_at', 'is', null)
     .returningAll()
-    .executeTakeFirst()
-  if (row) await tell(tx, 'token.revoked', row, now)
-  return row !== undefined
+    .execute()
+  for (const row of rows) await tell(tx, 'token.revoked', row, now)
+  return rows.map((row) => row.token_id)
+}
+
+async function adoptChildren(tx: Queries, tokenId: string): Promise<void> {
+  const { parent_token_id } = await findToken(tx, tokenId)
+  await tx
+    .updateTable('tokens')
+    .set({ parent_token_id })
+    .where('parent_token_id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+function tokenRevoked(): ApiError {
+  return new ApiError(httpProblems.token_revoked, 'This token was revoked. Make a new one.')
+}
+
+function outlives(expiresAt: number): ApiError {
+  const message = `expires_at must not be later than that of your token: ${isoTime(expiresAt)}.`
+  return invalid([bodyIssue('expires_at', 'above_maximum', message)])
 }
 
 /** Which of these tokens are good for something now. */
@@ -185,8 +255,7 @@ export function authenticator(
     const row = await byHash.first(db, { hash: hashToken(token) })
     const now = clock.now()
     if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
-    if (row.revoked_at !== null)
-      throw new ApiError(httpProblems.token_revoked, 'The token was revoked. Create a new one.')
+    if (row.revoked_at !== null) throw tokenRevoked()
     if (row.expires_at !== null && row.expires_at <= now)
       throw new ApiError(httpProblems.token_expired, 'The token has expired. Create a new one.')
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)

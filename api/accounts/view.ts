@@ -35,6 +35,7 @@ export function tokenView(row: TokenTable): Token {
     token_id: row.token_id,
     name: row.name,
     scopes: scopeNames.filter((name) => row.scopes.split(' ').includes(name)),
+    parent_token_id: row.parent_token_id,
     expires_at: isoTimeOrNull(row.expires_at),
     last_used_at: isoTimeOrNull(row.last_used_at),
     created_at: isoTime(row.created_at),

@@ -38,13 +38,13 @@ export function tokenCommands(config: ReadConfig): Command {
     })
   token
     .command('revoke')
-    .description('revoke a token immediately')
+    .description('revoke a token immediately, and those created with it')
     .argument('<token>', 'id, name, or the token itself')
     .option('--account <account>', 'search only the tokens of this account')
     .action(async (given: string, { account }: { account?: string }) => {
       await withDatabase(config(), 'token revoke', async (db) => {
         const token = await tokenByAnything(db, given, account)
-        await revokeToken(db, clock, token.token_id)
+        await revokeToken(db, clock, { accountId: token.account_id, tokenId: token.token_id })
         console.log('Revoked.')
       })
     })

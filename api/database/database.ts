@@ -9,6 +9,7 @@ import * as webhooks from './migrations/0006-webhooks.ts'
 import * as operationSubjects from './migrations/0007-operation-subjects.ts'
 import * as serverPools from './migrations/0008-server-pools.ts'
 import * as retention from './migrations/0009-retention.ts'
+import * as tokenParents from './migrations/0010-token-parents.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -28,6 +29,7 @@ export const migrations: Record<string, Migration> = {
   '0007-operation-subjects': operationSubjects,
   '0008-server-pools': serverPools,
   '0009-retention': retention,
+  '0010-token-parents': tokenParents,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -50,6 +50,8 @@ export interface TokenTable {
   hash: string
   /** Scopes separated by spaces. */
   scopes: string
+  /** The token that it was created with; null for those of the operator. */
+  parent_token_id: string | null
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null

@@ -71,7 +71,7 @@ async function created({ berth }: Session, order: ServerCreate): Promise<Server>
     const rows = await berth.capacity.list({ zone_slug })
     const room = rows.find((row) => row.cpu_type === cpu_type)?.max_server
     throw new Refusal(
-      `There is no room for this server in ${zone_slug} now. (${error.code})`,
+      `Not enough capacity for this server in ${zone_slug}. (${error.code})`,
       room && room.cpu > 0
         ? `The largest that fits: ${sizeOf(room)}. See all zones with: berth capacity`
         : 'See what fits in other zones with: berth capacity',
