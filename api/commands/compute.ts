@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import type { Catalog } from '../catalog/file.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { type Driver, DriverError, type DriverName } from '../drivers/driver.ts'
@@ -83,9 +82,4 @@ function openSimulator(config: Config): Simulator {
     save: (machines: string) => writeWholeSync(file, machines),
   }
   return new Simulator({ clock: systemClock, ...SIMULATED, storage })
-}
-
-/** The templates whose images are built from the distribution's packages rather than fetched. */
-export function builtTemplates(catalog: Catalog) {
-  return catalog.templates.filter((template) => template.image.sources[0]?.type === 'build')
 }

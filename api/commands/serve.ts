@@ -8,10 +8,11 @@ import { systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { type DriverName, driverNames } from '../drivers/driver.ts'
+import { willBeBuilt } from '../drivers/images/source.ts'
 import { messageOf } from '../message-of.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { banner, hostsOf, imageLines, listening } from './banner.ts'
-import { builtTemplates, type Compute, openCompute } from './compute.ts'
+import { type Compute, openCompute } from './compute.ts'
 import { lastGoodCatalog, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 
@@ -49,7 +50,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
   await startWorkers(app)
   const stopped = untilStopped()
-  for (const template of builtTemplates(catalog)) void prepareEarly(compute, template, say)
+  void buildEarly(compute, catalog, { say, stopped })
   const [hosts, images, orphans] = await Promise.all([
     hostsOf(compute, catalog),
     imageLines(compute, catalog),
@@ -144,18 +145,29 @@ async function listen(
   }
 }
 
-/** Images that are built here are wanted soon and cost no large download: they are made before anybody asks. */
-async function prepareEarly(
+/**
+ * Images that are built here take minutes, so they are made before anybody asks: one after the other, those first that
+ * come from nowhere else.
+ */
+async function buildEarly(
   { images }: Compute,
-  { slug, image }: Template,
-  say: (line: string) => void,
+  { templates }: Catalog,
+  { say, stopped }: { say: (line: string) => void; stopped: Promise<void> },
 ): Promise<void> {
-  if (!images || (await images.state(image)).state === 'ready') return
-  try {
-    await images.wait(image)
-    say(`The image ${slug} is ready.`)
-  } catch (error) {
-    say(`The image ${slug} is not ready: ${messageOf(error)}`)
+  let isStopping = false
+  void stopped.then(() => {
+    isStopping = true
+  })
+  const rank = ({ image }: Template) => (image.sources[0]?.type === 'build' ? 0 : 1)
+  for (const { slug, image } of templates.toSorted((a, b) => rank(a) - rank(b))) {
+    if (!images || (await images.state(image)).state === 'ready') continue
+    if (!(await willBeBuilt(image)) || isStopping) continue
+    try {
+      await images.wait(image)
+      say(`The image ${slug} is ready.`)
+    } catch (error) {
+      if (!isStopping) say(`The image ${slug} is not ready: ${messageOf(error)}`)
+    }
   }
 }
 

@@ -3,12 +3,14 @@ import { constants } from 'node:fs'
 import { copyFile, readFile, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../clock.ts'
-import type { ImageSource } from '../driver.ts'
+import type { ImageSource, ImageSpec } from '../driver.ts'
 import { buildVersion, runBuild } from './build.ts'
 import { type Checksum, findChecksum, hashFile, parseChecksum } from './checksum.ts'
 import { type DownloadLimits, download, fetchText } from './download.ts'
 import type { DirectBoot } from './images.ts'
 import { ImageError } from './inspect.ts'
+
+const ANSWER_MS = 5_000
 
 type UrlSource = Extract<ImageSource, { type: 'url' }>
 type FileSource = Extract<ImageSource, { type: 'file' }>
@@ -68,6 +70,23 @@ export async function sourceKeys(source: ImageSource, place: SourcePlace): Promi
   const found = await stat(file).catch(() => null)
   // The file may be removed once its image is here: then the last one counts.
   return found ? [key('file', file, source.sha256, found.size, found.mtimeMs), last] : [last]
+}
+
+/** Whether an image has to be built here, as nothing answers that it could be downloaded from. */
+export async function willBeBuilt({ sources }: ImageSpec): Promise<boolean> {
+  for (const source of sources) {
+    if (source.type === 'build') return true
+    if (source.type === 'file' || (await doesAnswer(source.url))) return false
+  }
+  return false
+}
+
+async function doesAnswer(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(ANSWER_MS) })).ok
+  } catch {
+    return false
+  }
 }
 
 /** Brings the disk of a source here and verifies its checksum. @throws ImageError */

@@ -16,6 +16,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ImageSource, ImageSpec } from '../driver.ts'
 import { findChecksum } from './checksum.ts'
+import { willBeBuilt } from './source.ts'
 import { LocalImages } from './store.ts'
 import { ImageServer, TestClock } from './test-server.ts'
 
@@ -195,6 +196,16 @@ test('a server that keeps failing is given up after some tries', async () => {
   await expect(openStore().wait(spec(fromServer()))).rejects.toThrow(
     /could not be read after 3 tries: the server answered 503/,
   )
+})
+
+test('an image will be built here only where nothing answers that has it', async () => {
+  const build = { type: 'build', name: 'micro' } as const
+  const url = { type: 'url', url: server.url() } as const
+  const nowhere = { type: 'url', url: 'http://127.0.0.1:1/image.qcow2' } as const
+  expect(await willBeBuilt(spec(build))).toBe(true)
+  expect(await willBeBuilt(spec(nowhere, build))).toBe(true)
+  expect(await willBeBuilt(spec(nowhere, url, build))).toBe(false)
+  expect(await willBeBuilt(spec(nowhere))).toBe(false)
 })
 
 test('nothing is downloaded without a checksum', async () => {
