@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
+import { heldByStatus } from './accounts/status.ts'
 import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { BillingWorker } from './billing/worker.ts'
@@ -109,13 +110,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
   const retention = new Retention({ db, clock, log: options.log })
-  const http = answering(options, [
+  const routes = heldByStatus([
     ...accountRoutes(db, clock),
     ...chargeRoutes,
     ...catalogRoutes({ db, clock, catalog, capacity }),
     ...pushRoutes,
     ...rentRoutes,
   ])
+  const http = answering(options, routes)
   return {
     http,
     engine,

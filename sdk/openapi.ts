@@ -90,7 +90,7 @@ export interface Delivery {
   webhook_id: string
   event_id: string
   /** What happened */
-  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** pending: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Of many, the first and the last ten; only those to the current address */
@@ -116,7 +116,7 @@ export interface DeliveryList {
 export interface Event {
   event_id: string
   /** What happened */
-  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
   data: {
@@ -187,7 +187,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -639,7 +639,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -651,7 +651,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   is_enabled?: boolean | undefined
 }
 
@@ -671,7 +671,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events */
   is_enabled?: boolean | undefined
 }

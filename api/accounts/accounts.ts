@@ -116,3 +116,59 @@ export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas
     .executeTakeFirstOrThrow()
   return quotasOf(quotas)
 }
+
+/**
+ * Changes an account's status; the service stops and resumes what belongs to it at its next look.
+ * @param from in which statuses it may be
+ * @returns false if it is in another one
+ */
+export function changeStatus(
+  db: Database,
+  clock: Clock,
+  accountId: string,
+  {
+    from,
+    to,
+    reason,
+  }: { from: readonly AccountTable['status'][]; to: AccountTable['status']; reason: string },
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('accounts')
+      .set({ status: to })
+      .where('account_id', '=', accountId)
+      .where('status', 'in', from)
+      .returningAll()
+      .executeTakeFirst()
+    if (row) await tell(tx, row, reason, clock.now())
+    return row !== undefined
+  })
+}
+
+/** Gives an account limits of its own; null returns it to the default one. @returns all that it has then */
+export function changeQuotas(
+  db: Database,
+  clock: Clock,
+  accountId: string,
+  { change, reason }: { change: Partial<Record<keyof Quotas, number | null>>; reason: string },
+): Promise<Quotas> {
+  return db.transaction().execute(async (tx) => {
+    const account = tx.updateTable('accounts').where('account_id', '=', accountId)
+    // Locked before it is read.
+    const { quotas } = await account
+      .set((eb) => ({ quotas: eb.ref('quotas') }))
+      .returning('quotas')
+      .executeTakeFirstOrThrow()
+    const own: Partial<Quotas> = JSON.parse(quotas)
+    const kept = Object.entries({ ...own, ...change }).filter(([, limit]) => limit !== null)
+    const written = { quotas: JSON.stringify(Object.fromEntries(kept)) }
+    const row = await account.set(written).returningAll().executeTakeFirstOrThrow()
+    await tell(tx, row, reason, clock.now())
+    return quotasOf(row.quotas)
+  })
+}
+
+function tell(tx: Queries, { account_id, status, quotas }: AccountTable, reason: string, at: number) {
+  const data = { account_id, status, quotas: quotasOf(quotas), reason }
+  return record(tx, [{ accountId: account_id, type: 'account.updated', data, at }])
+}

@@ -24,6 +24,8 @@ export const defaultQuotas: Quotas = {
   disk_gb: 4096,
 }
 
+export const quotaNames = Object.keys(defaultQuotas) as (keyof Quotas)[] // the keys of a whole Quotas
+
 /** @param stored an account's own limits, JSON of a partial Quotas */
 export function quotasOf(stored: string): Quotas {
   const own: Partial<Quotas> = JSON.parse(stored)

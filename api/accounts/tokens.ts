@@ -213,13 +213,15 @@ function outlives(expiresAt: number): ApiError {
   return invalid([bodyIssue('expires_at', 'above_maximum', message)])
 }
 
-/** Which of these tokens are good for something now. */
+/** Which of these tokens may follow what happens now: those of active accounts. */
 export async function validTokens(db: Queries, clock: Clock, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await db
     .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
     .select('token_id')
     .where('token_id', 'in', ids)
+    .where('accounts.status', '=', 'active')
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
     .execute()

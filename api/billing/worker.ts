@@ -5,7 +5,8 @@ import { Loop } from '../loop.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { chargeDue, type ServerProjects } from './metering.ts'
 
-const LOOK_EVERY_MS = 10_000
+/** What an operator suspends stops within five seconds. */
+const LOOK_EVERY_MS = 4_000
 
 interface BillingWorkerOptions {
   db: Database

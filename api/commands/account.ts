@@ -1,11 +1,14 @@
+import { userInfo } from 'node:os'
 import { Command } from 'commander'
-import { createAccount, listAccounts } from '../accounts/accounts.ts'
-import { defaultQuotas, quotasOf } from '../accounts/quotas.ts'
+import { changeQuotas, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
+import { defaultQuotas, quotaNames, quotasOf } from '../accounts/quotas.ts'
 import { everyToken } from '../accounts/tokens.ts'
 import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
-import { CommandError, ConfigError } from '../config.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import type { Database } from '../database/database.ts'
 import { formatMoney, parseMoney } from '../money.ts'
+import { operatedServers } from '../servers/queries.ts'
 import {
   accountByNameOrId,
   printFields,
@@ -14,6 +17,7 @@ import {
   shortTime,
   withDatabase,
 } from './operator.ts'
+import { operatorsApp } from './server.ts'
 
 export function accountCommands(config: ReadConfig): Command {
   const account = new Command('account').description('manage accounts and their balances')
@@ -48,6 +52,8 @@ export function accountCommands(config: ReadConfig): Command {
     })
   addShowCommand(account, config)
   addCreditCommand(account, config)
+  for (const change of statusChanges) addStatusCommand(account, config, change)
+  addQuotaCommand(account, config)
   return account
 }
 
@@ -125,4 +131,95 @@ function addShowCommand(account: Command, config: ReadConfig): void {
         ])
       })
     })
+}
+
+const statusChanges = [
+  {
+    name: 'suspend',
+    summary: 'suspend an account: its servers are stopped, and it can only read, stop and delete',
+    from: ['active'],
+    to: 'suspended',
+  },
+  {
+    name: 'resume',
+    summary: 'resume a suspended account, and start the servers that its suspension stopped',
+    from: ['suspended'],
+    to: 'active',
+  },
+  {
+    name: 'close',
+    summary: 'close an account for good: it can only read; --delete-servers deletes what it rents',
+    from: ['active', 'suspended'],
+    to: 'closed',
+  },
+] as const
+
+/** What the audit of the account says, with who did it: several people may share one root. */
+function byOperator(command: string): string {
+  return `${command}, by ${process.env.SUDO_USER || userInfo().username}`
+}
+
+function addStatusCommand(
+  account: Command,
+  config: ReadConfig,
+  change: (typeof statusChanges)[number],
+): void {
+  const command = account
+    .command(change.name)
+    .description(`${change.summary}; takes effect within 5 seconds`)
+    .argument('<account>', 'e-mail address or id')
+    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+  if (change.to === 'closed') command.option('--delete-servers', 'delete its servers and their disks')
+  command.action(
+    async (given: string, { reason, deleteServers = false }: { reason: string; deleteServers?: boolean }) => {
+      const parsed = config()
+      const action = byOperator(`account ${change.name}`)
+      await withDatabase(parsed, action, async (db) => {
+        const { account_id: id, email, status, servers_used } = await accountByNameOrId(db, given)
+        if (change.to === 'closed' && servers_used > 0 && !deleteServers)
+          throw new CommandError(
+            `${email} has ${servers_used} servers. Delete them first, or with --delete-servers; their disks are lost.`,
+          )
+        if (!(await changeStatus(db, clock, id, { ...change, reason })))
+          throw new CommandError(`Nothing changed: ${email} is ${status}.`)
+        console.log(`${email} is ${change.to}.`)
+        if (deleteServers) await deleteServersOf(db, parsed, id)
+      })
+    },
+  )
+}
+
+async function deleteServersOf(db: Database, config: Config, accountId: string): Promise<void> {
+  const { servers } = await operatorsApp(db, config)
+  const rows = await operatedServers(db).where('account_id', '=', accountId).execute()
+  for (const { server_id } of rows) await servers.remove(server_id, { isForced: true })
+  console.log(`Servers that are being deleted: ${rows.length}.`)
+}
+
+function addQuotaCommand(account: Command, config: ReadConfig): void {
+  account
+    .command('quota')
+    .description('give an account limits of its own, such as servers=5 cpu=16')
+    .argument('<account>', 'e-mail address or id')
+    .argument('<limits...>', `name=number, or name=default; names are ${quotaNames.join(', ')}`)
+    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+    .action(async (given: string, limits: string[], { reason }: { reason: string }) => {
+      const change = Object.fromEntries(limits.map(limitOf))
+      await withDatabase(config(), byOperator('account quota'), async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const quotas = await changeQuotas(db, clock, account_id, { change, reason })
+        printFields(quotaNames.map((name) => [name, String(quotas[name])]))
+      })
+    })
+}
+
+/** @throws ConfigError */
+function limitOf(text: string): [name: string, limit: number | null] {
+  const [, given = '', limit = ''] = /^(\w+)=(\d{1,9}|default)$/.exec(text) ?? []
+  const name = quotaNames.find((candidate) => candidate === given)
+  if (!name)
+    throw new ConfigError(
+      `"${text}" is not a limit: give ${quotaNames.join(', ')} as in servers=5 or cpu=default.`,
+    )
+  return [name, limit === 'default' ? null : Number(limit)]
 }

@@ -115,7 +115,7 @@ async function ordered(
 }
 
 /** The program without anything that runs: machines are the service's alone. */
-function operatorsApp(db: Database, config: Config): Promise<App> {
+export function operatorsApp(db: Database, config: Config): Promise<App> {
   const { catalog } = openCatalog(config.catalogFile, lastGoodCatalog(config), clock.now())
   return buildApp({
     db,

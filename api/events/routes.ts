@@ -57,6 +57,7 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
   return route({
     id: 'streamEvents',
     method: 'GET',
+    deed: 'follow',
     path: '/events/stream',
     scope: 'account:read',
     orScope: 'servers:read',

@@ -9,6 +9,7 @@ export const eventTypes = {
   'server.deleted': 'servers:read',
   'operation.succeeded': 'servers:read',
   'operation.failed': 'servers:read',
+  'account.updated': 'account:read',
   'balance.low': 'account:read',
   'balance.depleted': 'account:read',
   'balance.topped_up': 'account:read',

@@ -6,6 +6,9 @@ import { httpProblems, type ProblemType } from './problem.ts'
 /** Where the whole interface is mounted. */
 export const PREFIX = '/v1'
 
+/** What a request does, as far as the status of its account decides whether it may. */
+export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
+
 export type Replies = Readonly<Record<number, TSchema | null>>
 
 /** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
@@ -40,6 +43,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   path: string
   /** The required scope. Without one it does not compile. */
   scope: Scope
+  /** What it does, if its method does not tell. */
+  deed?: Deed
   /** Opens it as well, where the reply depends on what the token may see. */
   orScope?: Scope
   tag: string
@@ -92,6 +97,10 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
+}
+
+export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {
+  return deed ?? ({ GET: 'read', POST: 'change', PATCH: 'change', DELETE: 'delete' } as const)[method]
 }
 
 /** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */

@@ -147,6 +147,7 @@ function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
   return route({
     id: 'quoteServer',
     method: 'POST',
+    deed: 'read',
     path: '/pricing/quote',
     scope: 'servers:read',
     tag: 'Catalogue',
@@ -279,6 +280,7 @@ function powerRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loade
     route({
       id: `${type}Server`,
       method: 'POST',
+      deed: type === 'stop' ? 'stop' : 'change',
       path: `/servers/:server_id/${type}`,
       scope: 'servers:write',
       tag,

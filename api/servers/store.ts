@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
+import { heldAccounts } from '../accounts/status.ts'
 import { accountsDepletedAt, accountsInCredit } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
@@ -207,12 +208,22 @@ export function resizingServers(db: Queries, accountId: string) {
     .execute()
 }
 
-/** Suspended servers of accounts that were topped up. */
+/** Servers that are to be suspended because their account is, or because it is closed. */
+export function listHeld(db: Queries) {
+  return alive(db)
+    .select('server_id')
+    .where('account_id', 'in', heldAccounts(db))
+    .where('status', 'in', suspendableIn)
+    .execute()
+}
+
+/** Suspended servers of active accounts that have money. */
 export function listResumable(db: Queries) {
   return alive(db)
     .innerJoin(accountsInCredit(db).as('paying'), 'paying.account_id', 'servers.account_id')
     .select('server_id')
     .where('status', '=', 'suspended')
+    .where('servers.account_id', 'not in', heldAccounts(db))
     .execute()
 }
 

@@ -1,3 +1,4 @@
+import { findAccount } from '../accounts/accounts.ts'
 import { balanceOf } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
@@ -6,7 +7,7 @@ import type { Engine } from '../operations/engine.ts'
 import { begin } from './lifecycle/begin.ts'
 import { becomeSuspended, SUSPENDED } from './lifecycle/procedures.ts'
 import { isOff, suspendable } from './states.ts'
-import { listOverdue, listResumable, lockServer, updateServer } from './store.ts'
+import { listHeld, listOverdue, listResumable, lockServer, updateServer } from './store.ts'
 
 interface SuspensionOptions {
   db: Database
@@ -17,11 +18,13 @@ interface SuspensionOptions {
 }
 
 /**
- * Suspends the servers of accounts whose balance has been used up for longer than the time of grace, and resumes
- * them after a top-up. What is in the middle of an operation gets its turn at a later look.
+ * Suspends the servers of accounts that are suspended or closed, or whose balance has been used up for longer than the
+ * time of grace, and resumes them when the account is active and has money. What is in the middle of an operation gets its turn at a later look.
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
+  for (const { server_id } of await listHeld(db))
+    await db.transaction().execute((tx) => suspend(tx, server_id, options))
   for (const { server_id } of await listOverdue(db, clock.now() - graceMs))
     await db.transaction().execute((tx) => suspend(tx, server_id, options))
   for (const { server_id } of await listResumable(db))
@@ -33,18 +36,25 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
 async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
+  if (!server) return
   // Read once more behind the lock: the top-up may have come meanwhile.
-  if (!server || (await balanceOf(tx, server.account_id)) > 0) return
+  const reason = await reasonToSuspend(tx, server.account_id)
+  if (reason === null) return
   const suspend = suspendable[server.status]
   if (!suspend) return
-  if (isOff(server.status)) return becomeSuspended(tx, server, suspend, now)
-  await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: SUSPENDED } })
+  if (isOff(server.status)) return becomeSuspended(tx, server, { from: suspend, reason, now })
+  await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: reason } })
+}
+
+async function reasonToSuspend(tx: Queries, accountId: string): Promise<string | null> {
+  if ((await findAccount(tx, accountId)).status !== 'active') return 'account_suspended'
+  return (await balanceOf(tx, accountId)) > 0 ? null : SUSPENDED
 }
 
 async function resume(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
-  if (server?.status !== 'suspended' || (await balanceOf(tx, server.account_id)) <= 0) return
+  if (server?.status !== 'suspended' || (await reasonToSuspend(tx, server.account_id)) !== null) return
   const change = { status_reason: null, suspended_from: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })

@@ -1,4 +1,5 @@
 import type { ExpressionBuilder, QueryCreator } from 'kysely'
+import { heldAccounts } from '../accounts/status.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import type { Schema, WebhookTable } from '../database/schema.ts'
@@ -160,6 +161,7 @@ export function claimWebhooks(
       .select('due.webhook_id')
       .where('due.next_run_at', '<=', now)
       .where('due.lease_until', '<=', now)
+      .where('due.account_id', 'not in', heldAccounts(db))
       .where((eb) => eb(aheadOf(eb, now), '<', perAccount))
       .orderBy('due.next_run_at')
       .orderBy('due.webhook_id')

@@ -263,6 +263,12 @@ function wrongCommands(data: string): Mistake[] {
     [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /No such scope: root\./],
     [['token', 'create', 'a@example.com', '--days', '0'], own, /--days must be a whole number/],
     [['token', 'revoke', nobody], own, new RegExp(`No such valid token: ${nobody}`)],
+    [['account', 'suspend', 'a@example.com'], own, /required option '--reason <text>'/],
+    [
+      ['account', 'quota', 'a@example.com', 'wishes=3', '--reason', 'x'],
+      own,
+      /"wishes=3" is not a limit: give projects, .* as in servers=5/,
+    ],
     [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
     [['image', 'pull', 'windows'], own, /No such template: windows\./],
   ]
@@ -321,7 +327,7 @@ test(
       ['catalog'],
     ]
     const groups: Record<string, string[]> = {
-      account: ['create', 'list', 'show', 'credit'],
+      account: ['create', 'list', 'show', 'credit', 'suspend', 'resume', 'close', 'quota'],
       server: ['list', 'show', 'start', 'stop', 'delete'],
       token: ['create', 'list', 'revoke'],
       image: ['list', 'pull', 'build'],

@@ -49,6 +49,38 @@ test(
 )
 
 test(
+  'an operator suspends, resumes, limits and closes an account while the service runs',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const env = { BERTH_DATA: data, SUDO_USER: 'alice' }
+    const body = await order(service)
+    const { server_id } = (await service.call('POST', '/servers', body)).body
+    const status = async () => (await service.call('GET', `/servers/${server_id}`)).body.status
+    await expect.poll(status, { timeout: 30_000 }).toBe('running')
+    const account = (verb: string, ...more: string[]) =>
+      run(['account', verb, 'demo@berth.local', ...more, '--reason', 'a test'], env)
+    expect((await account('suspend')).stdout).toBe('demo@berth.local is suspended.\n')
+    expect((await service.call('POST', '/servers', body)).body.code).toBe('account_suspended')
+    await expect.poll(status, { timeout: 20_000 }).toBe('suspended')
+    expect(await account('suspend')).toMatchObject({
+      code: 1,
+      stderr: 'Nothing changed: demo@berth.local is suspended.\n',
+    })
+    await account('resume')
+    await expect.poll(status, { timeout: 20_000 }).toBe('running')
+    expect((await account('quota', 'servers=1')).stdout).toMatch(/^servers: +1$/m)
+    expect((await service.call('POST', '/servers', body)).body.code).toBe('quota_exceeded')
+    expect((await account('close')).stderr).toContain('has 1 servers. Delete them first')
+    expect((await account('close', '--delete-servers')).stdout).toContain('being deleted: 1.')
+    await expect.poll(status, { timeout: 20_000 }).toBe(404)
+    const { items } = (await service.call('GET', '/account/audit')).body
+    expect(items[0]).toMatchObject({ action: 'berthd account close, by alice', object_type: 'account' })
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'a token is revoked by its name, its id or itself, and a name of several names them instead',
   async () => {
     const env = { BERTH_DATA: folder() }

@@ -80,7 +80,8 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
     }
     const { suspend } = operation.data
     return async (tx) => {
-      if (outcome.status === 'succeeded' && suspend) return becomeSuspended(tx, server, suspend, now)
+      if (outcome.status === 'succeeded' && suspend)
+        return becomeSuspended(tx, server, { from: suspend, reason: server.status_reason ?? SUSPENDED, now })
       await updateServer(tx, server.server_id, change)
       if (server.billed_since === null && billedFrom !== null)
         await changeRate(tx, server, server, billedFrom)
@@ -88,19 +89,18 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
   }
 }
 
-/** Why a suspended server is. */
+/** Why a server is suspended that is not paid for. */
 export const SUSPENDED = 'balance_depleted'
 
-/** From here on the server costs nothing, and waits for a top-up. */
+/** From here on the server costs nothing, and waits for a top-up or for the operator. */
 export async function becomeSuspended(
   tx: Queries,
   server: ServerTable,
-  from: NonNullable<ServerTable['suspended_from']>,
-  now: number,
+  { from, reason, now }: { from: NonNullable<ServerTable['suspended_from']>; reason: string; now: number },
 ): Promise<void> {
   await updateServer(tx, server.server_id, {
     status: 'suspended',
-    status_reason: SUSPENDED,
+    status_reason: reason,
     suspended_from: from,
     started_at: null,
     updated_at: now,

@@ -1,0 +1,44 @@
+import type { Queries } from '../database/database.ts'
+import type { AccountTable } from '../database/schema.ts'
+import { ApiError } from '../http/problem.ts'
+import { type Deed, deedOf, type Route } from '../http/route.ts'
+import { accountProblems } from './schema.ts'
+
+type Status = AccountTable['status']
+
+/** What an account may do in each status. What pays for it, a top-up, is the operator's. */
+export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
+  active: ['read', 'follow', 'stop', 'delete', 'change'],
+  suspended: ['read', 'stop', 'delete'],
+  closed: ['read'],
+}
+
+/** Routes that refuse accounts whose status does not allow what they do, before they look at anything. */
+export function heldByStatus(routes: readonly Route[]): Route[] {
+  return routes.map((route) => {
+    const deed = deedOf(route)
+    if (Object.values(allowedIn).every((deeds) => deeds.includes(deed))) return route
+    return {
+      ...route,
+      errors: [...new Set([...(route.errors ?? []), accountProblems.account_suspended])],
+      load: async (call) => {
+        const { accountStatus } = call.actor
+        if (!allowedIn[accountStatus].includes(deed)) throw refusal(accountStatus)
+        return route.load?.(call)
+      },
+    }
+  })
+}
+
+function refusal(status: Status): ApiError {
+  const detail =
+    status === 'closed'
+      ? 'The account is closed: it can only be read.'
+      : 'The account is suspended: it can read, stop and delete. Ask the operator to resume it.'
+  return new ApiError(accountProblems.account_suspended, detail)
+}
+
+/** A query of the accounts that are suspended or closed: nothing of theirs runs, and nothing is sent to them. */
+export function heldAccounts(db: Queries) {
+  return db.selectFrom('accounts').select('account_id').where('status', '<>', 'active')
+}
