@@ -24,6 +24,7 @@ import { Sampler } from './monitoring/sampler.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import { operationRoutes } from './operations/routes.ts'
 import { operationSchemas } from './operations/schema.ts'
+import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
 import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
@@ -55,6 +56,8 @@ export interface AppOptions {
   graceMs?: number
   /** The address that customers' ssh commands name. */
   sshHost: string
+  /** Where customers find the API, up to and with /v1; unless told, wherever its description was loaded from. */
+  publicUrl?: string | undefined
   /** How often machines are measured; every 10 s unless told. */
   sampleSeconds?: number
   /** Where webhooks may go besides the public internet; nowhere unless told. */
@@ -79,6 +82,7 @@ export interface App {
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
+  retention: Retention
   capacity: Capacity
   servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
@@ -104,6 +108,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
+  const retention = new Retention({ db, clock, log: options.log })
   const http = answering(options, [
     ...accountRoutes(db, clock),
     ...chargeRoutes,
@@ -119,11 +124,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     sampler,
     events,
     webhooks,
+    retention,
     capacity,
     servers,
     close: async () => {
       // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      const workers = [engine, reconciler, billing, sampler, events, webhooks]
+      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
       await drivers.close()
@@ -146,7 +152,7 @@ function renting(options: AppOptions, capacity: Capacity) {
     log,
     procedures,
     ended: recordEnd,
-    told: telemetry?.operation,
+    onEnd: telemetry?.operation,
     observe: options.observe,
     saveEveryMs: options.saveEveryMs,
   })
@@ -177,7 +183,7 @@ function charging({ db, clock, log, catalog, graceMs = DAY_MS }: AppOptions, eng
 
 /** What answers requests. */
 function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
-  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [] } = options
+  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
   const http = buildHttp({
     routes,
     authenticate: authenticator(db, clock),
@@ -188,7 +194,7 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
     validateReplies: options.validateReplies ?? false,
     observe: telemetry?.request,
   })
-  mountDocs(http, openApi(routes, TAGS))
+  mountDocs(http, openApi(routes, TAGS, publicUrl))
   const compute = drivers.pools.map((pool, at) => {
     return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
   })

@@ -29,6 +29,18 @@ test('a flag wins over the environment, and an empty variable is none', () => {
   })
 })
 
+test('guests listen where the API does unless told otherwise, and customers are shown a plain name', () => {
+  expect(readConfig({ HOST: '192.0.2.1' })).toMatchObject({ guestHost: '192.0.2.1', publicName: null })
+  const own = { HOST: '127.0.0.1', BERTH_GUEST_HOST: '192.0.2.1', BERTH_PUBLIC_NAME: 'cloud.example.com' }
+  expect(readConfig(own)).toMatchObject({
+    host: '127.0.0.1',
+    guestHost: '192.0.2.1',
+    publicName: 'cloud.example.com',
+  })
+  for (const BERTH_PUBLIC_NAME of ['https://cloud.example.com', 'cloud.example.com:8080', '::1', 'a b'])
+    expect(() => readConfig({ BERTH_PUBLIC_NAME })).toThrow(ConfigError)
+})
+
 test('proxies are named by address or range, and nobody is one by himself', () => {
   expect(readConfig({}).trustProxy).toEqual([])
   expect(readConfig({ BERTH_TRUST_PROXY: '127.0.0.1, 10.1.0.0/16,fd00::1' }).trustProxy).toEqual([

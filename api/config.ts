@@ -5,6 +5,10 @@ import path from 'node:path'
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where the ports of guests listen. */
+  readonly guestHost: string
+  /** The name that customers use for this installation; null: the addresses listened on. */
+  readonly publicName: string | null
   readonly dataDir: string
   readonly catalogFile: string
   readonly compute: 'auto' | 'qemu' | 'simulator'
@@ -40,9 +44,21 @@ export const settings = {
     env: 'HOST',
     flag: '--host',
     fallback: '127.0.0.1',
-    help: 'address that the API and the SSH ports of servers listen on',
+    help: 'address that the API listens on',
   },
   port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
+  guestHost: {
+    env: 'BERTH_GUEST_HOST',
+    flag: '--guest-host',
+    fallback: 'as HOST',
+    help: 'address that the SSH ports of servers listen on',
+  },
+  publicName: {
+    env: 'BERTH_PUBLIC_NAME',
+    flag: '--public-name',
+    fallback: 'none',
+    help: 'host name that customers are shown, in SSH commands and in the URL of the API',
+  },
   dataDir: {
     env: 'BERTH_DATA',
     flag: '--data',
@@ -83,7 +99,7 @@ export const settings = {
     env: 'BERTH_RATE_LIMITS',
     flag: '--rate-limits',
     fallback: '600,120,60',
-    help: 'requests per minute: reads and writes per token, and requests without a token per address',
+    help: 'requests per minute: reads and writes per account, and requests without a token per address',
   },
   sampleSeconds: {
     env: 'BERTH_SAMPLE_SECONDS',
@@ -136,9 +152,13 @@ export function readConfig(
   flags: Partial<Record<keyof Config, string>> = {},
 ): Config {
   const raw = (name: keyof Config) => flags[name] ?? (env[settings[name].env] || settings[name].fallback)
+  const given = (name: keyof Config) => (raw(name) === settings[name].fallback ? null : raw(name))
+  const host = readHost('host', raw('host'))
   return Object.freeze({
-    host: readHost(raw('host')),
+    host,
     port: readPort('port', raw('port')),
+    guestHost: readHost('guestHost', given('guestHost') ?? host),
+    publicName: readName(given('publicName')),
     dataDir: path.resolve(raw('dataDir')),
     catalogFile: path.resolve(raw('catalogFile')),
     compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
@@ -168,8 +188,14 @@ function oneOf<T extends string>(name: keyof Config, value: string, allowed: rea
   return found ?? refuse(name, value, `it must be one of ${allowed.join(', ')}.`)
 }
 
-function readHost(value: string): string {
-  return /^[\w.:-]+$/.test(value) ? value : refuse('host', value, 'it must be an address or a host name.')
+function readHost(name: keyof Config, value: string): string {
+  return /^[\w.:-]+$/.test(value) ? value : refuse(name, value, 'it must be an address or a host name.')
+}
+
+/** What stands in URLs and SSH commands: an IPv6 address is no part of both that reads the same. */
+function readName(value: string | null): string | null {
+  if (value === null || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value)) return value
+  return refuse('publicName', value, 'it must be a host name or an IPv4 address, without scheme and port.')
 }
 
 function readPort(name: keyof Config, value: string): number {
@@ -190,7 +216,7 @@ function readMetrics(value: string): Config['metrics'] {
   const match = /^(.+):(\d{1,5})$/.exec(value)
   if (!match)
     return refuse('metrics', value, 'it must be "off", or a host and a port such as 127.0.0.1:9464.')
-  return { host: readHost(match[1] ?? ''), port: readPort('metrics', match[2] ?? '') }
+  return { host: readHost('metrics', match[1] ?? ''), port: readPort('metrics', match[2] ?? '') }
 }
 
 function readHours(name: keyof Config, value: string): number {

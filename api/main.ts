@@ -2,16 +2,13 @@
 import { Command, Option } from 'commander'
 import pino from 'pino'
 import { CatalogError } from './catalog/file.ts'
+import { accountCommands } from './commands/account.ts'
 import { backupCommand } from './commands/backup.ts'
-import {
-  accountCommands,
-  catalogCommands,
-  imageCommands,
-  migrateCommand,
-  tokenCommands,
-} from './commands/operator.ts'
+import { catalogCommands, imageCommands, migrateCommand } from './commands/operator.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
+import { serverCommands } from './commands/server.ts'
+import { tokenCommands } from './commands/token.ts'
 import { CommandError, type Config, ConfigError, readConfig, settings } from './config.ts'
 
 // node:sqlite is a release candidate in Node 24 and warns at every start; operators can't act on it.
@@ -58,6 +55,7 @@ program.addCommand(migrateCommand(config))
 program.addCommand(backupCommand(config))
 program.addCommand(restoreCommand(config))
 program.addCommand(accountCommands(config))
+program.addCommand(serverCommands(config))
 program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))

@@ -15,10 +15,10 @@ export const HOURS_PER_MONTH = 730
  */
 export function parseMoney(text: string): number {
   const match = /^(-?)(\d{1,12})(?:\.(\d{1,4}))?$/.exec(text)
-  if (!match) throw new RangeError(`"${text}" is not an amount: write rubles like 900 or 900.50`)
+  if (!match) throw new RangeError(`"${text}" is not a valid amount; use rubles such as 900 or 900.50`)
   const [, sign, whole = '0', fraction = ''] = match
   const units = Number(whole) * UNITS_PER_RUBLE + Number(fraction.padEnd(4, '0'))
-  if (!Number.isSafeInteger(units)) throw new RangeError(`"${text}" is too large an amount`)
+  if (!Number.isSafeInteger(units)) throw new RangeError(`the amount "${text}" is too large`)
   return sign ? -units : units
 }
 

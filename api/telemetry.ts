@@ -46,20 +46,20 @@ export class Telemetry {
   })
   readonly #operations = new Histogram({
     name: 'berth_operation_duration_seconds',
-    help: 'Operations that have ended, by type and outcome, from the request on',
+    help: 'Duration of operations from request to end, by type and outcome',
     labelNames: ['type', 'outcome'],
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
     registers: [this.#registry],
   })
   readonly #failures = new Counter({
     name: 'berth_operation_failures_total',
-    help: 'Operations that have failed, by type and the code of the error; disk_lost and internal_error want a look',
+    help: 'Failed operations, by type and error code; disk_lost and internal_error need attention',
     labelNames: ['type', 'code'],
     registers: [this.#registry],
   })
   readonly #unreadable = new Counter({
     name: 'berth_metrics_unreadable_total',
-    help: 'Gauges that could not be read when they were asked for',
+    help: 'Gauges that could not be read when scraped',
     labelNames: ['gauge'],
     registers: [this.#registry],
   })
@@ -70,7 +70,7 @@ export class Telemetry {
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
     new Gauge({
       name: 'berth_build_info',
-      help: 'Always 1; which program this is',
+      help: 'Version of the program; always 1',
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version: manifest.version, node: process.version }, 1)
@@ -109,19 +109,24 @@ export class Telemetry {
         set(row.max_server.ram_mb * 2 ** 20, { zone: row.zone_slug, cpu_type: row.cpu_type })
     })
     const kind = ['pool', 'resource']
-    this.#gauge('berth_capacity_offered', 'What a pool can sell, by resource', kind, async (set) => {
+    this.#gauge('berth_capacity_offered', 'Capacity that a pool can sell, by resource', kind, async (set) => {
       for (const { pool, total } of await capacity.pools(db))
         for (const [resource, value] of amounts(total)) set(value, { pool, resource })
     })
-    this.#gauge('berth_capacity_used', 'What servers hold of a pool, by resource', kind, async (set) => {
-      for (const { pool, used } of await capacity.pools(db))
-        for (const [resource, value] of amounts(used)) set(value, { pool, resource })
-    })
-    const bytes = 'Images that are ready; 0 where one is not'
+    this.#gauge(
+      'berth_capacity_used',
+      'Capacity of a pool that servers hold, by resource',
+      kind,
+      async (set) => {
+        for (const { pool, used } of await capacity.pools(db))
+          for (const [resource, value] of amounts(used)) set(value, { pool, resource })
+      },
+    )
+    const bytes = 'Size of images that are ready; 0 if an image is not'
     this.#gauge('berth_image_bytes', bytes, ['template'], async (set) => {
       for (const image of await images()) set(image.bytes ?? 0, { template: image.template })
     })
-    const failed = '1 where the last try to prepare the image failed'
+    const failed = '1 if the last attempt to prepare the image failed'
     this.#gauge('berth_image_failed', failed, ['template'], async (set) => {
       for (const { template, isFailed } of await images()) set(isFailed ? 1 : 0, { template })
     })
@@ -130,22 +135,22 @@ export class Telemetry {
   /** What waits, and for how long. */
   #watchQueues({ db, clock }: TelemetrySources): void {
     const age = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1000)
-    const queued = 'Operations that are due and wait for their turn'
+    const queued = 'Operations that are due and queued'
     this.#gauge('berth_operations_queued', queued, [], async (set) => set(await queueDepth(db, clock.now())))
     const kind = ['type', 'status']
-    this.#gauge('berth_operations_active', 'Operations that are not over', kind, async (set) => {
+    this.#gauge('berth_operations_active', 'Active operations', kind, async (set) => {
       for (const { type, status, total } of await activeOperations(db)) set(total, { type, status })
     })
-    const oldest = 'How long ago the oldest operation that is not over was asked for'
+    const oldest = 'Age of the oldest active operation'
     this.#gauge('berth_operations_oldest_seconds', oldest, kind, async (set) => {
       for (const { type, status, oldest_created_at } of await activeOperations(db))
         set(age(oldest_created_at), { type, status })
     })
-    const pending = 'Webhook deliveries that have still to arrive'
+    const pending = 'Pending webhook deliveries'
     this.#gauge('berth_webhook_deliveries_pending', pending, [], async (set) =>
       set((await deliveryBacklog(db)).total),
     )
-    const waiting = 'How long the oldest webhook delivery has been waiting'
+    const waiting = 'Age of the oldest pending webhook delivery'
     this.#gauge('berth_webhook_deliveries_oldest_seconds', waiting, [], async (set) =>
       set(age((await deliveryBacklog(db)).oldest_created_at)),
     )
@@ -153,7 +158,7 @@ export class Telemetry {
     this.#gauge('berth_ledger_lag_seconds', lag, [], async (set) =>
       set(await chargeLagSeconds(db, clock.now())),
     )
-    const balances = 'Accounts by what is left: enough, low (less than 72 hours of their servers), depleted'
+    const balances = 'Accounts by balance: enough, low (less than 72 hours of their servers), depleted'
     this.#gauge('berth_accounts', balances, ['balance'], async (set) => {
       for (const balance of BALANCES) set(0, { balance })
       for (const { standing, total } of await countStandings(db)) set(total, { balance: standing })
@@ -161,7 +166,7 @@ export class Telemetry {
   }
 
   #watchPlace({ db, dataDir }: TelemetrySources): void {
-    this.#gauge('berth_database_ping_seconds', 'How long the database takes to answer', [], async (set) => {
+    this.#gauge('berth_database_ping_seconds', 'How long the database takes to respond', [], async (set) => {
       const start = process.hrtime.bigint()
       await ping(db)
       set(Number(process.hrtime.bigint() - start) / 1e9)

@@ -45,6 +45,7 @@ class Connection {
   readonly #socket: Socket
   #received = ''
   #resolve: ((reply: string) => void) | null = null
+  #reject: ((error: Error) => void) | null = null
 
   private constructor(socket: Socket) {
     this.#socket = socket.setEncoding('latin1').setNoDelay(true)
@@ -52,6 +53,7 @@ class Connection {
       this.#received += text
       this.#take()
     })
+    socket.on('close', () => this.#reject?.(new Error('the service hung up without a reply')))
   }
 
   static open(port: number): Promise<Connection> {
@@ -62,8 +64,9 @@ class Connection {
   }
 
   exchange(request: string): Promise<string> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#reject = reject
       this.#socket.write(request)
     })
   }

@@ -112,6 +112,10 @@ process.on('message', async (wanted) => {
       .executeTakeFirstOrThrow()
     process.send?.({ running: n })
   }
+  if (wanted === 'cpu') {
+    const { user, system } = process.threadCpuUsage()
+    process.send?.({ cpuMs: (user + system) / 1000 })
+  }
   if (wanted === 'memory') process.send?.({ rss: process.memoryUsage.rss() })
   if (typeof wanted === 'object' && wanted !== null && 'fill' in wanted) {
     fill(Number(wanted.fill))

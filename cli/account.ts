@@ -1,6 +1,7 @@
 import type { Account } from '@berth/sdk'
 import { Command } from 'commander'
 import { action } from './session.ts'
+import { ifKnown, rub, untilIn } from './units.ts'
 
 const used = (name: keyof Account['quotas']) => (account: Account) =>
   `${account.quotas[name].used} of ${account.quotas[name].limit}`
@@ -29,8 +30,8 @@ export function balanceCommand(): Command {
     action(async ({ berth, show }) => {
       await show(await berth.account.balance(), {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
-        'Cost per month': ({ cost_month_rub }) => cost_month_rub,
-        'Hours left': ({ hours_left }) => hours_left,
+        'Cost per month': ({ cost_month_rub }) => rub(cost_month_rub),
+        Lasts: ({ hours_left }) => ifKnown(hours_left, (hours) => untilIn(hours, new Date())),
       })
     }),
   )

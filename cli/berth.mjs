@@ -5,13 +5,16 @@ import module from 'node:module'
 import { homedir } from 'node:os'
 import path from 'node:path'
 
-if (!process.features.typescript) {
-  console.error(`Error: berth needs Node 24, but this is ${process.version}.`)
-  console.error('In the checkout, npx berth uses the right version.')
-  process.exit(1)
-}
 // Not in the temporary folder, which is Node's default: code that others put there would be run.
 module.enableCompileCache?.(
   path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'berth', 'node'),
 )
-await import('./main.ts')
+try {
+  await import('./main.ts')
+} catch (error) {
+  // Only in the checkout: the package contains JavaScript.
+  if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error
+  console.error(`Error: In the checkout berth needs Node 24, but this is ${process.version}.`)
+  console.error('Run it with npx berth, or install the package that npm run build makes.')
+  process.exitCode = 1
+}

@@ -4,6 +4,7 @@ import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { addPlaceOptions, type PlaceOptions, placeOf } from './place.ts'
 import { action, listCommand } from './session.ts'
+import { rub } from './units.ts'
 
 const zoneColumns: Columns<Zone> = {
   id: ({ zone_slug }) => zone_slug,
@@ -51,8 +52,8 @@ const presetColumns: Columns<Preset> = {
   cpu: ({ cpu }) => cpu,
   ram_mb: ({ ram_mb }) => ram_mb,
   disk_gb: ({ disk_gb }) => disk_gb,
-  month: ({ price_month_rub }) => price_month_rub,
-  hour: ({ price_hour_rub }) => price_hour_rub,
+  month: ({ price_month_rub }) => rub(price_month_rub),
+  hour: ({ price_hour_rub }) => rub(price_hour_rub),
   available: ({ is_available }) => is_available,
 }
 
@@ -60,7 +61,7 @@ export function presetCommand(): Command {
   return new Command('preset').description('view presets, the server sizes on offer').addCommand(
     addPlaceOptions(
       listCommand({
-        description: 'list presets with their prices in rubles',
+        description: 'list presets with their prices',
         columns: presetColumns,
         shown: Object.keys(presetColumns),
         items: async ({ berth }, options: PlaceOptions) => berth.presets.list(await placeOf(berth, options)),
@@ -83,9 +84,9 @@ export function limitsCommand(): Command {
         CPU: range('cpu'),
         'RAM MB': range('ram_mb'),
         'Disk GB': range('disk_gb'),
-        'CPU per month': ({ unit_prices }) => unit_prices.cpu_month_rub,
-        'GB of RAM per month': ({ unit_prices }) => unit_prices.ram_gb_month_rub,
-        'GB of disk per month': ({ unit_prices }) => unit_prices.disk_gb_month_rub,
+        'CPU per month': ({ unit_prices }) => rub(unit_prices.cpu_month_rub),
+        'GB of RAM per month': ({ unit_prices }) => rub(unit_prices.ram_gb_month_rub),
+        'GB of disk per month': ({ unit_prices }) => rub(unit_prices.disk_gb_month_rub),
       })
     }),
   )

@@ -71,7 +71,7 @@ function follow(program: Program, words: string[]): Place {
       place.given.set(place.option.attributeName(), word)
       place.option = undefined
     } else {
-      const command = place.args === 0 && subcommandsOf(place.command).find((known) => known.name() === word)
+      const command = place.args === 0 && subcommandsOf(place.command).find((known) => isNamed(known, word))
       if (command) place.command = command
       else place.args += 1
     }
@@ -83,6 +83,9 @@ function splitFlag(word: string): [flag: string, value?: string] {
   const at = word.indexOf('=')
   return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)]
 }
+
+const isNamed = (command: Command, word: string) =>
+  command.name() === word || command.aliases().includes(word)
 
 const subcommandsOf = (command: Command) => command.createHelp().visibleCommands(command)
 

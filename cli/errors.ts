@@ -116,10 +116,20 @@ const adviceByCode: Partial<Record<string, string>> = {
   unexpected_reply: adviceOnAddress,
 }
 
-function adviceOn({ code, status, retryAfterMs, problem }: BerthError): string {
+/** What to do about ids that the API does not know, by the field that they are in. */
+const adviceByField: Partial<Record<string, string>> = {
+  zone_slug: 'List zones with: berth zone list',
+  template_id: 'List templates with: berth template list',
+  preset_id: 'List presets with: berth preset list',
+  project_id: 'List projects with: berth project list',
+  ssh_key_ids: 'List SSH keys with: berth ssh-key list',
+}
+
+function adviceOn({ code, status, retryAfterMs, problem, errors }: BerthError): string {
   if (retryAfterMs !== null) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
   if (status >= 500) return 'Try again; if it keeps failing, contact the operator.'
-  const advice = adviceByCode[code] ?? 'Check the current state and try again.'
+  const unknown = errors.find((issue) => issue.code === 'not_found')?.field.split('.')[0] ?? ''
+  const advice = adviceByField[unknown] ?? adviceByCode[code] ?? 'Check the current state and try again.'
   return advice.replace(/<(server|project)>/, (noun, name) => idIn(problem.instance, `${name}s`) ?? noun)
 }
 

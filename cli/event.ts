@@ -1,5 +1,6 @@
 import type { BerthEvent } from '@berth/sdk'
 import { Command } from 'commander'
+import { allOf } from './all.ts'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import { type Columns, nameOf, showNext } from './output.ts'
 import { listCommand, type Session } from './session.ts'
@@ -44,21 +45,26 @@ export function eventCommand(): Command {
 
 function listEvents(): Command {
   const command = listCommand({
-    description: 'list events of the last 30 days, oldest first; with --follow, stream new ones',
+    description: 'list events of the last 30 days, newest first; with --follow, stream new ones',
     columns,
     shown: ['id', 'type', 'object', 'created'],
-    items: async (session, options: EventOptions) =>
-      upTo(session, options, wanted(session.berth.events.listAll({ after: options.after }), options)),
+    items: async (session, options: EventOptions) => upTo(session, options, await eventsOf(session, options)),
     instead: (session, options) => (options.follow ? follow(session, options) : undefined),
   })
     .option('--follow', 'stream events as they happen, until Ctrl-C; with -o json, one per line')
-    .option('--after <event>', 'start after the event with this id')
+    .option('--after <event>', 'only events after the one with this id, oldest first')
     .option(
       '--type <type>',
       'only this type, such as server.deleted, or this group, such as server (repeatable)',
       repeated,
     )
   return addLimitOption(command)
+}
+
+/** The API lists events oldest first, for those who continue after the last that they have seen. */
+async function eventsOf({ berth }: Session, options: EventOptions) {
+  const events = wanted(berth.events.listAll({ after: options.after }), options)
+  return options.after === undefined ? (await allOf(events)).reverse() : events
 }
 
 function follow({ berth, terminal, format }: Session, options: EventOptions): Promise<void> {

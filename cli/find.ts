@@ -1,4 +1,5 @@
 import type { Berth } from '@berth/sdk'
+import { allOf } from './all.ts'
 import { exitCodes, Refusal } from './errors.ts'
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -80,7 +81,7 @@ export async function find<Known extends Noun>(
 ): Promise<ItemOf<Known>> {
   // The entry belongs to this noun, which TypeScript can't infer across all entries.
   const { all, id, name, listedBy } = kinds[noun] as unknown as Kind<ItemOf<Known>>
-  const items = await Array.fromAsync(await all(berth, given))
+  const items = await allOf(await all(berth, given))
   const found = pick(items, given, { id, name })
   const [only] = found
   if (only !== undefined && found.length === 1) return only

@@ -40,7 +40,7 @@ export function addLimitOption(command: Command): Command {
 export async function* upTo<Item>(
   { note }: Session,
   { limit }: LimitOptions,
-  items: AsyncIterable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
 ): AsyncGenerator<Item, void, undefined> {
   let count = 0
   for await (const item of items) {

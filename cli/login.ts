@@ -54,14 +54,15 @@ export function logoutCommand(): Command {
     .description('remove a saved address and token; the token stays valid until it is revoked')
     .argument('[context]', 'context to remove (default: the current one)')
     .action((given: string | undefined, _options: object, command: Command) => {
-      const { env } = terminalOf(command)
+      const { env, stdout } = terminalOf(command)
       const stored = readContexts(env)
       const name = given ?? stored.current
       if (name === null) throw new Refusal('You are not logged in.', 'There is nothing to log out of.')
-      contextNamed(stored, name)
+      const { url } = contextNamed(stored, name)
       const { [name]: _, ...contexts } = stored.contexts
       const current = stored.current === name ? null : stored.current
       writeContexts(env, { current, contexts })
+      stdout.write(`Logged out of ${printable(url)}. The token stays valid until it is revoked.\n`)
     })
 }
 
@@ -91,10 +92,11 @@ export function contextCommand(): Command {
     .description('switch to another context')
     .argument('<context>', 'context to use')
     .action((name: string, _options: object, command: Command) => {
-      const { env } = terminalOf(command)
+      const { env, stdout } = terminalOf(command)
       const stored = readContexts(env)
-      contextNamed(stored, name)
+      const { url } = contextNamed(stored, name)
       writeContexts(env, { ...stored, current: name })
+      stdout.write(`Using ${printable(name)}: ${printable(url)}.\n`)
     })
   return context
 }

@@ -130,8 +130,8 @@ function sortBy<Item>(items: Item[], columns: Columns<Item>, sort: string): Item
   return direction === 'desc' ? sorted.reverse() : sorted
 }
 
-/** Control characters, which can move the cursor, and bidi characters, which can disguise text. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
+/** Control characters, which can move the cursor, bidi characters, which can disguise text, and halves of characters. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
 
 /** Safe for a terminal: names and descriptions are user input. */
 export const printable = (text: string) => text.replace(UNPRINTABLE, '\uFFFD')

@@ -5,6 +5,7 @@ import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCom
 import { completeCommand, completionCommand } from './completion.ts'
 import { Ended, exitCodes, reportOf } from './errors.ts'
 import { eventCommand } from './event.ts'
+import { addAliases, help, suggestionFor } from './foreign.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { operationCommand } from './operation.ts'
 import { printable, styled } from './output.ts'
@@ -44,7 +45,7 @@ export function programOf(terminal: Terminal): Program {
   const program = addGlobalOptions(new Program('berth', terminal))
     .description('Create and manage servers on a Berth cloud.')
     .version(version, '-V, --version')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, ...help })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
@@ -79,6 +80,7 @@ export function programOf(terminal: Terminal): Program {
   ])
     program.addCommand(command)
   program.addCommand(completeCommand(), { hidden: true })
+  addAliases(program)
   inherit(program)
   return program
 }
@@ -86,7 +88,7 @@ export function programOf(terminal: Terminal): Program {
 /** A usage error from commander, in two lines like all errors; without a suggestion the second points to --help. */
 function mistakeIn(text: string): string {
   const [what = '', suggestion] = text.trimEnd().split(/\n(?=\(Did you mean .*\)$)/)
-  return `${printable(what)}\n${suggestion ?? '(see --help for usage)'}\n`
+  return `${printable(what)}\n${suggestionFor(what, suggestion) ?? '(see --help for usage)'}\n`
 }
 
 /** Commands that were created apart from their parent take over its error handling. */

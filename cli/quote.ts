@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type Columns, showWithItems } from './output.ts'
 import { addOrderOptions, type OrderOptions, requestOf } from './server/order.ts'
 import { action } from './session.ts'
-import { sizeOf } from './units.ts'
+import { rub, sizeOf } from './units.ts'
 
 const parts: Columns<Quote> = {
   Zone: ({ zone_slug }) => zone_slug,
@@ -20,8 +20,8 @@ const columns: Columns<Quote['items'][number]> = {
   item: ({ code }) => code,
   quantity: ({ quantity }) => quantity,
   unit: ({ unit }) => unit,
-  unit_month: ({ price_unit_month_rub }) => price_unit_month_rub,
-  month: ({ price_month_rub }) => price_month_rub,
+  unit_month: ({ price_unit_month_rub }) => rub(price_unit_month_rub),
+  month: ({ price_month_rub }) => rub(price_month_rub),
 }
 
 /** A quote for a server that can't be created is still a valid reply: the program exits with 0. */

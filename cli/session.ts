@@ -1,5 +1,6 @@
 import { Berth } from '@berth/sdk'
 import { Command, Option } from 'commander'
+import { allOf } from './all.ts'
 import { type ConnectionOptions, chooseContext } from './contexts.ts'
 import { Refusal } from './errors.ts'
 import { type Columns, type Format, formats, printable, showList, showOne } from './output.ts'
@@ -122,7 +123,7 @@ export function listCommand<Item extends object, Options extends object = object
         const options = all.at(-1) as Options & { columns: string; sort?: string; header: boolean }
         const other = instead?.(session, options)
         if (other) return other
-        const found = await Array.fromAsync(await items(session, options, ...args))
+        const found = await allOf(await items(session, options, ...args))
         const table = { ...options, columns: options.columns.split(',') }
         await showList(session.terminal.stdout, session.format, found, columns, table)
       }),

@@ -3,12 +3,13 @@ import { Command } from 'commander'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { listCommand } from './session.ts'
+import { rub } from './units.ts'
 
 const columns: Columns<Transaction> = {
   id: ({ transaction_id }) => transaction_id,
   type: ({ type }) => type,
-  amount: ({ amount }) => amount,
-  balance: ({ balance_after }) => balance_after,
+  amount: ({ amount }) => rub(amount),
+  balance: ({ balance_after }) => rub(balance_after),
   description: ({ description }) => description,
   server: ({ server_id }) => server_id,
   created: ({ created_at }) => created_at,

@@ -22,6 +22,16 @@ export function bytes(value: number): string {
 
 export const bytesPerSecond = (value: number) => `${bytes(value)}/s`
 
+/** A price with its currency. */
+export const rub = (amount: string) => `${amount} RUB`
+
+/** When the balance is used up: `until 2029-09`, or the day within a year, or what is left within three days. */
+export function untilIn(hours: number, now: Date): string {
+  if (hours < 72) return `for ${duration(hours * 3600)}`
+  const end = new Date(now.getTime() + hours * 3_600_000).toISOString()
+  return `until ${end.slice(0, hours < 365 * 24 ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length)}`
+}
+
 /** The size of a server: `1 CPU, 512 MB of memory, 10 GB of disk`. */
 export const sizeOf = ({ cpu, ram_mb, disk_gb }: { cpu: number; ram_mb: number; disk_gb: number }) =>
   `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`

@@ -2,6 +2,7 @@ import type { Usage, UsageItem } from '@berth/sdk'
 import { Command } from 'commander'
 import { type Columns, showText, showWithItems } from './output.ts'
 import { action } from './session.ts'
+import { rub } from './units.ts'
 
 const parts: Columns<Usage> = {
   Month: ({ month }) => month,
@@ -13,7 +14,7 @@ const columns: Columns<UsageItem> = {
   name: ({ server_name }) => server_name,
   project: ({ project_id }) => project_id,
   hours: ({ hours }) => hours,
-  amount: ({ amount }) => amount,
+  amount: ({ amount }) => rub(amount),
 }
 
 export function usageCommand(): Command {

@@ -29,4 +29,4 @@ export function build(folder: string): void {
   copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
 }
 
-if (import.meta.main) build(path.join(root, 'sdk/dist'))
+if (import.meta.main) build(path.resolve(process.argv[2] ?? path.join(root, 'sdk/dist')))

@@ -43,7 +43,7 @@ export interface Account {
 
 export interface AuditEntry {
   audit_id: string
-  /** The operationId of the route, or a command of the operator */
+  /** The operationId of the route, or an operator command */
   action: string
   /** What was changed */
   object_type: string
@@ -56,7 +56,7 @@ export interface AuditEntry {
 
 export interface AuditEntryList {
   items: Array<AuditEntry>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -64,7 +64,7 @@ export interface Balance {
   /** Rubles with two decimals */
   balance: string
   currency: 'RUB'
-  /** Rubles an hour with four decimals */
+  /** Rubles per hour with four decimals */
   cost_hour_rub: string
   /** Rubles with two decimals */
   cost_month_rub: string
@@ -91,9 +91,9 @@ export interface Delivery {
   event_id: string
   /** What happened */
   event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
-  /** pending: waits for its turn, or for the next attempt */
+  /** pending: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
-  /** Of many, the first and the last ten; none of them to an address that was left */
+  /** Of many, the first and the last ten; only those to the current address */
   attempts: Array<DeliveryAttempt>
   created_at: string
 }
@@ -102,14 +102,14 @@ export interface DeliveryAttempt {
   attempted_at: string
   duration_ms: number
   reply_status: number | null
-  /** The first 4 KiB of what came back */
+  /** The first 4 KiB of the reply */
   reply: string
   error: string | null
 }
 
 export interface DeliveryList {
   items: Array<Delivery>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -118,7 +118,7 @@ export interface Event {
   /** What happened */
   type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   created_at: string
-  /** What the API showed of the object at that moment; for server.status_changed also old_status and new_status */
+  /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
   data: {
     [member: string]: unknown
   }
@@ -126,13 +126,13 @@ export interface Event {
 
 export interface EventList {
   items: Array<Event>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface Issue {
   in: 'body' | 'query' | 'path' | 'header'
-  /** Name of the field, in dots where it is nested */
+  /** Name of the field; dots separate nested names */
   field: string
   /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
   pointer: string
@@ -175,28 +175,28 @@ export interface NewToken {
   expires_at: string | null
   last_used_at: string | null
   created_at: string
-  /** The value: shown this once */
+  /** The value, shown only once */
   token: string
 }
 
 export interface NewWebhook {
   webhook_id: string
   name: string
-  /** Where events are posted to */
+  /** Address that events are posted to */
   url: string
-  /** What is sent; "*" is all */
+  /** Events to send; "*" is all */
   event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
   created_at: string
-  /** What signatures are made with, for libraries of Standard Webhooks: shown this once */
+  /** Signing secret for Standard Webhooks libraries, shown only once */
   secret: string
 }
 
 export interface Operation {
   operation_id: string
-  /** What it is carried out on */
+  /** Type of the resource that the operation is on */
   subject_type: 'server'
   subject_id: string
   server_id: string | null
@@ -215,7 +215,7 @@ export interface Operation {
 
 export interface OperationList {
   items: Array<Operation>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -227,7 +227,7 @@ export interface Preset {
   disk_gb: number
   /** Rubles with two decimals */
   price_month_rub: string
-  /** Rubles an hour with four decimals */
+  /** Rubles per hour with four decimals */
   price_hour_rub: string
   /** Whether it can be ordered now */
   is_available: boolean
@@ -237,11 +237,11 @@ export interface Problem {
   type: string
   title: string
   status: number
-  /** What happened and what to do, for people */
+  /** What happened and what to do, for humans */
   detail: string
-  /** The path that was asked for */
+  /** Path of the request */
   instance: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: string
   request_id: string
   errors?: Array<Issue> | undefined
@@ -252,7 +252,7 @@ export interface Project {
   project_id: string
   name: string
   description: string | null
-  /** Takes the servers that name no project */
+  /** Servers are created in it if no project is given */
   is_default: boolean
   server_count: number
   created_at: string
@@ -266,7 +266,7 @@ export interface ProjectCreate {
 
 export interface ProjectList {
   items: Array<Project>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -284,7 +284,7 @@ export interface Quote {
   ram_mb: number
   disk_gb: number
   currency: 'RUB'
-  /** Rubles an hour with four decimals */
+  /** Rubles per hour with four decimals */
   price_hour_rub: string
   /** Rubles with two decimals */
   price_month_rub: string
@@ -297,9 +297,9 @@ export interface Quote {
     /** Rubles with two decimals */
     price_month_rub: string
   }>
-  /** Whether there is room for it now */
+  /** Whether there is enough capacity for it now */
   is_available: boolean
-  /** Whether create would take this request now */
+  /** Whether creating it would succeed now */
   can_create: boolean
   blockers: Array<{
     code: string
@@ -349,7 +349,7 @@ export interface Server {
   delete_protection: boolean
   /** Rubles with two decimals */
   price_month_rub: string
-  /** Rubles an hour with four decimals */
+  /** Rubles per hour with four decimals */
   price_hour_rub: string
   current_operation: {
     operation_id: string
@@ -403,7 +403,7 @@ export interface ServerDetails {
   delete_protection: boolean
   /** Rubles with two decimals */
   price_month_rub: string
-  /** Rubles an hour with four decimals */
+  /** Rubles per hour with four decimals */
   price_hour_rub: string
   current_operation: {
     operation_id: string
@@ -452,7 +452,7 @@ export interface ServerDetails {
     password: string | null
   }
   billing: {
-    /** Rubles an hour with four decimals */
+    /** Rubles per hour with four decimals */
     price_hour_rub: string
     /** Rubles with two decimals */
     price_month_rub: string
@@ -466,7 +466,7 @@ export interface ServerDetails {
 
 export interface ServerList {
   items: Array<Server>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -474,7 +474,7 @@ export interface ServerMetrics {
   server_id: string
   start: string
   end: string
-  /** Seconds from point to point, as was used */
+  /** Seconds between points */
   step: number
   series: Array<{
     name: 'cpu.usage' | 'memory.used' | 'disk.used' | 'disk.read.bandwidth' | 'disk.write.bandwidth' | 'network.rx.bandwidth' | 'network.tx.bandwidth'
@@ -544,7 +544,7 @@ export interface SshKeyCreate {
 
 export interface SshKeyList {
   items: Array<SshKey>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -553,9 +553,9 @@ export interface StartRequest {
 }
 
 export interface StopRequest {
-  /** Pull the plug at once instead of asking the guest */
+  /** Power off at once instead of shutting the guest down */
   force?: boolean | undefined
-  /** How long the guest may take to shut down before its plug is pulled */
+  /** How long the guest may take to shut down before it is powered off */
   timeout_seconds?: number | undefined
 }
 
@@ -565,7 +565,7 @@ export interface Template {
   title: string
   os_family: string
   min_disk_gb: number
-  /** Who logs in with ssh */
+  /** Username for SSH */
   default_username: string
 }
 
@@ -586,7 +586,7 @@ export interface TokenCreate {
 
 export interface TokenList {
   items: Array<Token>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -604,7 +604,7 @@ export interface Transaction {
 
 export interface TransactionList {
   items: Array<Transaction>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -612,7 +612,7 @@ export interface Usage {
   /** A calendar month in UTC, such as 2026-11 */
   month: string
   currency: 'RUB'
-  /** What the hours of this month were charged with, all together */
+  /** Sum of the charges for the hours of this month */
   amount: string
   items: Array<UsageItem>
   generated_at: string
@@ -631,9 +631,9 @@ export interface UsageItem {
 export interface Webhook {
   webhook_id: string
   name: string
-  /** Where events are posted to */
+  /** Address that events are posted to */
   url: string
-  /** What is sent; "*" is all */
+  /** Events to send; "*" is all */
   event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
@@ -643,16 +643,16 @@ export interface Webhook {
 
 export interface WebhookCreate {
   name: string
-  /** Where events are posted to */
+  /** Address that events are posted to */
   url: string
-  /** What is sent; "*" is all */
+  /** Events to send; "*" is all */
   event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   is_enabled?: boolean | undefined
 }
 
 export interface WebhookList {
   items: Array<Webhook>
-  /** All that match, not only this page */
+  /** Number of all matching items, not only those on this page */
   total: number
 }
 
@@ -663,11 +663,11 @@ export interface WebhookTest {
 
 export interface WebhookUpdate {
   name?: string | undefined
-  /** Where events are posted to */
+  /** Address that events are posted to */
   url?: string | undefined
-  /** What is sent; "*" is all */
+  /** Events to send; "*" is all */
   event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
-  /** Disabling gives up what was not delivered; enabling begins anew */
+  /** Disabling ends pending deliveries as failed; enabling starts with new events */
   is_enabled?: boolean | undefined
 }
 
@@ -678,20 +678,20 @@ export interface Zone {
   /** ISO 3166-1 alpha-2 */
   country_code: string
   cpu_types: Array<'amd' | 'intel'>
-  /** Whether any server can be made here now */
+  /** Whether any server can be created here now */
   is_available: boolean
 }
 
 /** Every route: what its path, query and body take, and what it replies. */
 export interface Routes {
-  /** The account, its quotas and the token that asks */
+  /** Get the account, its quotas and the token in use */
   'GET /account/me': {
     reply: Account
   }
   /** List projects */
   'GET /account/projects': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
@@ -703,7 +703,7 @@ export interface Routes {
     body: ProjectCreate
     reply: Project
   }
-  /** Change the name or description of a project */
+  /** Update a project */
   'PATCH /account/projects/{project_id}': {
     path: {
       project_id: string
@@ -721,7 +721,7 @@ export interface Routes {
   /** List SSH keys */
   'GET /account/ssh_keys': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
@@ -740,7 +740,7 @@ export interface Routes {
     }
     reply: SshKey
   }
-  /** Delete an SSH key; servers that were made with it keep it */
+  /** Delete an SSH key; existing servers keep it */
   'DELETE /account/ssh_keys/{ssh_key_id}': {
     path: {
       ssh_key_id: string
@@ -750,14 +750,14 @@ export interface Routes {
   /** List API tokens */
   'GET /account/tokens': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
     } | undefined
     reply: TokenList
   }
-  /** Make an API token; its value is shown this once */
+  /** Create an API token; its value is shown only once */
   'POST /account/tokens': {
     body: TokenCreate
     reply: NewToken
@@ -769,21 +769,21 @@ export interface Routes {
     }
     reply: undefined
   }
-  /** The balance, and how long it lasts */
+  /** Get the balance and how long it will last */
   'GET /account/balance': {
     reply: Balance
   }
-  /** List the entries of the ledger */
+  /** List transactions */
   'GET /account/transactions': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
     } | undefined
     reply: TransactionList
   }
-  /** What a month has cost, by server and project */
+  /** Get the costs of a month by server and project */
   'GET /account/usage': {
     query?: {
       /** A calendar month in UTC, such as 2026-11 */
@@ -791,7 +791,7 @@ export interface Routes {
     } | undefined
     reply: Usage
   }
-  /** The same as CSV, for a spreadsheet */
+  /** Get the costs of a month as CSV */
   'GET /account/usage.csv': {
     query?: {
       /** A calendar month in UTC, such as 2026-11 */
@@ -810,22 +810,22 @@ export interface Routes {
   /** List presets with their prices in a zone */
   'GET /pricing/presets': {
     query: {
-      /** Code of a zone */
+      /** Zone */
       zone_slug: string
       cpu_type: 'amd' | 'intel'
     }
     reply: Array<Preset>
   }
-  /** What a custom plan may be made of in a zone, and what its parts cost */
+  /** Get the limits and prices of custom plans in a zone */
   'GET /pricing/limits': {
     query: {
-      /** Code of a zone */
+      /** Zone */
       zone_slug: string
       cpu_type: 'amd' | 'intel'
     }
     reply: Limits
   }
-  /** What can be ordered now, by zone and CPU type */
+  /** List the available capacity by zone and CPU type */
   'GET /pricing/capacity': {
     query?: {
       zone_slug?: string | undefined
@@ -833,28 +833,28 @@ export interface Routes {
     } | undefined
     reply: Array<Capacity>
   }
-  /** List what has happened, eldest first */
+  /** List events, oldest first */
   'GET /events': {
     query?: {
-      /** The last event that you have seen: what came after it is shown. 00000000-0000-0000-0000-000000000000 is before all. */
+      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is the start. */
       after?: string | undefined
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
     } | undefined
     reply: EventList
   }
-  /** Follow what happens as it does (server-sent events) */
+  /** Follow events as they happen (server-sent events) */
   'GET /events/stream': {
     query?: {
-      /** The last event that you have seen: what came after it is shown. 00000000-0000-0000-0000-000000000000 is before all. */
+      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is the start. */
       after?: string | undefined
     } | undefined
     reply: string
   }
-  /** List who changed what, and from where */
+  /** List the audit log: who changed what, and from where */
   'GET /account/audit': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
@@ -864,14 +864,14 @@ export interface Routes {
   /** List webhooks */
   'GET /webhooks': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
     } | undefined
     reply: WebhookList
   }
-  /** Have events sent to an address of yours; the secret is shown this once */
+  /** Create a webhook; its secret is shown only once */
   'POST /webhooks': {
     body: WebhookCreate
     reply: NewWebhook
@@ -883,7 +883,7 @@ export interface Routes {
     }
     reply: Webhook
   }
-  /** Change a webhook, or enable it again */
+  /** Update a webhook, or enable it again */
   'PATCH /webhooks/{webhook_id}': {
     path: {
       webhook_id: string
@@ -891,41 +891,41 @@ export interface Routes {
     body?: WebhookUpdate | undefined
     reply: Webhook
   }
-  /** Delete a webhook, with the record of what was sent to it */
+  /** Delete a webhook and its deliveries */
   'DELETE /webhooks/{webhook_id}': {
     path: {
       webhook_id: string
     }
     reply: undefined
   }
-  /** Give a webhook another secret, which is shown this once */
+  /** Rotate the secret of a webhook; the new one is shown only once */
   'POST /webhooks/{webhook_id}/rotate-secret': {
     path: {
       webhook_id: string
     }
     reply: NewWebhook
   }
-  /** Send an event webhook.test, once, before all that waits */
+  /** Send the event webhook.test, once, ahead of pending deliveries */
   'POST /webhooks/{webhook_id}/test': {
     path: {
       webhook_id: string
     }
     reply: WebhookTest
   }
-  /** List what was sent to a webhook, with each attempt and the reply to it */
+  /** List the deliveries of a webhook with their attempts and replies */
   'GET /webhooks/{webhook_id}/deliveries': {
     path: {
       webhook_id: string
     }
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
     } | undefined
     reply: DeliveryList
   }
-  /** What a server would cost, and whether create would take it; creates nothing */
+  /** Quote the price of a server and check whether it can be created */
   'POST /pricing/quote': {
     body: QuoteRequest
     reply: Quote
@@ -933,7 +933,7 @@ export interface Routes {
   /** List servers */
   'GET /servers': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
@@ -943,7 +943,7 @@ export interface Routes {
       plan_type?: 'preset' | 'custom' | undefined
       cpu_type?: 'amd' | 'intel' | undefined
       template_id?: string | undefined
-      /** The whole name */
+      /** Exact name */
       name?: string | undefined
       /** name or name=value */
       label?: string | undefined
@@ -963,7 +963,7 @@ export interface Routes {
     }
     reply: Server
   }
-  /** Change metadata at once, or the configuration of a stopped server */
+  /** Update a server, or resize it while it is stopped */
   'PATCH /servers/{server_id}': {
     path: {
       server_id: string
@@ -978,33 +978,33 @@ export interface Routes {
     }
     reply: Operation
   }
-  /** The extended card of a server, with how to log in */
+  /** Get the details of a server, including SSH access */
   'GET /servers/{server_id}/details': {
     path: {
       server_id: string
     }
     reply: ServerDetails
   }
-  /** What a server uses now */
+  /** Get the current resource usage of a server */
   'GET /servers/{server_id}/stats': {
     path: {
       server_id: string
     }
     reply: ServerStats
   }
-  /** What a server has used over time */
+  /** Get the resource usage of a server over time */
   'GET /servers/{server_id}/metrics': {
     path: {
       server_id: string
     }
     query?: {
-      /** Without it an hour before the end */
+      /** Default: one hour before the end */
       start?: string | undefined
-      /** Without it now */
+      /** Default: now */
       end?: string | undefined
-      /** Seconds from point to point; without it one that makes at most 200 points */
+      /** Seconds between points; by default such that there are at most 200 points */
       step?: number | undefined
-      /** Of cpu, memory, disk, network, those that are wanted, with commas; all without it */
+      /** One or more of cpu, memory, disk, network, separated by commas; default: all */
       type?: string | undefined
     } | undefined
     reply: ServerMetrics
@@ -1033,27 +1033,27 @@ export interface Routes {
     body?: StopRequest | undefined
     reply: Operation
   }
-  /** List the operations of a server, also of one that is gone */
+  /** List the operations of a server, even a deleted one */
   'GET /servers/{server_id}/operations': {
     path: {
       server_id: string
     }
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
     } | undefined
     reply: OperationList
   }
-  /** Get an operation, or wait for its end */
+  /** Get an operation, or wait until it has finished */
   'GET /servers/{server_id}/operations/{operation_id}': {
     path: {
       server_id: string
       operation_id: string
     }
     query?: {
-      /** Seconds to wait for the end of the operation */
+      /** How many seconds to wait for the operation to finish */
       wait?: number | undefined
     } | undefined
     reply: Operation
@@ -1061,25 +1061,25 @@ export interface Routes {
   /** List the operations of the account */
   'GET /operations': {
     query?: {
-      /** Items on a page */
+      /** Items per page */
       limit?: number | undefined
       /** Items to skip */
       offset?: number | undefined
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | undefined
-      /** What it is carried out on */
+      /** Type of the resource that the operation is on */
       subject_type?: 'server' | undefined
       subject_id?: string | undefined
     } | undefined
     reply: OperationList
   }
-  /** Get an operation of the account, or wait for its end */
+  /** Get an operation of the account, or wait until it has finished */
   'GET /operations/{operation_id}': {
     path: {
       operation_id: string
     }
     query?: {
-      /** Seconds to wait for the end of the operation */
+      /** How many seconds to wait for the operation to finish */
       wait?: number | undefined
     } | undefined
     reply: Operation

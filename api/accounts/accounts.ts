@@ -8,7 +8,7 @@ import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
 import { projectView } from './view.ts'
 
 /**
- * Makes an account with its default project.
+ * Creates an account with its default project.
  * @returns the account's id, or null where the e-mail address is taken
  */
 export async function createAccount(

@@ -5,7 +5,7 @@ import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import { ApiError, found } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { accountProblems } from './schema.ts'
@@ -29,7 +29,7 @@ export async function createProject(
   clock: Clock,
   accountId: string,
   project: { name: string; description: string | null },
-  made: Made,
+  remember: Remember,
 ): Promise<ProjectRow> {
   const now = clock.now()
   const projectId = uuid()
@@ -50,7 +50,7 @@ export async function createProject(
     if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
     const row = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
     await tell(tx, 'project.created', row, now)
-    await made(tx, projectId)
+    await remember(tx, projectId)
     return row
   })
 }
@@ -84,7 +84,7 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
   if (project.project_id === project.default_project_id)
     throw new ApiError(
       accountProblems.project_is_default,
-      'The default project takes servers that name no project; it stays.',
+      'The default project cannot be deleted: servers are created in it if no project is given.',
     )
   const isDeleted = await db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx

@@ -27,15 +27,15 @@ export interface PublicKey {
 
 /**
  * Reads one line of a .pub file: type, base64 and an optional comment.
- * @returns the key, or a sentence that says why it is none
+ * @returns the key, or a sentence that says why it is invalid
  */
 export function parsePublicKey(text: string): PublicKey | string {
   const line = text.trim()
   if (line.includes('PRIVATE KEY'))
-    return 'This is a private key. Keep it secret and send the .pub file beside it.'
+    return 'This is a private key. Keep it secret and send the .pub file instead.'
   if (/[\r\n]/.test(line)) return 'Send one key: a single line.'
   const [type = '', base64 = ''] = line.split(/[ \t]+/)
-  if (type === 'ssh-dss') return 'DSA keys are no longer safe. Make an ed25519 key: ssh-keygen -t ed25519.'
+  if (type === 'ssh-dss') return 'DSA keys are not secure. Create an ed25519 key: ssh-keygen -t ed25519.'
   const security = SECURITY_KEYS[type]
   if (!security && !PLAIN_KEYS.includes(type))
     return 'A public key starts with its type, such as ssh-ed25519, followed by base64; options are not accepted.'
@@ -60,16 +60,15 @@ function checkPlainKey(line: string): string | null {
   if (key instanceof Error || key.isPrivateKey())
     return 'The key is malformed: copy the whole line of the .pub file.'
   // The library rebuilds the blob from what it understood; anything left over was never part of a key.
-  if (key.getPublicSSH().toString('base64') !== line.split(' ')[1])
-    return 'The key has bytes that do not belong to it.'
+  if (key.getPublicSSH().toString('base64') !== line.split(' ')[1]) return 'The key has extra bytes.'
   try {
     const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength
     if (bits !== undefined && bits < MIN_RSA_BITS)
-      return `RSA keys need ${MIN_RSA_BITS} bits or more; this one has ${bits}.`
+      return `RSA keys must have at least ${MIN_RSA_BITS} bits; this one has ${bits}.`
     if (bits !== undefined && bits > MAX_RSA_BITS)
-      return `RSA keys may have up to ${MAX_RSA_BITS} bits; this one has ${bits}.`
+      return `RSA keys must have at most ${MAX_RSA_BITS} bits; this one has ${bits}.`
   } catch {
-    return 'The key is malformed: its numbers are no valid key.'
+    return 'The key is malformed: its numbers are invalid.'
   }
   return null
 }

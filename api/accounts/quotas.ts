@@ -30,8 +30,8 @@ export function quotasOf(stored: string): Quotas {
   return { ...defaultQuotas, ...own }
 }
 
-/** The refusal, with the figures that the contract names. */
+/** The error, with the figures that the contract lists. */
 export function quotaExceeded(name: keyof Quotas, limit: number, used: number, requested: number): ApiError {
-  const detail = `This would make ${used + requested} ${name}; the account may have ${limit}. Delete some, or ask the operator for more.`
+  const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ask the operator to raise it.`
   return new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
 }

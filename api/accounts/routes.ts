@@ -54,7 +54,7 @@ function profileRoute(db: Database): Route {
     path: '/account/me',
     scope: 'account:read',
     tag,
-    summary: 'The account, its quotas and the token that asks',
+    summary: 'Get the account, its quotas and the token in use',
     reply: { 200: Me },
     run: async ({ actor }) => {
       const [account, token, projects, sshKeys] = await Promise.all([
@@ -99,7 +99,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
         const { name, description = null } = call.body
         const { accountId } = call.actor
         return shown(
-          await createProject(db, clock, accountId, { name, description }, call.made),
+          await createProject(db, clock, accountId, { name, description }, call.remember),
           call.setHeader,
         )
       },
@@ -136,7 +136,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       path: '/account/projects/:project_id',
       scope: 'account:write',
       tag,
-      summary: 'Change the name or description of a project',
+      summary: 'Update a project',
       params,
       load,
       body: ProjectUpdate,
@@ -195,7 +195,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
         accountProblems.ssh_key_not_found,
       ],
       run: async (call) =>
-        shown(await addSshKey(db, clock, call.actor.accountId, call.body, call.made), call.setHeader),
+        shown(await addSshKey(db, clock, call.actor.accountId, call.body, call.remember), call.setHeader),
       recover: async (call, sshKeyId) => {
         const key = found(
           await findSshKey(db, call.actor.accountId, sshKeyId),
@@ -241,7 +241,7 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       path: '/account/ssh_keys/:ssh_key_id',
       scope: 'account:write',
       tag,
-      summary: 'Delete an SSH key; servers that were made with it keep it',
+      summary: 'Delete an SSH key; existing servers keep it',
       params,
       load,
       reply: { 204: null },
@@ -252,12 +252,12 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
 
 function tokenRoutes(db: Database, clock: Clock): Route[] {
   const mint = async (
-    { actor, body, made, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
+    { actor, body, remember, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
     replaces: string | null,
   ) => {
     const { name, scopes, expires_at } = body
     const wanted = { name, scopes, expiresAt: expiryOf(expires_at, clock.now()), replaces }
-    const { value, ...row } = await mintToken(db, clock, actor, wanted, made)
+    const { value, ...row } = await mintToken(db, clock, actor, wanted, remember)
     setHeader('location', `/v1/account/tokens/${row.token_id}`)
     return { ...tokenView(row), token: value }
   }
@@ -279,7 +279,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       path: '/account/tokens',
       scope: 'account:write',
       tag,
-      summary: 'Make an API token; its value is shown this once',
+      summary: 'Create an API token; its value is shown only once',
       body: TokenCreate,
       reply: { 201: NewToken },
       errors: [accountProblems.quota_exceeded, accountProblems.token_not_found],

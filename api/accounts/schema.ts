@@ -4,14 +4,14 @@ import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const accountProblems = defineProblems({
-  quota_exceeded: { status: 403, title: 'A quota of the account is used up' },
+  quota_exceeded: { status: 403, title: 'Quota exceeded' },
   account_suspended: { status: 403, title: 'The account is suspended' },
   project_not_found: { status: 404, title: 'No such project' },
   ssh_key_not_found: { status: 404, title: 'No such SSH key' },
   token_not_found: { status: 404, title: 'No such token' },
   project_not_empty: { status: 409, title: 'The project has servers' },
-  project_is_default: { status: 409, title: 'The default project stays' },
-  ssh_key_exists: { status: 409, title: 'The SSH key exists already' },
+  project_is_default: { status: 409, title: 'The default project cannot be deleted' },
+  ssh_key_exists: { status: 409, title: 'The SSH key already exists' },
 })
 
 export const ProjectId = uuid('01a1fb44-5997-73df-a23c-ea72e7720849')
@@ -23,7 +23,7 @@ export const Project = Type.Object(
     project_id: ProjectId,
     name: Type.String({ examples: ['Shop'] }),
     description: nullable(Type.String({ examples: ['The shop and its database'] })),
-    is_default: Type.Boolean({ description: 'Takes the servers that name no project' }),
+    is_default: Type.Boolean({ description: 'Servers are created in it if no project is given' }),
     server_count: Type.Integer({ examples: [1] }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -103,7 +103,7 @@ export const NewToken = Type.Object(
   {
     ...Token.properties,
     token: Type.String({
-      description: 'The value: shown this once',
+      description: 'The value, shown only once',
       examples: ['berth_fTXkWatBsdn82aEM5WuXbnyIDIa8sEqZo5tXGcsSKSD0PeVXc'],
     }),
   },

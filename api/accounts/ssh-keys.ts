@@ -5,7 +5,7 @@ import { countOf, type Page, pageOf } from '../database/page.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { quotaExceeded } from './quotas.ts'
@@ -42,7 +42,7 @@ export async function addSshKey(
   clock: Clock,
   accountId: string,
   { name, public_key }: { name: string; public_key: string },
-  made: Made,
+  remember: Remember,
 ): Promise<SshKeyTable> {
   const key = parsePublicKey(public_key)
   if (typeof key === 'string') throw invalid([bodyIssue('public_key', 'invalid_public_key', key)])
@@ -66,7 +66,7 @@ export async function addSshKey(
     if (existing)
       throw new ApiError(
         accountProblems.ssh_key_exists,
-        'The account has this key already, under another name perhaps.',
+        'The account already has this key, perhaps under another name.',
         {
           ssh_key_id: existing.ssh_key_id,
         },
@@ -75,12 +75,12 @@ export async function addSshKey(
     if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
     await tx.insertInto('ssh_keys').values(row).execute()
     await record(tx, [{ accountId, type: 'ssh_key.created', data: sshKeyView(row), at: row.created_at }])
-    await made(tx, row.ssh_key_id)
+    await remember(tx, row.ssh_key_id)
   })
   return row
 }
 
-/** Servers keep the keys they were made with. */
+/** Servers keep the keys they were created with. */
 export function deleteSshKey(db: Database, clock: Clock, key: SshKeyTable): Promise<void> {
   return db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx

@@ -9,7 +9,7 @@ import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import { type Actor, covered, holds, insufficientScope, type ScopeName } from '../http/auth.ts'
 import { ApiError, httpProblems, notFound } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { accountProblems } from './schema.ts'
@@ -43,8 +43,8 @@ export function hashToken(token: string): string {
 }
 
 /**
- * Makes a token for an account.
- * @returns its id and the value, which is never to be had again
+ * Creates a token for an account.
+ * @returns its id and the value, which cannot be read again
  */
 export async function createToken(
   db: Queries,
@@ -71,7 +71,7 @@ export async function createToken(
 }
 
 /**
- * Makes a token for a customer who holds one: it can't do more than that one.
+ * Creates a token with the token of a customer: it can't do more than that one.
  * @param token `replaces` is the id of one whose value reached nobody; it is revoked
  * @throws ApiError insufficient_scope, quota_exceeded, token_not_found where the one to replace was revoked before
  */
@@ -80,11 +80,14 @@ export function mintToken(
   clock: Clock,
   actor: Actor,
   token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null; replaces: string | null },
-  made: Made,
+  remember: Remember,
 ): Promise<TokenTable & { value: string }> {
   const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
   if (lacking)
-    throw insufficientScope(`Your token lacks ${lacking}, so it can't make one that has it.`, lacking)
+    throw insufficientScope(
+      `Your token does not have the scope ${lacking}, so it cannot create a token that has it.`,
+      lacking,
+    )
   return db.transaction().execute(async (tx) => {
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
@@ -92,7 +95,7 @@ export function mintToken(
     const count = await countOf(valid(tx, actor.accountId))
     if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
-    await made(tx, tokenId)
+    await remember(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
 }
@@ -100,6 +103,18 @@ export function mintToken(
 /** The account's tokens that were not revoked, newest first. */
 export function listTokens(db: Queries, accountId: string, page: Page) {
   return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
+}
+
+/** The tokens of all accounts that were not revoked: for operators. */
+export function everyToken(db: Queries) {
+  return db
+    .selectFrom('tokens')
+    .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
+    .selectAll('tokens')
+    .select('accounts.email')
+    .where('revoked_at', 'is', null)
+    .orderBy('token_id')
+    .execute()
 }
 
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {
@@ -165,15 +180,15 @@ export function authenticator(
     if (!token || !secret || sum !== checksum(secret))
       throw new ApiError(
         httpProblems.invalid_token,
-        'The Authorization header holds no Berth token: it must read Bearer berth_…',
+        'The Authorization header has no valid Berth token. The format is: Bearer berth_…',
       )
     const row = await byHash.first(db, { hash: hashToken(token) })
     const now = clock.now()
-    if (!row) throw new ApiError(httpProblems.invalid_token, 'This token is not known. Make a new one.')
+    if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
     if (row.revoked_at !== null)
-      throw new ApiError(httpProblems.token_revoked, 'This token was revoked. Make a new one.')
+      throw new ApiError(httpProblems.token_revoked, 'The token was revoked. Create a new one.')
     if (row.expires_at !== null && row.expires_at <= now)
-      throw new ApiError(httpProblems.token_expired, 'This token has expired. Make a new one.')
+      throw new ApiError(httpProblems.token_expired, 'The token has expired. Create a new one.')
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
       // A note for people: where it can't be written, on a full disk say, reading goes on.
       await noteUse(db, row.token_id, now).catch(() => {})
@@ -205,3 +220,37 @@ const byHash = prepared((db, { hash }: { hash: string }) =>
     ])
     .where('hash', '=', hash),
 )
+
+/** Deletes some of the tokens that were revoked before a moment; @returns how many */
+export async function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tokens')
+    .where('token_id', 'in', (eb) =>
+      eb.selectFrom('tokens as old').select('old.token_id').where('old.revoked_at', '<', before).limit(limit),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** Of an account's revoked tokens deletes some beyond the newest; @returns how many */
+export async function forgetExcessTokens(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tokens')
+    .where('token_id', 'in', (eb) =>
+      eb
+        .selectFrom('tokens as old')
+        .select('old.token_id')
+        .where('old.account_id', '=', accountId)
+        .where('old.revoked_at', 'is not', null)
+        .orderBy('old.revoked_at', 'desc')
+        .limit(limit)
+        .offset(most),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

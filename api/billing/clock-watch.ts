@@ -1,4 +1,4 @@
-/** A step ahead of more than this is no drift, and is not believed at once. */
+/** A step ahead of more than this is not drift, and is not trusted at once. */
 const JUMP_MS = 10 * 60_000
 const BELIEVED_AFTER_MS = 10 * 60_000
 

@@ -221,21 +221,22 @@ export async function requireGrace(
 const HOURS_TO_COVER = 24
 
 /**
- * Starting something new needs a balance for a day of it.
- * @param priceHour units
+ * Starting something needs a balance for a day of all that the account then pays for.
+ * @param priceHour units, of all of it
  * @throws ApiError insufficient_balance
  */
 export async function requireBalance(tx: Queries, accountId: string, priceHour: number): Promise<void> {
   const balance = await balanceOf(tx, accountId)
-  if (balance < priceHour * HOURS_TO_COVER) throw insufficientBalance(balance, priceHour)
+  if (balance < priceHour * HOURS_TO_COVER)
+    throw insufficientBalance(balance, priceHour, 'The balance must cover all servers of the account. ')
 }
 
 /** @param balance units @param priceHour units */
-export function insufficientBalance(balance: number, priceHour: number, why = ''): ApiError {
+export function insufficientBalance(balance: number, priceHour: number, why: string): ApiError {
   const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
   return new ApiError(
     billingProblems.insufficient_balance,
-    `${why}This needs ${needed} rubles for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
+    `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
     { required: needed, available },
   )
 }

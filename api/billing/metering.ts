@@ -13,7 +13,7 @@ export type ServerProjects = Lent<{ server_id: string; project_id: string }>
 interface MeteringOptions {
   db: Database
   servers: ServerProjects
-  /** Told of a server that could not be charged. */
+  /** Called for a server that could not be charged. */
   onFault?: (serverId: string, error: unknown) => void
 }
 
@@ -36,7 +36,7 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
   }
 }
 
-/** A server that can't be charged must not keep the others from it: it is put off for an hour, and told of. */
+/** A server that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
 async function chargeOneByOne({ db, servers, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueMeters(db, now).execute()
   for (const { server_id } of due)
@@ -53,7 +53,7 @@ async function chargeOneByOne({ db, servers, onFault }: MeteringOptions, now: nu
   return due.length
 }
 
-/** How long the eldest charge has been due; 0 where none is. */
+/** How long the oldest charge has been due; 0 where none is. */
 export async function chargeLagSeconds(db: Queries, now: number): Promise<number> {
   const { due } = await db
     .selectFrom('billing_meters')
@@ -72,8 +72,8 @@ export async function chargeBatch(
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.server_id)
-  const eldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until)))
-  const [rates, projects] = [await ratesSince(tx, ids, eldest), await projectsOf(tx, servers, ids)]
+  const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until)))
+  const [rates, projects] = [await ratesSince(tx, ids, oldest), await projectsOf(tx, servers, ids)]
   const read = meters.map((meter) => ({ meter, ...readMeter(meter, rates.get(meter.server_id) ?? [], now) }))
   const entries = read.flatMap(({ meter, charges }) =>
     charges.map(({ hour, seconds, amount }): Entry => {
@@ -155,4 +155,9 @@ async function projectsOf(
     .where('server_id', 'in', serverIds)
     .execute()
   return new Map(rows.map((row) => [row.server_id, row.project_id]))
+}
+
+/** Servers that have cost something, or may: what the SQL of servers joins. */
+export function chargedServers(db: Queries) {
+  return db.selectFrom('billing_meters').select('server_id')
 }

@@ -74,7 +74,7 @@ function lastRate(tx: Queries, serverId: string) {
     .executeTakeFirst()
 }
 
-/** The rates of these servers that were in force after a moment, by server, eldest first. */
+/** The rates of these servers that were in force after a moment, by server, oldest first. */
 export async function ratesSince(
   db: Queries,
   serverIds: readonly string[],
@@ -92,6 +92,15 @@ export async function ratesSince(
     .execute()
   for (const row of rows) rates.get(row.server_id)?.push(row)
   return rates
+}
+
+/** A query of what an account pays an hour for all that is billed now. */
+export function hourlyCost(db: Queries, accountId: string) {
+  return db
+    .selectFrom('rates')
+    .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
+    .where('account_id', '=', accountId)
+    .where('ends_at', 'is', null)
 }
 
 /** What accounts pay an hour and a month for all that is billed now, in units. */

@@ -29,7 +29,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       path: '/account/balance',
       scope: 'account:read',
       tag,
-      summary: 'The balance, and how long it lasts',
+      summary: 'Get the balance and how long it will last',
       reply: { 200: Balance },
       run: async ({ actor }) => {
         const balance = await balanceOf(db, actor.accountId)
@@ -50,9 +50,9 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       path: '/account/transactions',
       scope: 'account:read',
       tag,
-      summary: 'List the entries of the ledger',
+      summary: 'List transactions',
       description:
-        'The balance is the sum of all amounts. What a server has cost in a calendar month (UTC) is rounded half up to whole kopecks; the charge of an hour is what it adds to that.',
+        'The balance is the sum of all amounts. The cost of a server in a calendar month (UTC) is rounded half up to whole kopecks; the charge for an hour is what it adds to that cost.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
       run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
@@ -70,9 +70,9 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       path: '/account/usage',
       scope: 'account:read',
       tag,
-      summary: 'What a month has cost, by server and project',
+      summary: 'Get the costs of a month by server and project',
       description:
-        'The sums of the charges for the hours of a calendar month (UTC), without `month` of this one. An hour is charged when it is over, to the project in which the server then is.',
+        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An hour is charged when it is over, to the project that the server is in at that time.',
       query: UsageQuery,
       reply: { 200: Usage },
       run: async ({ actor, query }) => {
@@ -86,7 +86,7 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       path: '/account/usage.csv',
       scope: 'account:read',
       tag,
-      summary: 'The same as CSV, for a spreadsheet',
+      summary: 'Get the costs of a month as CSV',
       query: UsageQuery,
       reply: { 200: UsageCsv },
       contentType: 'text/csv',

@@ -16,7 +16,7 @@ export const Balance = Type.Object(
     cost_month_rub: Money,
     hours_left: nullable(
       Type.Integer({
-        description: 'Whole hours that the balance lasts; null when nothing is billed',
+        description: 'Full hours that the balance will last; null if nothing is billed',
         examples: [729],
       }),
     ),
@@ -58,7 +58,7 @@ export const Usage = Type.Object(
     currency: Type.Enum(['RUB']),
     amount: Type.String({
       ...Money,
-      description: 'What the hours of this month were charged with, all together',
+      description: 'Sum of the charges for the hours of this month',
     }),
     items: Type.Array(
       Type.Object(
@@ -69,7 +69,7 @@ export const Usage = Type.Object(
           hours: Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] }),
           amount: Money,
         },
-        { title: 'UsageItem', description: 'What a server cost while it was in a project' },
+        { title: 'UsageItem', description: 'Cost of a server while it was in a project' },
       ),
     ),
     generated_at: Timestamp,

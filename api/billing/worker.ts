@@ -30,7 +30,7 @@ export class BillingWorker {
       clock: options.clock,
       log: options.log,
       turn: () => this.#turn(),
-      failure: 'bills could not be looked at; trying again',
+      failure: 'billing failed; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }
@@ -67,7 +67,7 @@ export class BillingWorker {
     const { clock, log } = this.#options
     const trust = this.#watch.look(clock.now(), performance.now())
     if (trust === 'jumped')
-      log.error('the clock has jumped ahead; nothing is charged until it has stayed so for 10 minutes')
+      log.error('the clock has jumped ahead; nothing is charged until it has been consistent for 10 minutes')
     if (trust === 'trusted') await this.look()
   }
 }

@@ -142,9 +142,11 @@ export class Capacity {
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
     const max_server = roomIn(others, zone_slug, cpu_type)?.max_server ?? NOTHING
     const detail = [
-      `There is no room for this plan ${alternatives.length > 0 ? 'here ' : ''}now${shortOf(short)}.`,
+      `Not enough capacity for this plan${alternatives.length > 0 ? ' here' : ''}${shortOf(short)}.`,
       largest(max_server),
-      alternatives.length > 0 ? 'Choose a smaller plan, or one of alternatives.' : 'Choose a smaller plan.',
+      alternatives.length > 0
+        ? 'Choose a smaller plan, or one of the alternatives.'
+        : 'Choose a smaller plan.',
     ].join(' ')
     throw new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
   }
@@ -168,7 +170,7 @@ export class Capacity {
     const now = this.#clock.now()
     if (now - (this.#warnedAt.get(pool) ?? Number.NEGATIVE_INFINITY) < WARN_EVERY_MS) return
     this.#warnedAt.set(pool, now)
-    this.#log.warn({ pool, ...figures }, 'a pool has no room for a server that was asked for')
+    this.#log.warn({ pool, ...figures }, 'a pool has no capacity for an order')
   }
 
   async #look(): Promise<Facts> {
@@ -176,7 +178,7 @@ export class Capacity {
     if (this.#facts && now - this.#facts.at < FACTS_ARE_FRESH_MS) return this.#facts
     const hosts = await Promise.all(
       this.#drivers.pools.map(async (pool) => {
-        // A driver that is down is no reason to sell nothing elsewhere; /readyz tells of it.
+        // A driver that is down is no reason to sell nothing elsewhere; /readyz reports it.
         const host = await this.#drivers
           .at(pool)
           .host()

@@ -150,7 +150,7 @@ export function readCatalogText(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw new CatalogError(
-      `The catalogue ${file} can't be read: ${messageOf(error)}. Name another with BERTH_CATALOG.`,
+      `The catalogue ${file} can't be read: ${messageOf(error)}. Set BERTH_CATALOG to another file.`,
     )
   }
 }
@@ -217,16 +217,16 @@ function contradictions(file: CatalogFile, now: number): [pointer: string, messa
   )
   file.prices.forEach((price, at) => {
     if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
-      found.push([`/prices/${at}`, `there is no zone ${price.zone_slug}.`])
+      found.push([`/prices/${at}`, `no such zone: ${price.zone_slug}.`])
   })
   const presets = file.presets.map((preset) => preset.slug)
   found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
   file.templates.forEach((template, at) => {
     template.image.forEach((source, place) => {
       if ([source.url, source.file, source.build].filter(Boolean).length !== 1)
-        found.push([`/templates/${at}/image/${place}`, 'a source is one of url, file or build.'])
+        found.push([`/templates/${at}/image/${place}`, 'a source must be one of url, file or build.'])
       if (source.url && !source.sha256 && !source.sha512 && !source.checksums_url)
-        found.push([`/templates/${at}/image/${place}`, 'a url needs its sha256, sha512 or checksums_url.'])
+        found.push([`/templates/${at}/image/${place}`, 'a url requires sha256, sha512 or checksums_url.'])
     })
   })
   return found

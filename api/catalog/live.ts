@@ -70,7 +70,7 @@ export function openCatalog(file: string, lastGood: string, now: number): OpenCa
   return { catalog, fault: first.fault, look }
 }
 
-/** Looks at the file until the loop that it returns is stopped, and tells what became of a change. */
+/** Looks at the file until the loop that it returns is stopped, and reports the result of a change. */
 export function watchCatalog(
   { look }: OpenCatalog,
   { clock, log }: { clock: Clock; log: Logger },
@@ -83,7 +83,7 @@ export function watchCatalog(
       const change = look(clock.now())
       if (change) tell(change.fault)
     },
-    failure: 'the catalogue could not be looked at; trying again',
+    failure: 'the catalogue could not be checked; trying again',
     // By polling: editors save by renaming, and file systems of containers and networks send no news.
     pauseMs: () => LOOK_EVERY_MS,
   })

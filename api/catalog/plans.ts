@@ -95,10 +95,7 @@ export function resolvePlan(
   if (!prices) return [bodyIssue('cpu_type', 'not_in_enum', notOffered(place.zoneSlug, place.cpuType))]
   if (request.plan_type === 'preset') {
     const preset = catalog.presets.find((candidate) => candidate.presetId === request.preset_id)
-    if (!preset)
-      return [
-        bodyIssue('preset_id', 'not_found', 'There is no such preset: GET /v1/pricing/presets lists them.'),
-      ]
+    if (!preset) return [bodyIssue('preset_id', 'not_found', 'No such preset.')]
     const size = sizeOf(preset)
     return priced('preset', preset.presetId, size, itemsOf(preset, prices))
   }

@@ -31,7 +31,7 @@ export function pricesAt(
   return started.at(-1)?.prices ?? null
 }
 
-/** Of one zone and CPU type, eldest first. */
+/** Of one zone and CPU type, oldest first. */
 function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: CpuType): PriceEntry[] {
   return entries
     .filter((entry) => entry.zoneSlug === zoneSlug && entry.cpuType === cpuType)
@@ -80,11 +80,11 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
   const faults: string[] = []
   const others = entriesOf(all, zoneSlug, cpuType)
   if (all.find((other) => isSameDay(other, entry)) !== entry)
-    faults.push(`${name} has two entries that are active from ${dayOf(from)}; which one holds?`)
+    faults.push(`${name} has two entries that are active from ${dayOf(from)}; keep one.`)
   if (existingFrom !== null && existingFrom < from)
     faults.push(`existing_from (${dayOf(existingFrom)}) is before active_from (${dayOf(from)}).`)
   for (const slug of prices.presets.keys())
-    if (!presetSlugs.includes(slug)) faults.push(`there is no preset ${slug}.`)
+    if (!presetSlugs.includes(slug)) faults.push(`no such preset: ${slug}.`)
   const before = others.findLast((other) => other.from < from)?.prices
   const sums = [
     ['cpu_month_rub', prices.cpu, before?.cpu, ABSURD_PART],
@@ -96,10 +96,10 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
   ] as const
   for (const [field, sum, last, limit] of sums) {
     if (sum > limit)
-      faults.push(`${field} is ${formatMoney(sum)}: more than ${formatMoney(limit)} must be a slip.`)
+      faults.push(`${field} is ${formatMoney(sum)}: more than ${formatMoney(limit)} is probably a typo.`)
     if (last && sum && (sum > last * ABSURD_STEP || sum * ABSURD_STEP < last))
       faults.push(
-        `${field} goes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: it must be a slip.`,
+        `${field} goes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: probably a typo.`,
       )
   }
   return faults

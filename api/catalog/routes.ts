@@ -98,7 +98,7 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     path: '/pricing/limits',
     scope,
     tag,
-    summary: 'What a custom plan may be made of in a zone, and what its parts cost',
+    summary: 'Get the limits and prices of custom plans in a zone',
     query: ZoneAndCpu,
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
@@ -121,7 +121,7 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
     path: '/pricing/capacity',
     scope,
     tag,
-    summary: 'What can be ordered now, by zone and CPU type',
+    summary: 'List the available capacity by zone and CPU type',
     query: CapacityFilter,
     reply: { 200: Type.Array(Capacity) },
     run: async ({ query, setHeader }) => {
@@ -147,6 +147,6 @@ function cached<View>(
 function knownZone(catalog: Catalog, zoneSlug: string): CatalogZone {
   const zone = findZone(catalog, zoneSlug)
   if (zone) return zone
-  const message = `There is no zone "${zoneSlug}": GET /v1/zones lists them.`
+  const message = `No such zone: "${zoneSlug}".`
   throw invalid([queryIssue('zone_slug', 'not_found', message)])
 }

@@ -4,12 +4,12 @@ import { HourPrice, Money, Timestamp, uuid } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const catalogProblems = defineProblems({
-  capacity_unavailable: { status: 409, title: 'No capacity for this plan' },
+  capacity_unavailable: { status: 409, title: 'Not enough capacity for this plan' },
 })
 
 export const CpuTypeName = Type.Enum([...cpuTypes])
 
-export const ZoneSlug = Type.String({ examples: ['local-1'] })
+export const ZoneSlug = Type.String({ maxLength: 64, examples: ['local-1'] })
 export const TemplateId = uuid('9ef5d402-7877-5f38-9a75-eb3232b25976')
 export const PresetId = uuid('b9c43e68-d1e3-58c7-a042-2cef0167acdb')
 export const size = {
@@ -25,7 +25,7 @@ export const Zone = Type.Object(
     city: Type.String({ examples: ['Local'] }),
     country_code: Type.String({ description: 'ISO 3166-1 alpha-2', examples: ['ZZ'] }),
     cpu_types: Type.Array(CpuTypeName),
-    is_available: Type.Boolean({ description: 'Whether any server can be made here now' }),
+    is_available: Type.Boolean({ description: 'Whether any server can be created here now' }),
   },
   { title: 'Zone' },
 )
@@ -38,7 +38,7 @@ export const Template = Type.Object(
     title: Type.String({ examples: ['Debian 12 (bookworm)'] }),
     os_family: Type.String({ examples: ['debian'] }),
     min_disk_gb: Type.Integer({ examples: [5] }),
-    default_username: Type.String({ description: 'Who logs in with ssh', examples: ['debian'] }),
+    default_username: Type.String({ description: 'Username for SSH', examples: ['debian'] }),
   },
   { title: 'Template' },
 )
@@ -71,7 +71,7 @@ export const Capacity = Type.Object(
 export type Capacity = Static<typeof Capacity>
 
 export const ZoneAndCpu = Type.Object({
-  zone_slug: Type.String({ description: 'Code of a zone', examples: ['local-1'] }),
+  zone_slug: Type.String({ description: 'Zone', examples: ['local-1'] }),
   cpu_type: CpuTypeName,
 })
 

@@ -66,7 +66,7 @@ function refuseTarget({ dataDir }: Config, file: string): void {
       `No berth.db found in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
     )
   if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
-  if (!existsSync(path.dirname(file))) throw new ConfigError(`There is no folder ${path.dirname(file)}.`)
+  if (!existsSync(path.dirname(file))) throw new ConfigError(`No such folder: ${path.dirname(file)}.`)
 }
 
 /**

@@ -5,6 +5,7 @@ import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import type { Compute } from './compute.ts'
 import type { Demo } from './installation.ts'
+import { publicUrl } from './public-name.ts'
 
 export async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
   if (!images) return []
@@ -58,7 +59,8 @@ interface BannerFacts {
   scrapes: { address: string } | undefined
   hosts: Host[]
   compute: Compute
-  demo: Demo
+  /** Null in an installation without it. */
+  demo: Demo | null
   images: string[]
   orphans: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
@@ -66,19 +68,22 @@ interface BannerFacts {
 }
 
 /** The banner for machines. It goes to journals that others read: the token itself is not in it. */
-export function listening(told: BannerFacts) {
-  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = told
+export function listening(facts: BannerFacts) {
+  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = facts
   const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))
   return {
     address: `${address}/v1`,
+    public_url: publicUrl(config) ?? null,
     metrics: scrapes?.address ?? null,
-    compute: hosts.map(({ facts }) =>
-      typeof facts === 'string' ? facts : `${facts.compute}: ${facts.reason}`,
-    ),
+    compute: hosts.map(({ zones, facts }) => ({
+      zones,
+      is_working: typeof facts !== 'string',
+      description: typeof facts === 'string' ? facts : `${facts.compute}: ${facts.reason}`,
+    })),
     is_simulated: known.some(({ isReal }) => !isReal),
     data: config.dataDir,
-    account: demo.email,
-    token_file: demo.tokenFile,
+    account: demo?.email ?? null,
+    token_file: demo?.tokenFile ?? null,
     warnings: [
       ...(compute.fallback ? [compute.fallback] : []),
       ...known.flatMap(({ warnings }) => warnings),
@@ -88,24 +93,29 @@ export function listening(told: BannerFacts) {
   }
 }
 
-export function banner(told: BannerFacts): string[] {
-  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = told
+function demoLines({ email, balance, newToken, tokenFile }: Demo): string[] {
+  return [
+    `  Account  ${email}, balance ${formatMoney(balance)} RUB`,
+    `  Token    ${newToken ? `${newToken}  (also in ${tokenFile})` : `in ${tokenFile}`}`,
+  ]
+}
+
+export function banner(facts: BannerFacts): string[] {
+  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = facts
   const lines = [
     '',
     'Berth is up.',
     '',
     `  API      ${address}/v1`,
     `  Docs     ${address}/v1/docs`,
+    ...(config.publicName === null ? [] : [`  Public   ${publicUrl(config)}`]),
     ...hostLines(hosts),
   ]
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
   lines.push(`  Data     ${config.dataDir}`)
-  lines.push(`  Account  ${demo.email}, balance ${formatMoney(demo.balance)} RUB`)
-  lines.push(
-    `  Token    ${demo.newToken ? `${demo.newToken}  (also in ${demo.tokenFile})` : `in ${demo.tokenFile}`}`,
-  )
+  if (demo) lines.push(...demoLines(demo))
   for (const { facts } of hosts)
     if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)
   if (fault) lines.push(`  Warning  using the last good catalogue, because the file is invalid:`, fault)

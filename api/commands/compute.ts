@@ -40,7 +40,7 @@ export async function openCompute(
   log: Logger,
 ): Promise<Compute> {
   const images = openImages(config, (line, level = 'info') => log[level](line))
-  const { dataDir, accel, host: address } = config
+  const { dataDir, accel, guestHost: address } = config
   const open: Open = {
     qemu: () => openQemu({ dataDir, images, accel, address, log }),
     simulator: async () => openSimulator(config),

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
+import { createAccount, listAccounts } from '../accounts/accounts.ts'
 import { createToken } from '../accounts/tokens.ts'
 import { balanceOf, post } from '../billing/ledger.ts'
 import { type Clock, systemClock } from '../clock.ts'
@@ -50,7 +50,7 @@ const COPIES = 3
 
 /**
  * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept.
- * @param say told where the copy is
+ * @param say prints where the copy is
  * @param holdsLock whether this process holds the data folder; if not, it changes nothing under one that does
  * @throws ConfigError where the file is no database, or can't be used now
  * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then
@@ -96,13 +96,10 @@ export async function openDatabase(
 
 /** @throws CommandError where a service, of an earlier version then, runs on the database as it is */
 function refuseServed(config: DataDir): void {
-  try {
-    lockDataDir(config)()
-  } catch {
+  if (isServed(config))
     throw new CommandError(
       `The database needs a migration, and an earlier version serves ${config.dataDir}. Start that service again first: it migrates.`,
     )
-  }
 }
 
 /** @throws CommandError where there is no room for it, or the folder can't be written to */
@@ -160,6 +157,21 @@ export function lockDataDir(config: DataDir): () => void {
   return () => lock.close()
 }
 
+/** Whether a service runs on this data folder. */
+export function isServed(config: DataDir): boolean {
+  try {
+    lockDataDir(config)()
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Where the copy of the catalogue that was last found to be good is kept. */
+export function lastGoodCatalog({ dataDir }: DataDir): string {
+  return path.join(dataDir, 'catalog.last-good.yaml')
+}
+
 /** The key that seals generated passwords and user data; made on the first start. */
 export function openSecrets({ dataDir }: DataDir): Secrets {
   const file = path.join(dataDir, 'secret.key')
@@ -177,13 +189,15 @@ export interface Demo {
   newToken: string | null
 }
 
-/** The demo account, its balance and its token: each made where it is missing. */
-export async function openDemo(db: Database, config: Config, clock: Clock = systemClock): Promise<Demo> {
+/** The demo account, its balance and its token: each made if it is missing; null where other accounts are. */
+export async function openDemo(
+  db: Database,
+  config: Config,
+  clock: Clock = systemClock,
+): Promise<Demo | null> {
   const tokenFile = path.join(config.dataDir, 'demo-token')
-  const accountId =
-    (await createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })) ??
-    (await findAccountByEmail(db, DEMO_EMAIL))?.account_id
-  if (!accountId) throw new Error('the demo account does not exist and could not be created')
+  const accountId = await demoAccount(db, clock)
+  if (accountId === null) return null
   await post(db, clock, {
     accountId,
     type: 'payment',
@@ -198,4 +212,12 @@ export async function openDemo(db: Database, config: Config, clock: Clock = syst
     writeWholeSync(tokenFile, `${newToken}\n`)
   }
   return { email: DEMO_EMAIL, accountId, balance: await balanceOf(db, accountId), tokenFile, newToken }
+}
+
+/** An operator who has made an account needs no other one, nor one that was closed. */
+async function demoAccount(db: Database, clock: Clock): Promise<string | null> {
+  const accounts = await listAccounts(db)
+  if (accounts.length === 0) return createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })
+  const demo = accounts.find(({ email }) => email === DEMO_EMAIL)
+  return demo?.status === 'active' ? demo.account_id : null
 }

@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import { createAccount, findAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
-import { createToken, revokeToken } from '../accounts/tokens.ts'
-import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
+import { findAccount, findAccountByEmail } from '../accounts/accounts.ts'
 import { readCatalog } from '../catalog/file.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { scopeNames } from '../http/auth.ts'
 import { onBehalfOf } from '../http/origin.ts'
 import { messageOf } from '../message-of.ts'
-import { formatMoney, parseMoney } from '../money.ts'
 import { openImages } from './compute.ts'
 import { openDatabase } from './installation.ts'
 
-type ReadConfig = () => Config
+export type ReadConfig = () => Config
 
 /** @param action what the operator did, as the audit of the accounts in question will say it */
-async function withDatabase<T>(
+export async function withDatabase<T>(
   config: Config,
   action: string,
   run: (db: Database) => Promise<T>,
@@ -32,7 +28,7 @@ async function withDatabase<T>(
 }
 
 /** @throws ConfigError */
-async function accountByNameOrId(db: Database, given: string) {
+export async function accountByNameOrId(db: Database, given: string) {
   const isEmail = given.includes('@')
   const account = isEmail
     ? await findAccountByEmail(db, given)
@@ -47,130 +43,6 @@ export function migrateCommand(config: ReadConfig): Command {
     .action(async () => {
       await withDatabase(config(), 'migrate', async () => console.log('The database is up to date.'))
     })
-}
-
-export function accountCommands(config: ReadConfig): Command {
-  const account = new Command('account').description('manage accounts and their balances')
-  account
-    .command('create')
-    .description('create an account with a default project')
-    .argument('<email>', 'unique e-mail address')
-    .option('--name <name>', 'display name', '')
-    .action(async (email: string, { name }: { name: string }) => {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new ConfigError(`"${email}" is not an e-mail address.`)
-      await withDatabase(config(), 'account create', async (db) => {
-        const id = await createAccount(db, clock, { email, name: name || email })
-        if (!id) throw new ConfigError(`The account ${email} already exists.`)
-        console.log(id)
-      })
-    })
-  account
-    .command('list')
-    .description('list accounts with their balances')
-    .action(async () => {
-      await withDatabase(config(), 'account list', async (db) => {
-        const accounts = await listAccounts(db)
-        const balances = await Promise.all(accounts.map((row) => balanceOf(db, row.account_id)))
-        const rows = accounts.map((row, at) => [
-          row.account_id,
-          row.email,
-          row.status,
-          `${formatMoney(balances[at] ?? 0)} RUB`,
-        ])
-        printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
-      })
-    })
-  addCreditCommand(account, config)
-  return account
-}
-
-function addCreditCommand(account: Command, config: ReadConfig): void {
-  account
-    .command('credit')
-    .description("credit an account's balance, or debit it with a negative amount")
-    .argument('<account>', 'e-mail address or id')
-    .argument('<rubles>', 'such as 500 or 499.90')
-    .requiredOption('--reason <text>', 'description that the customer sees')
-    .option('--reference <text>', 'payment reference; a repeated one is booked only once')
-    .action(
-      async (
-        given: string,
-        rubles: string,
-        { reason, reference }: { reason: string; reference?: string },
-      ) => {
-        const amount = amountOf(rubles)
-        await withDatabase(config(), 'account credit', async (db) => {
-          const { account_id } = await accountByNameOrId(db, given)
-          const type = amount < 0 ? 'correction' : 'payment'
-          const entry = { accountId: account_id, type, amount, description: reason, reference } as const
-          const { isNew } = await post(db, clock, entry).catch((error: unknown) => {
-            if (!(error instanceof ReferenceTaken)) throw error
-            throw new CommandError(`Nothing changed: ${error.message}, not ${formatMoney(amount)}.`)
-          })
-          console.log(
-            `${isNew ? 'Credited' : 'Nothing changed: this reference is already booked'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
-          )
-        })
-      },
-    )
-}
-
-/** @throws ConfigError */
-function amountOf(rubles: string): number {
-  if (/\.\d{3}/.test(rubles))
-    throw new ConfigError(`"${rubles}" is not a valid amount: use at most two decimals.`)
-  try {
-    const amount = parseMoney(rubles)
-    if (amount !== 0) return amount
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new ConfigError(`${error.message}.`)
-  }
-  throw new ConfigError('The amount must not be 0.')
-}
-
-export function tokenCommands(config: ReadConfig): Command {
-  const token = new Command('token').description('manage API tokens')
-  token
-    .command('create')
-    .description('create a token; it is shown only once')
-    .argument('<account>', 'e-mail address or id')
-    .option('--name <name>', 'what it is for', 'operator')
-    .option('--scopes <list>', `comma-separated list of ${scopeNames.join(', ')}`, 'read,write')
-    .option('--days <number>', 'days until it expires')
-    .action(async (given: string, options: { name: string; scopes: string; days?: string }) => {
-      const wanted = options.scopes.split(',').map((name) => name.trim())
-      const scopes = scopeNames.filter((name) => wanted.includes(name))
-      const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
-      if (unknown.length > 0)
-        throw new ConfigError(`No such scope: ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
-      if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
-        throw new ConfigError('--days must be a whole number, at least 1.')
-      const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
-      await withDatabase(config(), 'token create', async (db) => {
-        const { account_id } = await accountByNameOrId(db, given)
-        const { tokenId, value } = await createToken(db, clock, {
-          accountId: account_id,
-          name: options.name,
-          scopes,
-          expiresAt,
-        })
-        console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown only once:`)
-        console.log(value)
-      })
-    })
-  token
-    .command('revoke')
-    .description('revoke a token immediately')
-    .argument('<token_id>')
-    .action(async (tokenId: string) => {
-      await withDatabase(config(), 'token revoke', async (db) => {
-        if (!(await revokeToken(db, clock, tokenId)))
-          throw new ConfigError(`No such valid token: ${tokenId}.`)
-        console.log('Revoked.')
-      })
-    })
-  return token
 }
 
 export function catalogCommands(config: ReadConfig): Command {
@@ -251,7 +123,7 @@ function count({ length }: readonly unknown[], noun: string): string {
   return `${length} ${noun}${length === 1 ? '' : 's'}`
 }
 
-function printTable(head: string[], rows: string[][]): void {
+export function printTable(head: string[], rows: string[][]): void {
   const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
   for (const row of [head, ...rows])
     console.log(
@@ -260,4 +132,15 @@ function printTable(head: string[], rows: string[][]): void {
         .join('  ')
         .trimEnd(),
     )
+}
+
+/** What is known of one thing, a line each. */
+export function printFields(fields: readonly (readonly [name: string, value: string])[]): void {
+  const width = Math.max(...fields.map(([name]) => name.length)) + 2
+  for (const [name, value] of fields) console.log(`${`${name}:`.padEnd(width)}${value}`.trimEnd())
+}
+
+/** Times of the operator's tables: to the second, in UTC. */
+export function shortTime(ms: number | null): string {
+  return ms === null ? '' : `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }

@@ -27,7 +27,7 @@ export function restoreCommand(config: () => Config): Command {
       const parsed = config()
       await refuseFolder(parsed)
       const file = path.resolve(given)
-      if (!(await exists(file))) throw new ConfigError(`There is no file ${file}.`)
+      if (!(await exists(file))) throw new ConfigError(`No such file: ${file}.`)
       const passphrase = await askPassphrase({ isNew: false })
       await restore(parsed, { file, passphrase, say: console.log })
     })

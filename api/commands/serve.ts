@@ -1,6 +1,4 @@
 import { flushCompileCache } from 'node:module'
-import { networkInterfaces } from 'node:os'
-import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
 import { usedPools } from '../catalog/capacity.ts'
@@ -15,7 +13,8 @@ import { messageOf } from '../message-of.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { banner, hostsOf, imageLines, listening } from './banner.ts'
 import { type Compute, openCompute } from './compute.ts'
-import { lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { lastGoodCatalog, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { publicHost, publicUrl } from './public-name.ts'
 
 /**
  * Runs the service until it is told to stop.
@@ -25,8 +24,7 @@ import { lockDataDir, openDatabase, openDemo, openSecrets } from './installation
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
   const say = (line: string) => (notices ? notices.info(line) : console.log(line))
   const unlock = lockDataDir(config)
-  const lastGood = path.join(config.dataDir, 'catalog.last-good.yaml')
-  const opened = openCatalog(config.catalogFile, lastGood, systemClock.now())
+  const opened = openCatalog(config.catalogFile, lastGoodCatalog(config), systemClock.now())
   const { catalog, fault } = opened
   const db = await openDatabase(config, { say, holdsLock: true })
   const others = await otherDrivers(db, catalog)
@@ -42,24 +40,15 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     catalog,
     secrets: openSecrets(config),
     log,
-    sshPorts: config.sshPorts,
-    rateLimits: config.rateLimits,
-    graceMs: config.graceMs,
     telemetry,
-    sshHost: reachableHost(config.host),
-    sampleSeconds: config.sampleSeconds,
-    webhookAllow: config.webhookAllow,
-    trustProxy: config.trustProxy,
+    ...config,
+    sshHost: publicHost(config),
+    publicUrl: publicUrl(config),
   })
   const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
   const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
-  await app.engine.start({ isAlone: true })
-  app.reconciler.start()
-  app.sampler.start()
-  app.billing.start()
-  app.events.start()
-  await app.webhooks.start({ isAlone: true })
+  await startWorkers(app)
   const stopped = untilStopped()
   void buildEarly(compute, catalog, { say, stopped })
   const [hosts, images, orphans] = await Promise.all([
@@ -94,6 +83,16 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
         `Zone ${zone_slug} is closed until the next start: its driver, ${driver}, is not running.`,
     ),
   ]
+}
+
+async function startWorkers(app: App): Promise<void> {
+  await app.engine.start({ isAlone: true })
+  app.reconciler.start()
+  app.sampler.start()
+  app.billing.start()
+  app.events.start()
+  app.retention.start()
+  await app.webhooks.start({ isAlone: true })
 }
 
 /** The drivers that zones name, and those of servers whose zone has another one since, or is gone. */
@@ -187,11 +186,4 @@ function untilStopped(): Promise<void> {
     process.on('SIGINT', ask)
     process.on('SIGTERM', ask)
   })
-}
-
-/** The address that customers type: where the service listens on all, the first one that other machines can reach. */
-function reachableHost(host: string): string {
-  if (host !== '0.0.0.0' && host !== '::') return host
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
 }

@@ -8,6 +8,7 @@ import * as eventIndexes from './migrations/0005-event-indexes.ts'
 import * as webhooks from './migrations/0006-webhooks.ts'
 import * as operationSubjects from './migrations/0007-operation-subjects.ts'
 import * as serverPools from './migrations/0008-server-pools.ts'
+import * as retention from './migrations/0009-retention.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -26,6 +27,7 @@ export const migrations: Record<string, Migration> = {
   '0006-webhooks': webhooks,
   '0007-operation-subjects': operationSubjects,
   '0008-server-pools': serverPools,
+  '0009-retention': retention,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -54,7 +54,7 @@ export function refuseNewer(applied: readonly string[]): void {
   const unknown = applied.filter((name) => !(name in migrations)).at(-1)
   if (unknown)
     throw new SchemaTooNew(
-      `The database was written by a newer version of Berth: it has the schema ${unknown}, and this version knows none after ${Object.keys(migrations).at(-1)}.`,
+      `The database was written by a newer version of Berth: its schema is ${unknown}, the newest that this version supports is ${Object.keys(migrations).at(-1)}.`,
     )
 }
 

@@ -8,7 +8,7 @@ const INT8 = 20
 /**
  * Opens a PostgreSQL database. Our bigints are times and money, all within 2^53, so they are read as numbers.
  * @param url postgres://user:password@host:port/name
- * @param onIdleError told when the server ends a connection that nobody uses; the pool opens another one
+ * @param onIdleError called when the server ends a connection that nobody uses; the pool opens another one
  */
 export function openPostgres(url: string, onIdleError: (error: Error) => void = () => {}): Database {
   const types = new pg.TypeOverrides()

@@ -45,7 +45,7 @@ export interface MachineSpec {
   image: ImageSpec | null
   username: string
   sshPublicKeys: readonly string[]
-  /** Given when the server was made without keys; only its hash may reach a disk. */
+  /** Set if the server was created without keys; only its hash may reach a disk. */
   password: string | null
   /** The customer's cloud-init user data, verbatim. */
   userData: string | null
@@ -158,7 +158,7 @@ export interface Driver {
   /** Presses the reset button of a running machine. */
   reset(serverId: string): Promise<void>
 
-  /** Pulls the plug and waits until nothing of the machine runs. Fine when it is off or absent. */
+  /** Turns the machine off at once and waits until nothing of it runs. Fine if it is off or absent. */
   powerOff(serverId: string): Promise<void>
 
   /** powerOff, then nothing of the machine is left: no process, file or port. Fine when it is absent. */

@@ -17,3 +17,25 @@ export async function forgetAudit(db: Database, before: number, limit: number): 
     .executeTakeFirst()
   return Number(numDeletedRows)
 }
+
+/** Of an account's entries deletes some beyond the newest; @returns how many */
+export async function forgetExcessAudit(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('audit')
+    .where('audit_id', 'in', (eb) =>
+      eb
+        .selectFrom('audit as old')
+        .select('old.audit_id')
+        .where('old.account_id', '=', accountId)
+        .orderBy('old.audit_id', 'desc')
+        .limit(limit)
+        .offset(most),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

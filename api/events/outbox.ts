@@ -5,7 +5,7 @@ import { currentOrigin } from '../http/origin.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {
-  /** Made where none is given. */
+  /** Remember where none is given. */
   eventId?: string
   accountId: string
   type: EventType

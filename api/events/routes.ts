@@ -32,9 +32,9 @@ function listRoute({ db, worker }: EventRoutesOptions): Route {
     scope: 'account:read',
     orScope: 'servers:read',
     tag,
-    summary: 'List what has happened, eldest first',
+    summary: 'List events, oldest first',
     description:
-      'Those of the last 30 days that the token may see: with `account:read` those of the account, with `servers:read` those of servers and operations. `after` is the cursor: the last event that you have seen. `total` counts what comes after it; the `Link` header names the next page.',
+      'The events of the last 30 days that the token may see: with `account:read` those of the account, with `servers:read` those of servers and operations. `after` is the cursor: the last event that you have seen. `total` counts the events after it; the `Link` header has the next page.',
     query: EventQuery,
     reply: { 200: listOf(Event) },
     run: async ({ actor, query, url, setHeader }) => {
@@ -61,11 +61,11 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
     scope: 'account:read',
     orScope: 'servers:read',
     tag,
-    summary: 'Follow what happens as it does (server-sent events)',
+    summary: 'Follow events as they happen (server-sent events)',
     description:
-      'Begins with what comes after `Last-Event-ID` (or `after`), without either with what is to come, and goes on until somebody hangs up. Its first message, and every heartbeat after 15 quiet seconds, has an `id` without data: it is where the reader is, and good as `Last-Event-ID`. A token holds at most 5 streams open, an account 20: more is a 429. A reader who takes nothing for 30 seconds is hung up on, and so is one whose token ends; come back with `Last-Event-ID` and nothing is missed.',
+      'Starts after `Last-Event-ID` (or `after`), or else with the next new event. The first message, and a heartbeat whenever nothing was sent for 15 seconds, has an `id` and no data: send it as `Last-Event-ID` to continue from there. A token can have up to 5 streams, an account 20; more is a 429. A client that reads nothing for 30 seconds, or whose token ends, is disconnected; a client that reconnects with `Last-Event-ID` misses nothing.',
     query: StreamQuery,
-    headers: { 'last-event-id': 'The last id that the stream has told; wins over `after`' },
+    headers: { 'last-event-id': 'The last id that the stream has sent; takes precedence over `after`' },
     reply: { 200: EventStream },
     contentType: 'text/event-stream',
     run: async ({ actor, query, lastEventId, signal, setHeader }) => {
@@ -76,7 +76,7 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
         lastEventId ?? query.after,
         lastEventId ? 'last-event-id' : 'after',
       )
-      // Proxies that collect what they pass on are told not to.
+      // Tells buffering proxies not to.
       setHeader('x-accel-buffering', 'no')
       return streams.open(actor, after, signal)
     },
@@ -90,9 +90,9 @@ function auditRoute({ db }: EventRoutesOptions): Route {
     path: '/account/audit',
     scope: 'account:read',
     tag,
-    summary: 'List who changed what, and from where',
+    summary: 'List the audit log: who changed what, and from where',
     description:
-      "One entry for each request that changed something, with the token and the address that it came with, kept for a year. What the service does by itself is not among them. The operator's commands have neither token nor address.",
+      'One entry for each request that changed something, with its token and address, kept for a year. Changes by the service itself are not listed. Operator commands are listed without token and address.',
     query: Type.Object(pagingQuery),
     reply: { 200: listOf(AuditEntry) },
     run: (call) => paged(call, (page) => listAudit(db, call.actor.accountId, page), auditView),
@@ -109,7 +109,7 @@ async function cursor(
   if (eventId === undefined) return undefined
   const position = await positionOf(db, accountId, eventId.toLowerCase())
   if (position !== undefined) return position
-  const message = `There is no event ${eventId.slice(0, 36)}: events are kept for 30 days. Begin anew without ${name}.`
+  const message = `No such event: ${eventId.slice(0, 36)}. Events are kept for 30 days. Start again without ${name}.`
   const issue = queryIssue(name, 'not_found', message)
   throw invalid([name === 'after' ? issue : { ...issue, in: 'header' }])
 }

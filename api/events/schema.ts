@@ -17,7 +17,7 @@ export const Event = Type.Object(
       {
         additionalProperties: true,
         description:
-          'What the API showed of the object at that moment; for server.status_changed also old_status and new_status',
+          'The object as the API showed it at that moment; for server.status_changed also old_status and new_status',
         examples: [{ project_id: '01a1fb44-5997-73df-a23c-ea72e7720849', name: 'Shop' }],
       },
     ),
@@ -29,7 +29,7 @@ export type Event = Static<typeof Event>
 const after = Type.Optional(
   Type.String({
     ...EventId,
-    description: `The last event that you have seen: what came after it is shown. ${BEGINNING} is before all.`,
+    description: `The last event that you have seen; the events after it are returned. ${BEGINNING} is the start.`,
   }),
 )
 
@@ -42,7 +42,7 @@ export const StreamQuery = Type.Object({ after })
 
 export const EventStream = Type.String({
   description:
-    'Server-sent events: each has the id of the event, and the event as JSON in data. An id without data says how far the reader is.',
+    'Server-sent events: id is the event id, data the event as JSON. An id without data is a position to continue from.',
   examples: [
     'retry: 2000\nid: 01a1fb44-5997-73df-a23c-ea72e7720849\n\nid: 01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e\ndata: {"event_id":"01a1fb44-5a10-7c1d-8e4b-6d5c4b3a2f1e","type":"project.deleted","created_at":"2026-11-20T12:00:00.000Z","data":{}}\n\n',
   ],
@@ -52,7 +52,7 @@ export const AuditEntry = Type.Object(
   {
     audit_id: uuid('01a1fb44-5a30-7c1d-8e4b-6d5c4b3a2f1e'),
     action: Type.String({
-      description: 'The operationId of the route, or a command of the operator',
+      description: 'The operationId of the route, or an operator command',
       examples: ['createServer'],
     }),
     object_type: Type.String({ description: 'What was changed', examples: ['server'] }),

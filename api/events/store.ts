@@ -92,7 +92,7 @@ interface Reader {
   after: number
 }
 
-/** What a reader has not seen, eldest first. */
+/** What a reader has not seen, oldest first. */
 export async function eventsAfter(db: Queries, reader: Reader, page: Page): Promise<NumberedEvent[]> {
   if (reader.types.length === 0) return []
   const rows = await unseen(db, reader)

@@ -10,9 +10,9 @@ import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.t
 import { type EventType, visibleTo } from './types.ts'
 import { eventView } from './view.ts'
 
-/** What keeps proxies from hanging up on a stream on which nothing happens. */
+/** Keeps proxies from closing an idle stream. */
 const HEARTBEAT_MS = 15_000
-/** A reader who takes nothing for this long is hung up on; it may come back and go on where it was. */
+/** A client that reads nothing for this long is disconnected; it can reconnect and continue. */
 const STALL_MS = 30_000
 const TOKENS_EVERY_MS = 1_000
 /** Events read at once; nothing else of a stream is kept in memory. */
@@ -58,7 +58,7 @@ export class Streams {
 
   /**
    * @param after the position of what the reader has seen last; undefined: it wants what is to come
-   * @param hangup aborted when the reader hangs up
+   * @param hangup aborted when the client disconnects
    * @throws ApiError rate_limited
    */
   async open(actor: Actor, after: number | undefined, hangup: AbortSignal): Promise<Readable> {
@@ -86,7 +86,7 @@ export class Streams {
     return reader.stream
   }
 
-  /** Tells readers of what has happened since the last look, and hangs up on those who may or can read no longer. */
+  /** Wakes the streams of accounts with new events, and closes those of revoked tokens and stalled clients. */
   async look(): Promise<void> {
     if (this.#readers.size === 0) return
     const { db, clock } = this.#options
@@ -100,7 +100,7 @@ export class Streams {
     for (const reader of this.#readers) if (accounts.has(reader.actor.accountId)) reader.news.ring()
   }
 
-  /** Ends all streams; their readers find out where to go on by themselves. */
+  /** Ends all streams; their clients know where to continue. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const ends = [...this.#readers].map((reader) => {
@@ -120,7 +120,7 @@ export class Streams {
     if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
     throw new ApiError(
       httpProblems.rate_limited,
-      `A token can hold ${MAX_OF_TOKEN} streams open, an account ${MAX_OF_ACCOUNT}. Close one first.`,
+      `A token can have ${MAX_OF_TOKEN} open streams, an account ${MAX_OF_ACCOUNT}. Close one first.`,
       {},
       { 'retry-after': '5' },
     )
@@ -187,7 +187,10 @@ export class Streams {
   /** What the database says; where it can't be asked, the stream is over and its reader comes back. */
   async #ask<Result>(reader: Reader, query: Promise<Result>): Promise<Result | undefined> {
     return query.catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'a stream of events could not be read; its reader comes back')
+      this.#options.log.warn(
+        { err: error },
+        'events of a stream could not be read; its client will reconnect',
+      )
       reader.isOver = true
       return undefined
     })

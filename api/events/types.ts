@@ -1,7 +1,7 @@
 import type { EventTable } from '../database/schema.ts'
 import { holds, type Scope } from '../http/auth.ts'
 
-/** Every type of event, and the scope that it takes to see one. */
+/** Every type of event, and the scope required to see it. */
 export const eventTypes = {
   'server.created': 'servers:read',
   'server.updated': 'servers:read',

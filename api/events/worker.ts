@@ -26,7 +26,7 @@ export interface EventWorkerOptions {
   forget: (before: number, limit: number) => Promise<number>
   /** What follows from events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
-  /** Told after the commit that something was published. */
+  /** Called after the commit that published events. */
   published: () => void
 }
 
@@ -42,7 +42,7 @@ export class EventWorker {
       clock: options.clock,
       log: options.log,
       turn: () => this.#turn(),
-      failure: 'events could not be passed on; trying again',
+      failure: 'events could not be published; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }

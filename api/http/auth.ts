@@ -10,11 +10,11 @@ export const acceptedFor = {
 
 export type Scope = keyof typeof acceptedFor
 
-/** All that a token may hold. */
+/** All scopes that a token can have. */
 export const scopeNames = [...new Set(Object.values(acceptedFor).flat())]
 export type ScopeName = (typeof scopeNames)[number]
 
-/** Who is asking: an account by one of its tokens. */
+/** Who sends a request: an account by one of its tokens. */
 export interface Actor {
   accountId: string
   accountStatus: 'active' | 'suspended' | 'closed'
@@ -32,7 +32,7 @@ export function covered(names: readonly string[]): Scope[] {
   return scopes.filter((scope) => holds({ scopes: names }, scope))
 }
 
-/** The refusal of a token that lacks a scope; any of the accepted ones would do. */
+/** The error for a token without the scope; any of the accepted ones would do. */
 export function insufficientScope(
   detail: string,
   scope: Scope,

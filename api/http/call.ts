@@ -70,10 +70,10 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
   }
 
   // Routes take these apart from their call: they must not look for `this`.
-  get made() {
+  get remember() {
     const { known, idempotency } = this.#exchange
     return async (tx: Queries, id: string) =>
-      void (known.claim && (await idempotency.made(tx, known.claim, id)))
+      void (known.claim && (await idempotency.remember(tx, known.claim, id)))
   }
 
   get setHeader() {

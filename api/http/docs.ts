@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PREFIX, type Route } from './route.ts'
 
@@ -28,10 +29,28 @@ export function mountDocs(http: FastifyInstance, document: object): void {
     if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
     const { 'content-type': type = 'text/html', location } = headers
     if (typeof location === 'string') reply.header('location', location)
+    if (type.startsWith('text/html')) reply.header('content-security-policy', policyOf(rawPayload.toString()))
     return reply.code(statusCode).header('content-type', type).send(rawPayload)
   }
   http.get(`${PREFIX}/docs`, show)
   http.get(`${PREFIX}/docs/*`, show)
+}
+
+/** The viewer may run its own scripts and those that its page holds as it is served, and ask this server alone. */
+function policyOf(page: string): string {
+  const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
+  const hashes = inline.map(([, script = '']) => `'sha256-${hash('sha256', script, 'base64')}'`)
+  return [
+    "default-src 'self'",
+    `script-src 'self' ${hashes.join(' ')}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "worker-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 }
 
 /** A little server of its own, never listening, whose replies are passed on. */

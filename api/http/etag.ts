@@ -23,7 +23,7 @@ export function requireMatch(ifMatch: string | undefined, view: object): void {
   if (namesEtag(ifMatch, etag)) return
   throw new ApiError(
     httpProblems.precondition_failed,
-    'The object has changed since you read it. Read it again and repeat your change.',
+    'The object has changed since you read it. Read it again and retry your change.',
     {},
     { etag },
   )

@@ -19,7 +19,7 @@ export const Money = Type.String({
 })
 export const HourPrice = Type.String({
   pattern: String.raw`^\d+\.\d{4}$`,
-  description: 'Rubles an hour with four decimals',
+  description: 'Rubles per hour with four decimals',
   examples: ['0.4110'],
 })
 
@@ -39,7 +39,7 @@ export function visibleName(maxLength: number): TString {
     maxLength,
     pattern,
     examples: ['web-1'],
-    errorMessage: 'must not be blank, nor have control characters.',
+    errorMessage: 'must not be blank or contain control characters.',
   })
 }
 

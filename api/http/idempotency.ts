@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
@@ -26,7 +26,7 @@ export interface Claim {
   /** By when it has died; whoever takes it over then moves this on. */
   until: number
   /** What an earlier try of this request had made before it died; its reply is all that is missing. */
-  madeId: string | null
+  createdId: string | null
 }
 
 export type Beginning = { claim: Claim } | { replay: StoredReply }
@@ -55,13 +55,13 @@ export class Idempotency {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError(
         httpProblems.bad_request,
-        `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`,
+        `An Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`,
       )
     const now = this.#clock.now()
     const { accountId } = actor
     const request = hash('sha256', JSON.stringify([body, covered(actor.scopes)]))
-    const claim = { accountId, scope: path, key, until: now + CLAIM_MS, madeId: null }
-    await this.#forgetOld(accountId, now)
+    const claim = { accountId, scope: path, key, until: now + CLAIM_MS, createdId: null }
+    await this.#forgetOld(claim, now)
     if (await this.#insert(claim, request, now)) return { claim }
     const row = await this.#find(claim)
     if (!row) return this.begin(actor, path, key, body) // it was given up between the two looks
@@ -76,14 +76,14 @@ export class Idempotency {
     }
     const taken = await this.#takeOver(claim, now)
     if (!taken) throw inUse()
-    return { claim: { ...claim, madeId: taken.made_id } }
+    return { claim: { ...claim, createdId: taken.made_id } }
   }
 
   /**
    * Notes, in the transaction that makes it, what the request makes: a second try then finds it.
    * @throws ApiError idempotency_key_in_use where the request took so long that its repeat has taken its place
    */
-  async made(tx: Queries, claim: Claim, id: string): Promise<void> {
+  async remember(tx: Queries, claim: Claim, id: string): Promise<void> {
     const { numUpdatedRows } = await tx
       .updateTable('idempotency_keys')
       .set({ made_id: id })
@@ -136,13 +136,79 @@ export class Idempotency {
       .executeTakeFirst()
   }
 
-  async #forgetOld(accountId: string, now: number): Promise<void> {
+  /** A key that is a day old is free again, though its row may not have been deleted yet. */
+  async #forgetOld(claim: Claim, now: number): Promise<void> {
     await this.#db
       .deleteFrom('idempotency_keys')
-      .where('account_id', '=', accountId)
+      .where(matches(claim))
       .where('created_at', '<=', now - KEPT_MS)
       .execute()
   }
+}
+
+type Keys = SelectQueryBuilder<Schema, 'idempotency_keys', { account_id: string; scope: string; key: string }>
+
+/** Deletes some of the keys that are free again; @returns how many */
+export function forgetKeys(db: Database, now: number, limit: number): Promise<number> {
+  return deleteSome(db, (keys) => keys.where('created_at', '<=', now - KEPT_MS), limit)
+}
+
+/**
+ * Of more keys than an account may keep the oldest go, where nothing was created that a repeat could make twice. Of the
+ * others the reply goes: a repeat is answered with what was made, as after a crash.
+ * @returns how many were deleted, at most `limit`
+ */
+export async function forgetExcessKeys(
+  db: Database,
+  accountId: string,
+  now: number,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const oldest = await db
+    .selectFrom('idempotency_keys')
+    .select('created_at')
+    .where('account_id', '=', accountId)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .offset(most)
+    .executeTakeFirst()
+  if (!oldest) return 0
+  await db
+    .updateTable('idempotency_keys')
+    .set({ reply: null })
+    .where('account_id', '=', accountId)
+    .where('created_at', '<=', oldest.created_at)
+    .where('made_id', 'is not', null)
+    .where('reply', 'is not', null)
+    .where('claimed_until', '<=', now)
+    .execute()
+  return deleteSome(
+    db,
+    (keys) =>
+      keys
+        .where('account_id', '=', accountId)
+        .where('created_at', '<=', oldest.created_at)
+        .where('made_id', 'is', null)
+        .where('claimed_until', '<=', now),
+    limit,
+  )
+}
+
+async function deleteSome(db: Database, which: (keys: Keys) => Keys, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('idempotency_keys')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'scope', 'key'),
+        'in',
+        which(eb.selectFrom('idempotency_keys').select(['account_id', 'scope', 'key']))
+          .limit(limit)
+          .$asTuple('account_id', 'scope', 'key'),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 function matches({ accountId, scope, key }: Claim) {
@@ -158,7 +224,7 @@ function holding(claim: Claim) {
 function inUse(): ApiError {
   return new ApiError(
     httpProblems.idempotency_key_in_use,
-    'The first request with this key is still running. Repeat it in a moment.',
+    'The first request with this key is still in progress. Try again in a moment.',
     {},
     { 'retry-after': '1' },
   )

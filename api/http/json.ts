@@ -16,7 +16,7 @@ export function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
   if (encoding.toLowerCase() !== 'identity')
     throw new ApiError(
       httpProblems.unsupported_media_type,
-      'Send the body as it is, without a Content-Encoding.',
+      'Send the body uncompressed, without a Content-Encoding.',
       {},
       { 'accept-encoding': 'identity' },
     )
@@ -27,10 +27,10 @@ export function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
   if (isTooMuch(text))
     throw new ApiError(
       httpProblems.payload_too_large,
-      `A body may have up to ${MAX_VALUES} values, nested up to ${MAX_DEPTH} levels deep.`,
+      `The body must have at most ${MAX_VALUES} values, nested at most ${MAX_DEPTH} levels deep.`,
     )
   // Decoding puts U+FFFD in the place of what is no UTF-8: something else would be stored than was sent.
-  if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body has bytes that are no UTF-8.')
+  if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body is not valid UTF-8.')
   return text
 }
 

@@ -38,8 +38,13 @@ interface Components {
 /**
  * The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies.
  * @param tags what the groups of routes are about, by their names
+ * @param url where the interface is mounted
  */
-export function openApi(routes: readonly Route[], tags: Readonly<Record<string, string>>): object {
+export function openApi(
+  routes: readonly Route[],
+  tags: Readonly<Record<string, string>>,
+  url = PREFIX,
+): object {
   const components: Components = { schemas: {}, responses: {}, parameters: {}, examples: {} }
   const paths: Record<string, Json> = {}
   for (const route of routes) {
@@ -54,10 +59,10 @@ export function openApi(routes: readonly Route[], tags: Readonly<Record<string, 
       title: 'Berth',
       version: '1.0.0',
       description:
-        'A cloud hosting service. Ids are UUIDs, times RFC 3339 in UTC, money is in decimal strings. Slow work is an operation: it is accepted with 202, and can be waited for.',
+        'A cloud hosting service. Ids are UUIDs, times are RFC 3339 in UTC, money is decimal strings. Slow work is an operation: it is accepted with 202, and clients can wait for it.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX, description: 'This installation' }],
+    servers: [{ url, description: 'This installation' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ token: [] }],
     paths,
@@ -79,17 +84,17 @@ function sorted(byName: Json): Json {
 const always = (description: string) => ({ description, required: true, schema: { type: 'string' } })
 const sometimes = (description: string) => ({ description, required: false, schema: { type: 'string' } })
 const headers = {
-  'X-Request-Id': always('Names this request; tell it to the operator when something went wrong'),
-  'RateLimit-Policy': always('How many requests of this kind a minute allows'),
-  RateLimit: always('How many are left, and in how many seconds all are back'),
-  'Cache-Control': always('Whether, and for how long, the reply may be kept'),
+  'X-Request-Id': always('Id of this request; give it to the operator when something went wrong'),
+  'RateLimit-Policy': always('How many requests of this kind are allowed per minute'),
+  RateLimit: always('How many requests are left, and in how many seconds the quota is full again'),
+  'Cache-Control': always('Whether, and for how long, the reply may be cached'),
   'Retry-After': always('Seconds to wait before the next try'),
-  Location: always('Path of what was made'),
+  Location: always('Path of the created resource'),
   Link: always('First, previous, next and last page (RFC 8288)'),
-  ETag: always('Names this state of the object; for If-Match and If-None-Match'),
+  ETag: always('Version of the object; for If-Match and If-None-Match'),
   'WWW-Authenticate': always('How to send a token: `Bearer`'),
-  'Idempotency-Replayed': sometimes('`true` where this is the reply to an earlier request with the same key'),
-  'Accept-Encoding': sometimes('`identity` where the body came with a Content-Encoding'),
+  'Idempotency-Replayed': sometimes('`true` if this is the reply to an earlier request with the same key'),
+  'Accept-Encoding': sometimes('`identity` if the body was sent with a Content-Encoding'),
 }
 
 /** These, and what every reply has. */
@@ -105,7 +110,10 @@ function describeRoute(route: Route, components: Components): object {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    description: [route.description, `Needs the scope ${scopes.map((name) => `\`${name}\``).join(' or ')}.`]
+    description: [
+      route.description,
+      `Requires the scope ${scopes.map((name) => `\`${name}\``).join(' or ')}.`,
+    ]
       .filter(Boolean)
       .join('\n\n'),
     security: scopes.map((scope) => ({ token: [scope] })),
@@ -171,14 +179,19 @@ function headerParameters(route: Route): Parameter[] {
     return [
       header(
         'Idempotency-Key',
-        'A repeat with the same key within 24 h gets the first reply, and makes nothing twice',
+        'A repeated request with the same key gets the first reply for 24 hours, and creates nothing twice',
         { minLength: 1, maxLength: 255 },
       ),
     ]
   if (takesIfMatch(route))
-    return [header('If-Match', 'The ETag that the change is based on; any other state is refused')]
+    return [
+      header(
+        'If-Match',
+        'The ETag that the change is based on; if the object has another one, the reply is 412',
+      ),
+    ]
   if (route.hasEtag)
-    return [header('If-None-Match', 'The ETag that you have; if it is still so, the reply is 304')]
+    return [header('If-None-Match', 'The ETag that you have; if the object still has it, the reply is 304')]
   return []
 }
 
@@ -190,9 +203,9 @@ function requestBody(body: TObject, components: Components): object {
 
 const TEXTS: Record<string, string> = {
   200: 'OK',
-  201: 'Made',
-  202: 'Accepted: an operation carries it out',
-  204: 'Done; there is no body',
+  201: 'Created',
+  202: 'Accepted: an operation is in progress',
+  204: 'Done; no body',
 }
 
 function successes(route: Route, components: Components): Json {
@@ -213,7 +226,7 @@ function successes(route: Route, components: Components): Json {
     ]
   })
   const unchanged: [string, object][] = route.hasEtag
-    ? [['304', { description: 'You have this already', headers: refs('ETag') }]]
+    ? [['304', { description: 'Not modified', headers: refs('ETag') }]]
     : []
   return Object.fromEntries([...replies, ...unchanged])
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
-/** Who asks for what, and from where. */
+/** Who requests what, and from where. */
 export interface Origin {
   /** The operationId of the route, or the operator's command. */
   action: string

@@ -7,7 +7,7 @@ export const MAX_LIMIT = 200
 /** The query parameters of every paged list. */
 export const pagingQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items on a page' }),
+    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
   ),
   offset: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items to skip' }),
@@ -20,7 +20,10 @@ export function listOf<T extends TSchema>(item: T) {
   return Type.Object(
     {
       items: Type.Array(item),
-      total: Type.Integer({ description: 'All that match, not only this page', examples: [1] }),
+      total: Type.Integer({
+        description: 'Number of all matching items, not only those on this page',
+        examples: [1],
+      }),
     },
     title ? { title } : {},
   )

@@ -26,22 +26,22 @@ export function defineProblems<Code extends string>(
 /** What any route can reply, or the server before it comes to a route. */
 export const httpProblems = defineProblems({
   bad_request: { status: 400, title: 'The request is malformed' },
-  invalid_json: { status: 400, title: 'The body is not JSON' },
-  missing_token: { status: 401, title: 'A token is needed' },
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  missing_token: { status: 401, title: 'A token is required' },
   invalid_token: { status: 401, title: 'The token is not valid' },
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token was revoked' },
   insufficient_scope: { status: 403, title: 'The token lacks a scope' },
   route_not_found: { status: 404, title: 'No such path' },
-  method_not_allowed: { status: 405, title: 'The path has no such method' },
-  idempotency_key_in_use: { status: 409, title: 'A request with this key is still running', isRetried: true },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  idempotency_key_in_use: { status: 409, title: 'A request with this key is in progress', isRetried: true },
   precondition_failed: { status: 412, title: 'The object has changed' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body has the wrong content type' },
   validation_failed: { status: 422, title: 'The request has invalid values' },
   idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
   rate_limited: { status: 429, title: 'Too many requests', isRetried: true },
-  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  internal_error: { status: 500, title: 'Internal error' },
   backend_unavailable: { status: 503, title: 'The service is not available right now', isRetried: true },
 })
 
@@ -66,7 +66,7 @@ export const issueCodes = [
 export const Issue = Type.Object(
   {
     in: Type.Enum(['body', 'query', 'path', 'header']),
-    field: Type.String({ description: 'Name of the field, in dots where it is nested', examples: ['name'] }),
+    field: Type.String({ description: 'Name of the field; dots separate nested names', examples: ['name'] }),
     pointer: Type.String({
       description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
       examples: ['/name'],
@@ -84,9 +84,9 @@ export const Problem = Type.Object(
     type: Type.String({ format: 'uri-reference' }),
     title: Type.String(),
     status: Type.Integer(),
-    detail: Type.String({ description: 'What happened and what to do, for people' }),
-    instance: Type.String({ description: 'The path that was asked for' }),
-    code: Type.String({ description: 'What a client acts on' }),
+    detail: Type.String({ description: 'What happened and what to do, for humans' }),
+    instance: Type.String({ description: 'Path of the request' }),
+    code: Type.String({ description: 'Stable code for programs' }),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(Issue)),
   },
@@ -98,7 +98,7 @@ export const Problem = Type.Object(
         type: 'urn:berth:problem:invalid_json',
         title: httpProblems.invalid_json.title,
         status: httpProblems.invalid_json.status,
-        detail: 'The body has bytes that are no UTF-8.',
+        detail: 'The body is not valid UTF-8.',
         instance: '/v1/account/projects',
         code: 'invalid_json',
         request_id: '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
@@ -149,17 +149,32 @@ export class ApiError extends Error {
 /** As many issues as one reply lists: who makes more mistakes than that sent something else than was meant. */
 export const MAX_ISSUES = 100
 
-/** 422 with all that is wrong at once. */
-export function invalid(issues: Issue[]): ApiError {
-  const errors = issues.slice(0, MAX_ISSUES)
-  return new ApiError(httpProblems.validation_failed, summary(issues), { errors })
+/** Bytes of the errors in one reply: who sends long names need not get each of them back. */
+const MAX_ISSUES_BYTES = 32_000
+const MAX_NAME = 100
+const MAX_MESSAGE = 300
+
+/** What came from outside, as far as a reader needs it to know it again. @param length in UTF-16 code units */
+export function cut(text: string, length = MAX_NAME): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
 }
 
-function summary(issues: Issue[]): string {
-  const [first] = issues
-  if (issues.length > MAX_ISSUES)
-    return `More than ${MAX_ISSUES} values are invalid: the first ${MAX_ISSUES} are in errors.`
-  if (issues.length > 1) return `${issues.length} values are invalid: see errors.`
+/** 422 with all that is wrong at once. */
+export function invalid(issues: Issue[]): ApiError {
+  let room = MAX_ISSUES_BYTES
+  const errors: Issue[] = []
+  for (const { field, pointer, message, ...rest } of issues.slice(0, MAX_ISSUES)) {
+    const shown = { ...rest, field: cut(field), pointer: cut(pointer), message: cut(message, MAX_MESSAGE) }
+    room -= Buffer.byteLength(JSON.stringify(shown))
+    if (room < 0) break
+    errors.push(shown)
+  }
+  return new ApiError(httpProblems.validation_failed, summary(issues.length, errors), { errors })
+}
+
+function summary(count: number, { length, 0: first }: Issue[]): string {
+  if (count > length) return `More than ${length} values are invalid: the first ${length} are in errors.`
+  if (count > 1) return `${count} values are invalid: see errors.`
   return first?.message ?? 'The request is invalid.'
 }
 
@@ -176,7 +191,7 @@ export function queryIssue(name: string, code: Issue['code'], message: string): 
 /** The 404 of an object, the same whether it never existed, is gone, or is another account's. */
 export function notFound(type: ProblemType): ApiError {
   const noun = type.code.replace('_not_found', '').replace('_', ' ')
-  return new ApiError(type, `There is no ${noun} with this id in your account.`)
+  return new ApiError(type, `Your account has no ${noun} with this id.`)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 
 /** Requests a minute. */
 export interface RateLimits {
-  /** Of one token. */
+  /** Of one account, whichever of its tokens asks. */
   reads: number
   writes: number
   /** Of one address, or one /64 of IPv6, without a valid token. */
@@ -35,14 +35,14 @@ export class RateLimiter {
   readonly #clock: Clock
   readonly #buckets = new Map<string, Bucket>()
   /** One for good: what it has passed is gone. Each new one would walk over the holes that deleted keys leave. */
-  readonly #eldest = this.#buckets.keys()
+  readonly #oldest = this.#buckets.keys()
 
   constructor(limits: RateLimits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
   }
 
-  /** Counts one request. @param caller a token's id, or an address */
+  /** Counts one request. @param caller an account's id, or an address */
   take(policy: Policy, caller: string): Verdict {
     const quota = this.#limits[policy]
     const perMs = quota / (WINDOW_SECONDS * 1000)
@@ -70,8 +70,8 @@ export class RateLimiter {
     this.#buckets.delete(key)
     this.#buckets.set(key, bucket)
     if (this.#buckets.size <= MAX_BUCKETS) return
-    const eldest = this.#eldest.next().value
-    if (eldest !== undefined) this.#buckets.delete(eldest)
+    const oldest = this.#oldest.next().value
+    if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 }
 
@@ -79,7 +79,7 @@ export class RateLimiter {
  * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
  * IPv4 address is the same caller where the system writes it as one of IPv6.
  */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   if (!address.includes(':')) return address

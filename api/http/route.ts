@@ -9,7 +9,7 @@ export const PREFIX = '/v1'
 export type Replies = Readonly<Record<number, TSchema | null>>
 
 /** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
-export type Made = (tx: Queries, id: string) => Promise<void>
+export type Remember = (tx: Queries, id: string) => Promise<void>
 
 /** What a route's `run` is given. */
 export interface Call<Params extends string, Query, Body, Loaded> {
@@ -19,14 +19,14 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   body: Body
   /** What `load` returned: the object that the path names. */
   loaded: Loaded
-  made: Made
-  /** Aborted when the caller hangs up. */
+  remember: Remember
+  /** Aborted when the client disconnects. */
   signal: AbortSignal
   /** Path and query as asked for, from /v1 on. */
   url: string
   /** The If-Match header of a change. */
   ifMatch: string | undefined
-  /** The Last-Event-ID header: where a reader of a stream goes on. */
+  /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
   setHeader(name: string, value: string): void
   /** Needed only where a route has several success statuses; the first is the default. */
@@ -38,14 +38,14 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   id: string
   /** Relative to /v1, with :name for parameters. */
   path: string
-  /** Which scope it takes. Without one it does not compile. */
+  /** The required scope. Without one it does not compile. */
   scope: Scope
   /** Opens it as well, where the reply depends on what the token may see. */
   orScope?: Scope
   tag: string
   summary: string
   description?: string
-  /** Path parameters, all UUIDs, and the 404 that a value gets which is none. */
+  /** Path parameters, all UUIDs, and the 404 for any other value. */
   params?: Readonly<Record<Params, ProblemType>>
   query?: Query
   /** Headers that mean something to this route alone, with what. */
@@ -64,15 +64,18 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
 }
 
-/** A POST that makes something has to say how it is repeated. Without it, it does not compile. */
+/** A POST that creates something must define how it is repeated, or it does not compile. */
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
   | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
   | { method: 'POST'; recover?: never; makesNothing: true }
   | {
       method: 'POST'
       makesNothing?: never
-      /** The reply of an earlier try that had `made` this and died before it could reply. */
-      recover: (call: Call<Params, Static<Query>, Static<Body>, Loaded>, madeId: string) => Promise<unknown>
+      /** The reply of an earlier try that remembered this and died before it could reply. */
+      recover: (
+        call: Call<Params, Static<Query>, Static<Body>, Loaded>,
+        createdId: string,
+      ) => Promise<unknown>
     }
 
 type Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> = Described<
@@ -88,7 +91,7 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
-  recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
+  recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
 }
 
 /** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */

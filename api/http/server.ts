@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
@@ -12,17 +11,21 @@ import Fastify, {
 import { isUnavailable } from '../database/database.ts'
 import { type Actor, insufficientScope } from './auth.ts'
 import { type Admitted, HttpCall, type Known } from './call.ts'
+import { boundConnections, protect, refuseRaw, slowConnections, timeouts } from './connections.ts'
 import { openPaths } from './docs.ts'
 import { etagOf, namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
 import { textOf } from './json.ts'
 import { addressOf, onBehalfOf } from './origin.ts'
-import { ApiError, httpProblems, invalid, notFound, Problem } from './problem.ts'
+import { ApiError, httpProblems, invalid, notFound } from './problem.ts'
 import type { RateLimiter, Verdict } from './rate-limit.ts'
+import { replyChecker } from './reply-check.ts'
 import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
 import { closed, compileCheck, lowerIds } from './validation.ts'
 
 const BODY_LIMIT = 256 * 1024
+const MAX_CONTENT_TYPE = 200
+const MAX_KEPT_REFUSAL = 4_096
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
@@ -34,7 +37,7 @@ export interface HttpOptions {
   log: FastifyBaseLogger
   /** Ranges of the proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
-  /** Told of each request that was answered. */
+  /** Called for each request that was replied to. */
   observe?:
     | ((request: { method: string; route: string; status: number; seconds: number }) => void)
     | undefined
@@ -54,16 +57,23 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
     // What never becomes a request of a route's is counted too: nonsense is no way around the limit.
     clientErrorHandler: (error, socket) =>
-      refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '')),
+      refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '').headers),
     frameworkErrors: (error, request, reply) => {
       const verdict = options.rateLimiter.take('anonymous', addressOf(request))
       reply.headers(verdict.headers)
+      protect(request, reply)
       sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
     },
     forceCloseConnections: true,
+    requestTimeout: timeouts.requestTimeout,
+    keepAliveTimeout: timeouts.keepAliveTimeout,
+    connectionTimeout: timeouts.connectionTimeout,
     // Node's own refusal is an empty 400.
-    http: { requireHostHeader: false },
+    http: { ...slowConnections, requireHostHeader: false, headersTimeout: timeouts.headersTimeout },
   })
+  boundConnections(http.server, options.trustProxy, (socket) =>
+    refuseRaw(new Error('a body in tiny pieces'), socket, {}),
+  )
   // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
   http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.decorateRequest('known', null)
@@ -74,16 +84,20 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       observe({ method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
     })
   http.addHook('onRequest', async (request, reply) => {
+    protect(request, reply)
     if (request.routeOptions.config.isFree) return
     reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
     request.known = await admit(request, reply, options)
     requireHost(request)
+    // Also where there is nothing, the body is looked at.
+    if (request.is404) requireShortType(request)
   })
   acceptJson(http)
-  http.setErrorHandler((error: FastifyError, request, reply) =>
-    sendProblem(toApiError(error), request, reply),
-  )
+  http.setErrorHandler(async (error: FastifyError, request, reply) => {
+    // What has come with the head is taken from the socket only after the first look at it.
+    if (isBodyComing(request)) await new Promise(setImmediate)
+    return sendProblem(toApiError(error), request, reply)
+  })
   http.setNotFoundHandler(async (request) => {
     throw unknownRoute(options.routes, request)
   })
@@ -111,7 +125,7 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   }
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const verdict = known.actor
-    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.tokenId)
+    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
     : options.rateLimiter.take('anonymous', addressOf(request))
   reply.headers(verdict.headers)
   if (verdict.isAllowed) return known
@@ -120,8 +134,20 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
 
 /** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
 function requireHost({ raw }: FastifyRequest): void {
+  const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  if (hosts.length > 1)
+    throw new ApiError(httpProblems.bad_request, 'The request has more than one Host header.')
   if (raw.headers.host === undefined && raw.httpVersion === '1.1')
-    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 asks for.')
+    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 requires.')
+}
+
+/** Before anybody parses it: parsers of its parameters take longer than it is. @throws ApiError unsupported_media_type */
+function requireShortType({ headers }: FastifyRequest): void {
+  if ((headers['content-type']?.length ?? 0) > MAX_CONTENT_TYPE)
+    throw new ApiError(
+      httpProblems.unsupported_media_type,
+      `Send the body as application/json: a Content-Type has up to ${MAX_CONTENT_TYPE} characters.`,
+    )
 }
 
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {
@@ -153,6 +179,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       requireScope(known.actor, route)
       known.params = readParams(request, route)
       if (route.load) known.loaded = await route.load(known)
+      requireShortType(request)
     },
     preHandler: [
       ...(route.method === 'POST' ? [claimer(options.idempotency)] : []),
@@ -174,10 +201,10 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       reply.code(success).header('cache-control', 'no-store')
       const known = admitted(request)
       const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
-      const madeId = known.claim?.madeId ?? null
+      const createdId = known.claim?.createdId ?? null
       const origin = { action: route.id, requestId: request.id, address: addressOf(request) }
       const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
-        madeId !== null && route.recover ? route.recover(call, madeId) : route.run(call),
+        createdId !== null && route.recover ? route.recover(call, createdId) : route.run(call),
       )
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
       return request.method === 'HEAD' && body instanceof Readable
@@ -236,8 +263,11 @@ async function keepReply(
   const claim = known?.claim
   if (!claim) return body
   const status = reply.statusCode
-  // What another token, a later moment or a repair would answer otherwise is not the request's own reply.
-  if (status === 401 || status === 403 || status === 429 || status >= 500) await idempotency.giveUp(claim)
+  // What another token, a later moment or a repair would answer otherwise is not the request's own reply. Of a long
+  // refusal, which made nothing, a repeat gets another one like it.
+  const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
+  if (status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
+    await idempotency.giveUp(claim)
   else {
     const headers = Object.fromEntries(
       KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
@@ -258,7 +288,7 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
 function requireScope(actor: Actor, route: Route): void {
   const accepted = acceptedBy(route)
   if (accepted.some((name) => actor.scopes.includes(name))) return
-  const detail = `This needs a token with the scope ${accepted.join(' or ')}.`
+  const detail = `This requires a token with the scope ${accepted.join(' or ')}.`
   throw insufficientScope(detail, route.scope, accepted)
 }
 
@@ -293,43 +323,16 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
   if (here.length === 0)
     return new ApiError(
       httpProblems.route_not_found,
-      `There is nothing at ${path}. ${PREFIX}/docs shows what there is.`,
+      `No such path: ${path}. The API is documented at ${PREFIX}/docs.`,
     )
   const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const allow = [...new Set(methods)].join(', ')
   return new ApiError(
     httpProblems.method_not_allowed,
-    `${path} takes ${allow}, not ${request.method}.`,
+    `${path} allows ${allow}, not ${request.method}.`,
     {},
     { allow },
   )
-}
-
-/** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
-function refuseRaw(error: Error & { code?: string }, socket: Socket, { headers }: Verdict): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const [status, phrase] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout']
-        : [400, 'Bad Request']
-  const id = randomUUID()
-  const problem = new ApiError(
-    httpProblems.bad_request,
-    `The request is not HTTP as it should be: ${phrase}.`,
-  ).toProblem(id, '')
-  const body = JSON.stringify({ ...problem, status })
-  const head = [
-    `HTTP/1.1 ${status} ${phrase}`,
-    'content-type: application/problem+json',
-    'cache-control: no-store',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${id}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function toApiError(error: unknown): ApiError | Error {
@@ -338,16 +341,16 @@ function toApiError(error: unknown): ApiError | Error {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError(httpProblems.payload_too_large, `A body may have up to ${BODY_LIMIT / 1024} KiB.`)
+    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError(
       httpProblems.invalid_json,
-      'The body is not JSON, or has a key that no object may have, such as __proto__.',
+      'The body is not valid JSON, or has a forbidden key such as __proto__.',
     )
   if (isUnavailable(error))
     return new ApiError(
       httpProblems.backend_unavailable,
-      'The service can not write or reach its database right now. Try again in a moment.',
+      'The database is unavailable right now. Try again in a moment.',
       {},
       { 'retry-after': '5' },
     )
@@ -362,11 +365,13 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
     request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
     problem = new ApiError(
       httpProblems.internal_error,
-      'This is our fault, not yours. Try again; if it stays, name the request id to the operator.',
+      'An unexpected error occurred. Try again; if it keeps happening, give the request id to the operator.',
     )
   }
   const known = problem as ApiError // by the lines above
   if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
+  // Nobody reads what is left of a body that was refused.
+  if (isBodyComing(request)) reply.header('connection', 'close')
   const document = known.toProblem(request.id, request.url.split('?')[0] ?? '')
   return (
     reply
@@ -379,22 +384,7 @@ function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: Fa
   )
 }
 
-/** Compares each reply with its schema: what is undocumented fails the test that saw it. */
-function replyChecker(route: Route) {
-  const checks = new Map(
-    Object.entries(route.reply).map(([status, schema]) => [
-      Number(status),
-      schema && compileCheck('body', closed(schema)),
-    ]),
-  )
-  const checkProblem = compileCheck('body', Problem)
-  return async (_request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-    const check = reply.statusCode >= 400 ? checkProblem : checks.get(reply.statusCode)
-    if (!check) throw new Error(`${route.id} replied ${reply.statusCode}, which it does not document`)
-    const sent: unknown = JSON.parse(JSON.stringify(payload))
-    const issues = check(sent)
-    if (issues.length > 0)
-      throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
-    return payload
-  }
+function isBodyComing({ raw }: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
+  return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')
 }

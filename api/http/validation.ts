@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { closest } from 'fastest-levenshtein'
 import type { TSchema } from 'typebox'
-import { type Issue, MAX_ISSUES } from './problem.ts'
+import { cut, type Issue, MAX_ISSUES } from './problem.ts'
 
 type Place = Issue['in']
 
@@ -10,6 +10,16 @@ const options = { allErrors: true, strict: false, verbose: true } as const
 // Bodies are taken as they are; query parameters are text and become what their schema says.
 const forBodies = formats.default(new Ajv2020({ ...options, useDefaults: true }))
 const forText = formats.default(new Ajv2020({ ...options, useDefaults: true, coerceTypes: 'array' }))
+
+// Ajv's own compares each item with every other one.
+for (const ajv of [forBodies, forText])
+  ajv.removeKeyword('uniqueItems').addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (isWanted: boolean, items: unknown[]) =>
+      !isWanted || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
+  })
 
 /** Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in defaults. */
 export type Check = (value: unknown) => Issue[]
@@ -35,7 +45,7 @@ export function compileCheck(place: Place, schema: TSchema): Check {
 function unstorable(place: Place, value: unknown, pointer = ''): Issue[] {
   if (typeof value === 'string') {
     if (value.isWellFormed() && !value.includes('\0')) return []
-    const field = pointer.slice(1).split('/').map(unescapePointer).join('.')
+    const field = fieldOf(pointer)
     const message = `${field} must be Unicode text without NUL characters.`
     return [{ in: place, field, pointer, code: 'invalid_format', message }]
   }
@@ -80,7 +90,7 @@ function pointerOf({ instancePath, params }: ErrorObject): string {
 
 function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
   const issue = (code: Issue['code'], message: string): Issue => {
-    const field = pointer.slice(1).split('/').map(unescapePointer).join('.')
+    const field = fieldOf(pointer)
     return {
       in: place,
       field,
@@ -95,7 +105,7 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
       return issue('required', 'is required.')
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return issue('unknown_field', `is not a field here.${hint(error)}`)
+      return issue('unknown_field', `is not a known field.${hint(error)}`)
     case 'type':
       return issue('wrong_type', `must be ${typeName(params.type)}.`)
     case 'enum':
@@ -126,12 +136,12 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
     case 'multipleOf':
       return issue('not_a_step', `must be a multiple of ${params.multipleOf}.`)
     case 'uniqueItems':
-      return issue('invalid_format', 'must not name the same item twice.')
+      return issue('invalid_format', 'must not contain the same item twice.')
     case 'false schema':
-      return issue('mutually_exclusive', 'does not go with the other fields.')
+      return issue('mutually_exclusive', 'cannot be combined with the other fields.')
     case 'anyOf':
     case 'oneOf':
-      return issue('wrong_type', 'has none of the allowed forms.')
+      return issue('wrong_type', 'has an invalid format.')
     default:
       return issue('invalid_format', describeFormat(error))
   }
@@ -148,9 +158,9 @@ function hint({ params, parentSchema }: ErrorObject): string {
 
 /** Schemas say in `errorMessage` what a pattern means; the pattern itself helps nobody. */
 function describeFormat(error: ErrorObject): string {
-  const told: unknown = error.parentSchema?.errorMessage
-  if (typeof told === 'string') return told
-  return error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has the wrong form.'
+  const explained: unknown = error.parentSchema?.errorMessage
+  if (typeof explained === 'string') return explained
+  return error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has an invalid format.'
 }
 
 function typeName(type: unknown): string {
@@ -168,6 +178,11 @@ function typeName(type: unknown): string {
 
 function list(values: unknown): string {
   return Array.isArray(values) ? values.join(', ') : String(values)
+}
+
+/** A pointer as people write it. */
+function fieldOf(pointer: string): string {
+  return cut(pointer.slice(1).split('/').map(unescapePointer).join('.'))
 }
 
 function escapePointer(name: string): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { isoTime, LAST_MOMENT } from '../http/fields.ts'
 import { type Issue, invalid, queryIssue } from '../http/problem.ts'
 import type { MetricsQuery, ServerMetrics } from './schema.ts'
@@ -89,8 +89,7 @@ function spanOf(query: MetricsQuery, now: number): { start: number; end: number 
 function spanIssues(start: number, end: number): Issue[] {
   for (const [name, time] of Object.entries({ end, start })) {
     // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
-    if (Number.isNaN(time))
-      return [queryIssue(name, 'invalid_format', `${name} must be a time without a leap second.`)]
+    if (Number.isNaN(time)) return [queryIssue(name, 'invalid_format', `${name} must not be a leap second.`)]
     // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't write.
     if (time < FIRST_MOMENT || time > LAST_MOMENT)
       return [queryIssue(name, 'invalid_format', `${name} must be in the years 0000 to 9999 of UTC.`)]
@@ -103,7 +102,7 @@ function spanIssues(start: number, end: number): Issue[] {
 
 function typeIssues(types: readonly string[]): Issue[] {
   const isKnown = (type: string): type is SeriesType => seriesTypes.some((known) => known === type)
-  const message = `type must be one or more of ${seriesTypes.join(', ')}, with commas between them.`
+  const message = `type must be one or more of ${seriesTypes.join(', ')}, separated by commas.`
   return types.every(isKnown) ? [] : [queryIssue('type', 'not_in_enum', message)]
 }
 
@@ -117,4 +116,9 @@ function stepOf(seconds: number, asked: number | undefined, apart: number): numb
 /** Rounded to hundredths: more would be made up. */
 function scaled(value: number | null | undefined, scale: number): number | null {
   return typeof value === 'number' ? Math.round(value * scale * 100) / 100 : null
+}
+
+/** Servers that samples may be kept of: what the SQL of servers joins. */
+export function meteredServers(db: Queries) {
+  return db.selectFrom('meters').select('server_id')
 }

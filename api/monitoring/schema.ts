@@ -16,7 +16,7 @@ export const figures = {
       Type.Number({
         minimum: 0,
         maximum: 100,
-        description: 'Of all cores together; 100 is all of them busy',
+        description: 'Of all cores together; 100 means all are busy',
         examples: [12.5],
       }),
     ),
@@ -26,7 +26,7 @@ export const figures = {
     used_mb: nullable(
       Type.Number({
         minimum: 0,
-        description: 'As the guest says, without what it could give back at once',
+        description: 'As the guest reports it, without what it could free at once',
         examples: [181.3],
       }),
     ),
@@ -36,18 +36,18 @@ export const figures = {
     used_gb: nullable(
       Type.Number({
         minimum: 0,
-        description: 'What it has written of its disk; the image below is not counted',
+        description: 'Data written to the disk, without the image below it',
         examples: [0.42],
       }),
     ),
-    read_bytes_total: count('Since the server was made'),
-    write_bytes_total: count('Since the server was made'),
+    read_bytes_total: count('Since the server was created'),
+    write_bytes_total: count('Since the server was created'),
     read_bytes_per_second: rate('Since the last sample'),
     write_bytes_per_second: rate('Since the last sample'),
   }),
   network: Type.Object({
-    rx_bytes_total: count('Received since the server was made'),
-    tx_bytes_total: count('Sent since the server was made'),
+    rx_bytes_total: count('Received since the server was created'),
+    tx_bytes_total: count('Sent since the server was created'),
     rx_bytes_per_second: rate('Received since the last sample'),
     tx_bytes_per_second: rate('Sent since the last sample'),
   }),
@@ -58,18 +58,18 @@ export type Figures = Static<typeof Figures>
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 export const MetricsQuery = Type.Object({
-  start: time('Without it an hour before the end'),
-  end: time('Without it now'),
+  start: time('Default: one hour before the end'),
+  end: time('Default: now'),
   step: Type.Optional(
     Type.Integer({
       minimum: 10,
       maximum: LONGEST_SPAN,
-      description: 'Seconds from point to point; without it one that makes at most 200 points',
+      description: 'Seconds between points; by default such that there are at most 200 points',
     }),
   ),
   type: Type.Optional(
     Type.String({
-      description: `Of ${seriesTypes.join(', ')}, those that are wanted, with commas; all without it`,
+      description: `One or more of ${seriesTypes.join(', ')}, separated by commas; default: all`,
     }),
   ),
 })
@@ -81,8 +81,7 @@ const Point = Type.Unsafe<[number, number | null]>({
   minItems: 2,
   maxItems: 2,
   examples: [[1_795_172_400, 12.5]],
-  description:
-    'When, in seconds since the epoch, and the mean from then to the next point; null is not known',
+  description: 'Time in seconds since the epoch, and the mean from then to the next point; null if unknown',
 })
 
 export const ServerMetrics = Type.Object(
@@ -90,7 +89,7 @@ export const ServerMetrics = Type.Object(
     server_id: uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403'),
     start: Type.String({ ...Timestamp, examples: ['2026-11-20T11:00:00.000Z'] }),
     end: Timestamp,
-    step: Type.Integer({ description: 'Seconds from point to point, as was used', examples: [20] }),
+    step: Type.Integer({ description: 'Seconds between points', examples: [20] }),
     series: Type.Array(
       Type.Object({
         name: Type.Enum(seriesTable.map(({ name }) => name)),

@@ -7,20 +7,21 @@ import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
 import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
 import { claimDue, nextDueAt, readOperation, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+import { Waits } from './waits.ts'
 
 export interface EngineOptions {
   db: Database
   clock: Clock
   log: Logger
   procedures: Procedures
-  /** Told of each end, in the transaction that writes it. */
+  /** Called for each operation that ended, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
-  /** Told of each operation that has ended; of one that failed, with the code of its error. */
-  told?: ((end: OperationEnd) => void) | undefined
+  /** Called for each operation that has ended; if it failed, with its error code. */
+  onEnd?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
   observe?:
     | ((moment: 'before' | 'after' | 'saved', operation: OperationTable, step: string) => void)
@@ -58,6 +59,7 @@ export class Engine {
   readonly #work: Loop
   readonly #renewal: Loop
   #pauseMs = 0
+  readonly #waits = new Waits()
   readonly #waiters = new Map<string, Set<() => void>>()
 
   constructor(options: EngineOptions) {
@@ -67,7 +69,7 @@ export class Engine {
       clock,
       log,
       turn: () => this.#look(),
-      failure: 'the worker could not look for operations; trying again',
+      failure: 'the worker could not fetch operations; trying again',
       pauseMs: () => this.#pauseMs,
     })
     this.#renewal = new Loop({
@@ -103,7 +105,7 @@ export class Engine {
     this.#work.wake()
   }
 
-  /** To be called after the commit that canceled an operation: its running step is told to give up. */
+  /** To be called after the commit that canceled an operation: its running step is aborted. */
   canceled({
     operation_id,
     type,
@@ -113,15 +115,21 @@ export class Engine {
     this.#announce(operation_id)
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
-    this.#options.told?.({ type, outcome: 'canceled', code: null, seconds })
+    this.#options.onEnd?.({ type, outcome: 'canceled', code: null, seconds })
   }
 
   /**
    * Resolves soon after the operation ended, or after `ms`, or when the signal aborts. An end in this process wakes
    * at once; that of another process is seen by a look at the database now and then.
    * @returns the operation as it stands then
+   * @throws ApiError rate_limited: its account waits for as many as it may already
    */
   async waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
+    if (operation.finished_at !== null || ms <= 0) return operation
+    return this.#waits.hold(operation.account_id, () => this.#waitFor(operation, ms, signal))
+  }
+
+  async #waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
     const { db, clock } = this.#options
     const { operation_id: operationId } = operation
     const until = clock.now() + ms
@@ -147,7 +155,7 @@ export class Engine {
       if (waiters.size === 0) this.#waiters.delete(operationId)
     }
     if (seen.finished_at !== null || ms === 0) return seen
-    // What became of it during the last sleep.
+    // Its state after the last sleep.
     return (await readOperation(db, operationId)) ?? seen
   }
 
@@ -229,7 +237,7 @@ export class Engine {
     } catch (error) {
       log.error(
         { err: error, operation_id: operation.operation_id },
-        'an operation could not be recorded; trying again',
+        'the state of an operation could not be saved; trying again',
       )
       await this.#giveBack(operation, { next_run_at: clock.now() + RETRY_MS })
     }
@@ -249,7 +257,7 @@ export class Engine {
     if (clock.now() >= operation.deadline_at)
       return fail(
         'operation_timeout',
-        `The operation did not end in time; it was at the step "${operation.step}".`,
+        `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
       const result = await this.#procedure(operation).run(operation, signal)
@@ -281,13 +289,13 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       const write = await this.#procedure(operation).conclude(operation, outcome)
-      const { ended, told } = this.#options
+      const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
       this.#announce(operation.operation_id)
       const seconds = (now - operation.created_at) / 1000
       const code = result.kind === 'fail' ? result.code : null
-      told?.({ type: operation.type, outcome: outcome.status, code, seconds })
+      onEnd?.({ type: operation.type, outcome: outcome.status, code, seconds })
       return true
     }
     if (result.kind === 'again') {
@@ -335,6 +343,6 @@ function failureOf(error: unknown): StepResult<never> {
     )
   return fail(
     'internal_error',
-    'The service could not carry it out. Contact support with the id of the operation.',
+    'The operation failed because of an internal error. Contact support with the id of the operation.',
   )
 }

@@ -186,3 +186,33 @@ export function cancelActive(tx: Queries, subject: Subject, now: number) {
     .returning(['operation_id', 'type', 'created_at'])
     .executeTakeFirst()
 }
+
+/** Deletes all operations of servers that are to be forgotten. */
+export async function forgetOperations(tx: Queries, serverIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('operations').where('server_id', 'in', serverIds).execute()
+}
+
+/** Of an account's operations that are over deletes some beyond the newest; @returns how many */
+export async function forgetExcessOperations(
+  db: Queries,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('operations')
+    .where('operation_id', 'in', (eb) =>
+      eb
+        .selectFrom('operations as old')
+        .select('old.operation_id')
+        .where('old.account_id', '=', accountId)
+        .where('old.finished_at', 'is not', null)
+        // A canceled one may have a step that still runs.
+        .where('old.lease_until', '=', 0)
+        .orderBy('old.operation_id', 'desc')
+        .limit(limit)
+        .offset(most),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -28,7 +28,7 @@ export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesO
       scope: 'servers:read',
       tag,
       summary: 'List the operations of the account',
-      description: 'Those on what was deleted are listed for seven days more.',
+      description: 'Operations on deleted resources are listed for seven more days.',
       query: OperationQuery,
       reply: { 200: listOf(Operation) },
       run: (call) =>
@@ -44,7 +44,7 @@ export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesO
       path: '/operations/:operation_id',
       scope: 'servers:read',
       tag,
-      summary: 'Get an operation of the account, or wait for its end',
+      summary: 'Get an operation of the account, or wait until it has finished',
       params: { operation_id: operationProblems.operation_not_found },
       query: OperationWait,
       load: async ({ actor, params }) =>

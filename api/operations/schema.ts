@@ -17,7 +17,9 @@ const SubjectId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
 
 /** What goes over the wire. Which operations there are, and on what, the procedures of the features say. */
 export function operationSchemas(procedures: Procedures) {
-  const SubjectType = Type.Enum(Object.keys(procedures), { description: 'What it is carried out on' })
+  const SubjectType = Type.Enum(Object.keys(procedures), {
+    description: 'Type of the resource that the operation is on',
+  })
   const types = new Set(Object.values(procedures).flatMap((each) => Object.keys(each)))
   const OperationType = Type.Enum([...types])
   const Operation = Type.Object(
@@ -55,7 +57,7 @@ export const OperationWait = Type.Object({
       minimum: 0,
       maximum: 60,
       default: 0,
-      description: 'Seconds to wait for the end of the operation',
+      description: 'How many seconds to wait for the operation to finish',
     }),
   ),
 })

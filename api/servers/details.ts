@@ -36,7 +36,7 @@ export interface DetailsOptions {
   sshHost: string
 }
 
-/** The extended card of a server: all that names it, how to log in, what it costs, what it can be asked for. */
+/** The details of a server: names, SSH access, costs, allowed actions. */
 export async function serverDetails(
   options: DetailsOptions,
   actor: Actor,

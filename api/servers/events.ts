@@ -22,12 +22,12 @@ const DESCRIBED = [
   'price_hour',
 ] as const satisfies readonly (keyof ServerTable)[]
 
-/** Tells of a new server, once its first operation is there. */
+/** Records the event of a new server, once its first operation exists. */
 export function recordCreated(tx: Queries, server: ServerTable, operation: OperationTable): Promise<void> {
   return record(tx, [eventOf('server.created', server, serverView(server, operation))])
 }
 
-/** Tells of what has changed in a server, where that is something that customers see. */
+/** Records the events of a change, if customers can see it. */
 export async function recordChange(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
   // As the last reader saw it: what is gone has forgotten its keys.
   if (after.deleted_at !== null)

@@ -36,20 +36,21 @@ export interface Order {
  * Looks at everything about a create or quote request that a schema can't know.
  * @throws ApiError validation_failed, with all that is wrong
  */
-export async function examine(options: OrderOptions, actor: Actor, request: QuoteRequest): Promise<Order> {
+export async function validateOrder(
+  options: OrderOptions,
+  actor: Actor,
+  request: QuoteRequest,
+): Promise<Order> {
   const { db, catalog, capacity, clock } = options
   const issues: Issue[] = []
   const zone = findZone(catalog, request.zone_slug)
-  if (!zone)
-    issues.push(bodyIssue('zone_slug', 'not_found', 'There is no such zone: GET /v1/zones lists them.'))
+  if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', 'No such zone.'))
   const isOffered = zone ? (await capacity.cpuTypes(zone)).includes(request.cpu_type) : true
   if (!isOffered)
     issues.push(bodyIssue('cpu_type', 'not_in_enum', notOffered(request.zone_slug, request.cpu_type)))
   const template = findTemplate(catalog, request.template_id)
   if (!template && request.template_id !== undefined)
-    issues.push(
-      bodyIssue('template_id', 'not_found', 'There is no such template: GET /v1/templates lists them.'),
-    )
+    issues.push(bodyIssue('template_id', 'not_found', 'No such template.'))
   const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at: clock.now() }
   const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
   if (Array.isArray(plan)) issues.push(...plan)
@@ -60,7 +61,7 @@ export async function examine(options: OrderOptions, actor: Actor, request: Quot
   const keys = await findSshKeys(db, actor.accountId, ids)
   ids.forEach((id, at) => {
     if (!keys.some((key) => key.ssh_key_id === id))
-      issues.push(bodyIssue(`ssh_key_ids.${at}`, 'not_found', `There is no SSH key ${id} in your account.`))
+      issues.push(bodyIssue(`ssh_key_ids.${at}`, 'not_found', `No such SSH key: ${id}.`))
   })
   if (Buffer.byteLength(request.user_data ?? '') > USER_DATA_BYTES)
     issues.push(bodyIssue('user_data', 'too_long', 'user_data must have at most 64 KiB.'))
@@ -124,7 +125,7 @@ export function newServer(
 }
 
 export function projectIssue(): Issue {
-  return bodyIssue('project_id', 'not_found', 'There is no such project in your account.')
+  return bodyIssue('project_id', 'not_found', 'No such project.')
 }
 
 function diskIssue(plan: Plan, template: Template): Issue {
@@ -132,7 +133,7 @@ function diskIssue(plan: Plan, template: Template): Issue {
   return bodyIssue(
     field,
     'disk_too_small',
-    `${template.title} needs ${template.minDiskGb} GB of disk; this plan has ${plan.size.disk_gb}.`,
+    `${template.title} requires a disk of at least ${template.minDiskGb} GB; this plan has ${plan.size.disk_gb} GB.`,
   )
 }
 

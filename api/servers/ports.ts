@@ -42,7 +42,7 @@ export async function pickPort(
     if (!used.has(port) && !exclude.includes(port)) return port
   throw new ApiError(
     catalogProblems.capacity_unavailable,
-    'All ssh ports of this installation are in use. Contact the operator.',
+    'All SSH ports of this installation are in use. Contact the operator.',
     { max_server: { cpu: 0, ram_mb: 0, disk_gb: 0 }, alternatives: [] },
   )
 }

@@ -129,8 +129,8 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
         catalogProblems.capacity_unavailable,
         serverProblems.server_not_found,
       ],
-      run: async ({ actor, body, setHeader, made }) => {
-        const { server, operation } = await servers.create(actor, body, made)
+      run: async ({ actor, body, setHeader, remember }) => {
+        const { server, operation } = await servers.create(actor, body, remember)
         setHeader('location', `/v1/servers/${server.server_id}`)
         return serverView(server, operation)
       },
@@ -150,7 +150,7 @@ function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
     path: '/pricing/quote',
     scope: 'servers:read',
     tag: 'Catalogue',
-    summary: 'What a server would cost, and whether create would take it; creates nothing',
+    summary: 'Quote the price of a server and check whether it can be created',
     body: QuoteRequest,
     reply: { 200: Quote },
     makesNothing: true,
@@ -185,7 +185,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       path: `${path}/details`,
       scope: 'servers:read',
       tag,
-      summary: 'The extended card of a server, with how to log in',
+      summary: 'Get the details of a server, including SSH access',
       params,
       load,
       reply: { 200: ServerDetails },
@@ -197,7 +197,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       path,
       scope: 'servers:write',
       tag,
-      summary: 'Change metadata at once, or the configuration of a stopped server',
+      summary: 'Update a server, or resize it while it is stopped',
       params,
       load,
       body: ServerUpdate,
@@ -226,9 +226,9 @@ function monitoringRoutes(options: ServerRoutesOptions, load: ReturnType<typeof 
       path: `${path}/stats`,
       scope: 'servers:read',
       tag,
-      summary: 'What a server uses now',
+      summary: 'Get the current resource usage of a server',
       description:
-        'Measured when it is asked for. What cannot be measured is null, as most is of a server that is off.',
+        'Measured on request. Values that cannot be measured are null, which most are while the server is off.',
       params,
       load,
       reply: { 200: ServerStats },
@@ -240,9 +240,9 @@ function monitoringRoutes(options: ServerRoutesOptions, load: ReturnType<typeof 
       path: `${path}/metrics`,
       scope: 'servers:read',
       tag,
-      summary: 'What a server has used over time',
+      summary: 'Get the resource usage of a server over time',
       description:
-        'Up to 30 days in one request. Where samples are no longer kept as finely as `step` asks for, or the points would be more than 2,000, the step is longer; the reply says which was used.',
+        'Up to 30 days per request. If samples that old are not kept at the resolution of `step`, or there would be more than 2,000 points, a longer step is used and returned in the reply.',
       params,
       load,
       query: MetricsQuery,
@@ -293,8 +293,8 @@ function powerRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loade
           ? ([billingProblems.insufficient_balance, accountProblems.account_suspended] as const)
           : []),
       ],
-      run: async ({ actor, loaded, body, made, setHeader }) => {
-        const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, made)
+      run: async ({ actor, loaded, body, remember, setHeader }) => {
+        const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, remember)
         return accepted(operation, setHeader)
       },
       recover: async ({ actor, loaded, setHeader }, operationId) => {
@@ -329,7 +329,7 @@ function operationsRoute({ db, clock, operationSchemas }: ServerRoutesOptions): 
     path: operationsPath,
     scope: 'servers:read',
     tag,
-    summary: 'List the operations of a server, also of one that is gone',
+    summary: 'List the operations of a server, even a deleted one',
     params,
     query: Type.Object(pagingQuery),
     load: async ({ actor, params }) => {
@@ -349,7 +349,7 @@ function operationRoute({ db, engine, clock, operationSchemas }: ServerRoutesOpt
     path: `${operationsPath}/:operation_id`,
     scope: 'servers:read',
     tag,
-    summary: 'Get an operation, or wait for its end',
+    summary: 'Get an operation, or wait until it has finished',
     params: { ...params, operation_id: operationProblems.operation_not_found },
     query: OperationWait,
     load: async ({ actor, params }) => {

@@ -33,7 +33,7 @@ const Name = Type.String({
   maxLength: 63,
   pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
   examples: ['web-1'],
-  errorMessage: 'must be a host name: letters, digits and dashes, with no dash at either end.',
+  errorMessage: 'must be a host name: letters, digits and dashes, without a dash at either end.',
 })
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
@@ -135,8 +135,8 @@ export const Quote = Type.Object(
         price_month_rub: Money,
       }),
     ),
-    is_available: Type.Boolean({ description: 'Whether there is room for it now' }),
-    can_create: Type.Boolean({ description: 'Whether create would take this request now' }),
+    is_available: Type.Boolean({ description: 'Whether there is enough capacity for it now' }),
+    can_create: Type.Boolean({ description: 'Whether creating it would succeed now' }),
     blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() }), { examples: [[]] }),
     quoted_at: Timestamp,
   },
@@ -171,14 +171,14 @@ export const StartRequest = Type.Object({}, { title: 'StartRequest' })
 export const StopRequest = Type.Object(
   {
     force: Type.Optional(
-      Type.Boolean({ default: false, description: 'Pull the plug at once instead of asking the guest' }),
+      Type.Boolean({ default: false, description: 'Power off at once instead of shutting the guest down' }),
     ),
     timeout_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 600,
         default: 60,
-        description: 'How long the guest may take to shut down before its plug is pulled',
+        description: 'How long the guest may take to shut down before it is powered off',
       }),
     ),
   },
@@ -200,7 +200,7 @@ const server = {
   ...size,
   template_id: TemplateId,
   ssh_key_ids: Type.Array(SshKeyId),
-  ipv4: nullable(Type.String({ description: 'Public address of its own, where it has one' }), {
+  ipv4: nullable(Type.String({ description: 'Its own public address, if it has one' }), {
     examples: [null],
   }),
   ipv6: nullable(Type.String(), { examples: [null] }),
@@ -252,7 +252,7 @@ export const ServerDetails = Type.Object(
       username: Type.String({ examples: ['debian'] }),
       command: nullable(
         Type.String({
-          description: 'Pasted into a terminal it logs in',
+          description: 'Shell command that logs in',
           examples: ['ssh -p 22424 debian@127.0.0.1'],
         }),
       ),
@@ -294,7 +294,7 @@ export const ServerStats = Type.Object(
     server_id: ServerId,
     status: Type.Enum([...statuses], { examples: ['running'] }),
     uptime_seconds: nullable(
-      Type.Integer({ minimum: 0, description: 'Since started_at; null when it is off', examples: [86_400] }),
+      Type.Integer({ minimum: 0, description: 'Since started_at; null if it is off', examples: [86_400] }),
     ),
     ...figures,
   },
@@ -310,7 +310,7 @@ export const ServerQuery = Type.Object({
   plan_type: Type.Optional(PlanType),
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(TemplateId),
-  name: Type.Optional(Type.String({ description: 'The whole name' })),
+  name: Type.Optional(Type.String({ maxLength: 63, description: 'Exact name' })),
   label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })

@@ -11,14 +11,16 @@ import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
+import { dataOf } from '../operations/procedure.ts'
 import type { Secrets } from '../secrets.ts'
+import { costOrdered } from './commitment.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
-import { dataIf, subjectOf } from './lifecycle/operations.ts'
-import { bootTime } from './lifecycle/procedures.ts'
-import { examine, newServer, projectIssue } from './order.ts'
+import { bootTime } from './lifecycle/billing-start.ts'
+import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
+import { newServer, projectIssue, validateOrder } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import {
@@ -28,7 +30,7 @@ import {
   type StopRequest,
   serverProblems,
 } from './schema.ts'
-import { type Action, allowedIn, judge, turnsOn } from './states.ts'
+import { type Action, allowedIn, checkAction, turnsOn } from './states.ts'
 import { countByStatus, lockServer, updateServer } from './store.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
@@ -42,7 +44,7 @@ export interface ServersOptions {
   secrets: Secrets
   engine: Engine
   sshPorts: PortRange
-  /** How long servers go on after the balance is used up. */
+  /** How long servers keep running after the balance is used up. */
   graceMs: number
 }
 
@@ -55,14 +57,14 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
-  async create(actor: Actor, request: ServerCreate, made: Made): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
     const { db, capacity, engine } = this.#options
-    const wanted = await examine(this.#options, actor, request)
+    const wanted = await validateOrder(this.#options, actor, request)
     refuseSuspended(actor)
     const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
       await reserveQuota(tx, row, row, 1)
-      await requireBalance(tx, actor.accountId, row.price_hour)
+      await requireCover(tx, actor.accountId, row.price_hour)
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
@@ -72,7 +74,7 @@ export class Servers {
         row.ssh_port = await pickPort(tx, this.#options.sshPorts)
         begun = await beginCreate(tx, row, data)
       }
-      await made(tx, row.server_id)
+      await remember(tx, row.server_id)
       return begun
     })
     engine.wake()
@@ -80,12 +82,12 @@ export class Servers {
   }
 
   /**
-   * A dry run of create: the same examination, the same reservations, all undone.
+   * A dry run of create: the same validation, the same reservations, all undone.
    * @throws ApiError validation_failed
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const { db, capacity } = this.#options
-    const { plan } = await examine(this.#options, actor, request)
+    const { plan } = await validateOrder(this.#options, actor, request)
     const { zone_slug, cpu_type } = request
     const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
     const blockers: ApiError[] = []
@@ -100,7 +102,7 @@ export class Servers {
     await attempt(() => refuseSuspended(actor))
     await dryRun(db, async (tx) => {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
-      await attempt(() => requireBalance(tx, actor.accountId, plan.priceHour))
+      await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
       await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
     })
     return { plan, blockers }
@@ -114,7 +116,7 @@ export class Servers {
     actor: Actor,
     serverId: string,
     request: StopRequest & { type: 'start' | 'stop' | 'reboot' },
-    made: Made,
+    remember: Remember,
   ): Promise<Started> {
     const { db, clock, engine } = this.#options
     const { type, force = false, timeout_seconds = 60 } = request
@@ -124,7 +126,8 @@ export class Servers {
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
         refuseSuspended(actor)
-        await requireBalance(tx, actor.accountId, server.price_hour)
+        await lockQuotas(tx, actor.accountId)
+        await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
       }
       // Else one reboot after the other would keep a server from being suspended.
       if (type === 'reboot')
@@ -132,7 +135,7 @@ export class Servers {
       const now = clock.now()
       canceled = await cancelActive(tx, subjectOf(serverId), now)
       const begun = await begin(tx, server, type, { force, timeout_seconds }, { now })
-      await made(tx, begun.operation.operation_id)
+      await remember(tx, begun.operation.operation_id)
       return begun
     })
     if (canceled) engine.canceled(canceled)
@@ -164,9 +167,10 @@ export class Servers {
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
       if (!plan) return { server: changed, operation: null }
-      if (plan.priceHour > server.price_hour) await requireBalance(tx, actor.accountId, plan.priceHour)
       const growth = difference(plan.size, server)
       await reserveQuota(tx, server, growth, 0)
+      const added = addedCost(server, plan.priceHour)
+      if (added > 0) await requireCover(tx, actor.accountId, added)
       await reserveCapacity(tx, capacity, server, growth)
       return begin(tx, changed, 'resize', { plan, growth }, { now: clock.now() })
     })
@@ -176,19 +180,20 @@ export class Servers {
 
   /**
    * Deletes in every status; what was running on the server is canceled. A second call finds the same operation.
+   * @param options.isForced also if it is protected: for operators
    * @throws ApiError server_not_found, delete_protected
    */
-  async remove(serverId: string): Promise<Started> {
+  async remove(serverId: string, { isForced = false } = {}): Promise<Started> {
     const { db, clock, engine } = this.#options
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
       const active = await findActive(tx, subjectOf(serverId))
       if (active?.type === 'delete') return { server, operation: active }
-      if (server.delete_protection)
+      if (server.delete_protection && !isForced)
         throw new ApiError(
           serverProblems.delete_protected,
-          'The server is protected. Set delete_protection to false first.',
+          'The server is protected from deletion. Set delete_protection to false first.',
         )
       const now = clock.now()
       canceled = await cancelActive(tx, subjectOf(serverId), now)
@@ -202,10 +207,10 @@ export class Servers {
     return started
   }
 
-  /** A server that is deleted while its first guest boots has run: only a create that fails is free. */
+  /** A server that is deleted while its first guest boots has run. */
   async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
-    const create = dataIf('create', active)
-    const bootedAt = create && bootTime(create)
+    // Those that turn a machine on keep a BootData, the others nothing that it has.
+    const bootedAt = active ? bootTime(dataOf<BootData>(active)) : null
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
     await changeRate(tx, server, null, this.#options.clock.now())
@@ -218,7 +223,7 @@ export class Servers {
 
   async #lock(tx: Queries, serverId: string): Promise<ServerTable> {
     const server = await lockServer(tx, serverId)
-    if (!server) throw new ApiError(serverProblems.server_not_found, 'The server is gone.')
+    if (!server) throw new ApiError(serverProblems.server_not_found, 'The server was deleted.')
     return server
   }
 
@@ -262,21 +267,35 @@ export class Servers {
   }
 }
 
+/**
+ * The balance must cover all that the account has ordered, and what comes to it. The account's row is locked.
+ * @param added units an hour
+ * @throws ApiError insufficient_balance
+ */
+async function requireCover(tx: Queries, accountId: string, added: number): Promise<void> {
+  await requireBalance(tx, accountId, (await costOrdered(tx, accountId)) + added)
+}
+
+/** What an account pays more an hour once a server of it is billed at a price. */
+function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
+  return billed_since === null ? priceHour : priceHour - price_hour
+}
+
 /** @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance */
 async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
-  const verdict = judge(action, server.status, { force })
+  const verdict = checkAction(action, server.status, { force })
   if (verdict === 'allowed') return
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
       await balanceOf(tx, server.account_id),
       server.price_hour,
-      'The server is suspended because the balance was used up; a top-up resumes it by itself. ',
+      'The server is suspended because the balance was used up; it resumes automatically after a top-up. ',
     )
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, subjectOf(server.server_id))
     throw new ApiError(
       serverProblems.operation_in_progress,
-      `The server is ${server.status}. Wait for the end of that operation.`,
+      `The server is ${server.status}. Wait until that operation has finished.`,
       { operation_id: active?.operation_id ?? null },
       { 'retry-after': RETRY_AFTER_SECONDS },
     )
@@ -284,7 +303,7 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
   const allowed = allowedIn[action]
   throw new ApiError(
     serverProblems.server_state_conflict,
-    `The server is ${server.status}; ${action} needs it to be ${allowed.join(' or ')}.`,
+    `The server is ${server.status}; ${action} requires it to be ${allowed.join(' or ')}.`,
     {
       current_status: server.status,
       allowed_statuses: allowed,
@@ -300,6 +319,6 @@ function refuseSuspended(actor: Actor): void {
   if (actor.accountStatus !== 'active')
     throw new ApiError(
       accountProblems.account_suspended,
-      `The account is ${actor.accountStatus}. Ask the operator to open it again.`,
+      `The account is ${actor.accountStatus}. Ask the operator to reopen it.`,
     )
 }

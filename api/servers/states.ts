@@ -3,7 +3,7 @@ import type { ServerOperation } from './lifecycle/operations.ts'
 
 export type { ServerStatus }
 
-/** What a customer can ask of a server. `update` is metadata, `resize` is configuration. */
+/** The actions on a server. `update` changes metadata, `resize` the configuration. */
 export type Action = 'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'
 
 /** The operation that a transient status belongs to. Every other status is settled. */
@@ -64,7 +64,7 @@ const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'r
 
 export type Verdict = 'allowed' | 'operation_in_progress' | 'server_state_conflict' | 'insufficient_balance'
 
-export function judge(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
+export function checkAction(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
   const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
   if (allowed.includes(status)) return 'allowed'
   if (status in transient) return 'operation_in_progress'
@@ -94,11 +94,19 @@ export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 /** Whether a server that has run costs nothing. */
 export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
-/** What the server can be asked for now. */
+/** In which a server that is not billed is about to be. */
+export const becomingBilledIn = [
+  'creating',
+  'starting',
+  'rebooting',
+  'resizing',
+] as const satisfies readonly ServerStatus[]
+
+/** The actions that are allowed now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
   const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']
   return actions.filter((action) => {
     if (action === 'delete' && server.delete_protection) return false
-    return judge(action, server.status) === 'allowed'
+    return checkAction(action, server.status) === 'allowed'
   })
 }

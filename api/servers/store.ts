@@ -8,12 +8,12 @@ import type { OperationTable, ServerTable } from '../database/schema.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
-import { suspendableIn, watchedIn } from './states.ts'
+import { becomingBilledIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
 import { LISTED, type ListedServer } from './view.ts'
 
 /**
- * Writes a new server, and tells of it.
- * @param begin writes its first operation, which is told of with it
+ * Writes a new server, and records the event.
+ * @param begin writes its first operation, which is in the event
  * @returns that operation; null where another transaction has just taken the server's port
  */
 export async function insertServer(
@@ -68,7 +68,7 @@ export async function lockServer(tx: Queries, serverId: string): Promise<ServerT
 }
 
 /**
- * Changes a server that is not gone, and tells of it: the one way to do so, so that no change goes untold. An
+ * Changes a server that is not gone, and records the event: the only way to do so, so that none is missed. An
  * operation that begins with the change is written before.
  */
 export async function updateServer(
@@ -81,7 +81,7 @@ export async function updateServer(
   await recordChange(tx, before, await write(tx, serverId, change))
 }
 
-/** Changes what only steps need of a server, and nobody is told of. */
+/** Changes columns that only steps use, without an event. */
 export async function updateMachine(
   db: Queries,
   serverId: string,
@@ -114,7 +114,7 @@ const listedOfAccount = prepared((db, { accountId, serverId }: { accountId: stri
 
 const FILTERS = ['project_id', 'zone_slug', 'status', 'plan_type', 'cpu_type', 'template_id', 'name'] as const
 
-/** The page that is asked for most: of all servers, the newest first. */
+/** The page that is requested most: all servers, newest first. */
 const newest = prepared(
   (db, { accountId, limit, offset }: { accountId: string; limit: number; offset: number }) =>
     alive(db)
@@ -138,7 +138,7 @@ export async function listServers(db: Queries, accountId: string, filter: Server
   for (const field of wanted) matching = matching.where(field, '=', filter[field] ?? null)
   if (filter.label !== undefined) matching = matching.where(labelMatches(filter.label))
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
-  // Ids are made in order of time, so that the newest first is a walk along an index.
+  // Ids are in order of time, so that newest first is a walk along an index.
   const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
   const items = await sorted
     .select(LISTED)
@@ -190,6 +190,23 @@ export function listOverdue(db: Queries, moment: number) {
     .execute()
 }
 
+/** A query of what an account's servers will cost an hour that are not billed yet and about to be. */
+export function unbilledCost(db: Queries, accountId: string) {
+  return alive(db)
+    .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
+    .where('account_id', '=', accountId)
+    .where('billed_since', 'is', null)
+    .where('status', 'in', becomingBilledIn)
+}
+
+export function resizingServers(db: Queries, accountId: string) {
+  return alive(db)
+    .select(['server_id', 'price_hour'])
+    .where('account_id', '=', accountId)
+    .where('status', '=', statusDuring.resize)
+    .execute()
+}
+
 /** Suspended servers of accounts that were topped up. */
 export function listResumable(db: Queries) {
   return alive(db)
@@ -231,6 +248,11 @@ export async function isPortFree(db: Queries, port: number): Promise<boolean> {
 export async function usedPorts(db: Queries): Promise<Set<number>> {
   const rows = await db.selectFrom('servers').select('ssh_port').where('ssh_port', 'is not', null).execute()
   return new Set(rows.map((row) => row.ssh_port ?? 0))
+}
+
+/** Deletes the rows of servers that are gone, of which was told. */
+export async function deleteRows(tx: Queries, ids: readonly string[]): Promise<void> {
+  await tx.deleteFrom('servers').where('server_id', 'in', ids).where('deleted_at', 'is not', null).execute()
 }
 
 function alive(db: Queries) {

@@ -12,7 +12,7 @@ interface SuspensionOptions {
   db: Database
   clock: Clock
   engine: Engine
-  /** How long servers go on after the balance is used up. */
+  /** How long servers keep running after the balance is used up. */
   graceMs: number
 }
 

@@ -7,7 +7,7 @@ import { formatMoney } from '../money.ts'
 import type { Figures } from '../monitoring/schema.ts'
 import type { Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
 
-/** The keys that a server was made with. */
+/** The keys that a server was created with. */
 export interface StoredKey {
   ssh_key_id: string
   name: string

@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import type { DeliveryTable, Schema, WebhookTable } from '../database/schema.ts'
+import { excessPosition } from '../events/excess.ts'
 import { recordedEvents } from '../events/outbox.ts'
 import type { NumberedEvent } from '../events/types.ts'
 import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks } from './store.ts'
@@ -102,12 +103,12 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
     .set({ attempts: '[]' })
     .where('delivery_id', '=', (eb) =>
       eb
-        .selectFrom('deliveries as eldest')
-        .select('eldest.delivery_id')
-        .where('eldest.webhook_id', '=', webhookId)
-        .where('eldest.status', '=', 'pending')
-        .where('eldest.is_first', '=', 0)
-        .orderBy('eldest.position')
+        .selectFrom('deliveries as oldest')
+        .select('oldest.delivery_id')
+        .where('oldest.webhook_id', '=', webhookId)
+        .where('oldest.status', '=', 'pending')
+        .where('oldest.is_first', '=', 0)
+        .orderBy('oldest.position')
         .limit(1),
     )
     .execute()
@@ -181,6 +182,24 @@ function deleteDeliveries(tx: Queries, webhookId: string, limit: number): Promis
 /** Deletes some of the deliveries from before a moment; @returns how many */
 export function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
   return deleteSome(db, (all) => all.where('created_at', '<', before), limit)
+}
+
+/** Deletes some of the deliveries of events beyond the newest that an account keeps; @returns how many */
+export async function forgetExcessDeliveries(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const position = await excessPosition(db, accountId, most)
+  if (position === null) return 0
+  const ofAccount = (all: Deliveries) =>
+    all
+      .where('webhook_id', 'in', (eb) =>
+        eb.selectFrom('webhooks').select('webhooks.webhook_id').where('account_id', '=', accountId),
+      )
+      .where('position', '<=', position)
+  return deleteSome(db, ofAccount, limit)
 }
 
 /** Deletes some of what is finished of a webhook, but for the newest: nobody fills the disk with replies of their own. */

@@ -71,14 +71,14 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       path: '/webhooks',
       scope: 'account:write',
       tag,
-      summary: 'Have events sent to an address of yours; the secret is shown this once',
+      summary: 'Create a webhook; its secret is shown only once',
       description:
-        'Events are posted as JSON, as `GET /events` shows them, and signed by Standard Webhooks. The token must be allowed to see the events that it asks for.',
+        'Events are posted as JSON, as `GET /events` shows them, and signed according to Standard Webhooks. The token must have the scopes required to see the selected events.',
       body: WebhookCreate,
       reply: { 201: NewWebhook },
       errors: [accountProblems.quota_exceeded],
-      run: async ({ actor, body, made, setHeader }) => {
-        const { webhook, secret } = await createWebhook(options, actor, body, made)
+      run: async ({ actor, body, remember, setHeader }) => {
+        const { webhook, secret } = await createWebhook(options, actor, body, remember)
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
         return shown(webhook, secret)
       },
@@ -119,7 +119,7 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
       path,
       scope: 'account:write',
       tag,
-      summary: 'Change a webhook, or enable it again',
+      summary: 'Update a webhook, or enable it again',
       params,
       load,
       body: WebhookUpdate,
@@ -132,7 +132,7 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
       path,
       scope: 'account:write',
       tag,
-      summary: 'Delete a webhook, with the record of what was sent to it',
+      summary: 'Delete a webhook and its deliveries',
       params,
       load,
       reply: { 204: null },
@@ -148,14 +148,14 @@ function secretRoute(options: WebhooksOptions, load: ReturnType<typeof loader>):
     path: `${path}/rotate-secret`,
     scope: 'account:write',
     tag,
-    summary: 'Give a webhook another secret, which is shown this once',
+    summary: 'Rotate the secret of a webhook; the new one is shown only once',
     description:
-      'For 24 hours messages are signed with the secret before it as well. Rotating again ends that one at once.',
+      'For 24 hours messages are signed with the old secret as well. Rotating again ends the old one at once.',
     params,
     load,
     reply: { 200: NewWebhook },
-    run: async ({ loaded, made }) => {
-      const { webhook, secret } = await rotateSecret(options, loaded, made)
+    run: async ({ loaded, remember }) => {
+      const { webhook, secret } = await rotateSecret(options, loaded, remember)
       return shown(webhook, secret)
     },
     recover: async ({ loaded }) => shown(loaded, options.secrets.open(loaded.secret)),
@@ -169,13 +169,13 @@ function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): R
     path: `${path}/test`,
     scope: 'account:write',
     tag,
-    summary: 'Send an event webhook.test, once, before all that waits',
+    summary: 'Send the event webhook.test, once, ahead of pending deliveries',
     params,
     load,
     reply: { 202: WebhookTest },
-    run: async ({ loaded, made, setHeader }) => {
+    run: async ({ loaded, remember, setHeader }) => {
       setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
-      return { event_id: await testWebhook(options, loaded, made) }
+      return { event_id: await testWebhook(options, loaded, remember) }
     },
     recover: async ({ loaded, setHeader }, eventId) => {
       setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
@@ -191,7 +191,7 @@ function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader
     path: `${path}/deliveries`,
     scope: 'account:read',
     tag,
-    summary: 'List what was sent to a webhook, with each attempt and the reply to it',
+    summary: 'List the deliveries of a webhook with their attempts and replies',
     params,
     load,
     query: paging,

@@ -14,15 +14,15 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   pattern: String.raw`^https?://\S+$`,
-  description: 'Where events are posted to',
+  description: 'Address that events are posted to',
   examples: ['https://example.com/hooks/berth'],
-  errorMessage: 'must be an address that begins with https:// or http://.',
+  errorMessage: 'must be an address that starts with https:// or http://.',
 })
 
 const EventTypes = Type.Array(Type.Enum(['*', ...eventTypeNames]), {
   minItems: 1,
   uniqueItems: true,
-  description: 'What is sent; "*" is all',
+  description: 'Events to send; "*" is all',
   examples: [['server.status_changed', 'balance.low']],
 })
 
@@ -35,7 +35,7 @@ export const Webhook = Type.Object(
     is_enabled: Type.Boolean({ description: 'Whether events are sent' }),
     disabled_reason: nullable(
       Type.Enum(['failing', 'gone'], {
-        description: 'Why the service disabled it: a day of failures, or the endpoint answered 410',
+        description: 'Why the service disabled it: failing for a day, or gone (the endpoint replied 410)',
       }),
       { examples: [null] },
     ),
@@ -49,7 +49,7 @@ export const NewWebhook = Type.Object(
   {
     ...Webhook.properties,
     secret: Type.String({
-      description: 'What signatures are made with, for libraries of Standard Webhooks: shown this once',
+      description: 'Signing secret for Standard Webhooks libraries, shown only once',
       examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     }),
   },
@@ -73,7 +73,9 @@ export const WebhookUpdate = Type.Object(
     url: Type.Optional(Url),
     event_types: Type.Optional(EventTypes),
     is_enabled: Type.Optional(
-      Type.Boolean({ description: 'Disabling gives up what was not delivered; enabling begins anew' }),
+      Type.Boolean({
+        description: 'Disabling ends pending deliveries as failed; enabling starts with new events',
+      }),
     ),
   },
   { title: 'WebhookUpdate', minProperties: 1 },
@@ -93,7 +95,7 @@ export const Delivery = Type.Object(
     event_type: EventTypeName,
     status: Type.Enum(['pending', 'succeeded', 'failed'], {
       examples: ['succeeded'],
-      description: 'pending: waits for its turn, or for the next attempt',
+      description: 'pending: queued, or waiting for the next attempt',
     }),
     attempts: Type.Array(
       Type.Object(
@@ -101,14 +103,14 @@ export const Delivery = Type.Object(
           attempted_at: Timestamp,
           duration_ms: Type.Integer({ examples: [87] }),
           reply_status: nullable(
-            Type.Integer({ description: 'The HTTP status; null where no reply came', examples: [200] }),
+            Type.Integer({ description: 'The HTTP status; null if there was no reply', examples: [200] }),
           ),
-          reply: Type.String({ description: 'The first 4 KiB of what came back', examples: ['ok'] }),
-          error: nullable(Type.String({ description: 'What went wrong, for people' }), { examples: [null] }),
+          reply: Type.String({ description: 'The first 4 KiB of the reply', examples: ['ok'] }),
+          error: nullable(Type.String({ description: 'What went wrong, for humans' }), { examples: [null] }),
         },
         { title: 'DeliveryAttempt' },
       ),
-      { description: 'Of many, the first and the last ten; none of them to an address that was left' },
+      { description: 'Of many, the first and the last ten; only those to the current address' },
     ),
     created_at: Timestamp,
   },

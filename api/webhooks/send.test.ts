@@ -41,7 +41,7 @@ test.each([100, 103])('an endpoint that goes on with replies %i is cut off', asy
     }
     speak()
   })
-  expect(await post(port)).toEqual({ status: null, reply: '', error: 'There were too many replies 1xx.' })
+  expect(await post(port)).toEqual({ status: null, reply: '', error: 'Too many 1xx replies.' })
 })
 
 test('a few replies 1xx before the reply are passed over', async () => {

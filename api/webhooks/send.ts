@@ -13,7 +13,7 @@ export const TIMEOUT_MS = 10_000
 /** So much of a reply is read, and kept. */
 export const REPLY_BYTES = 4096
 /** Databases keep no NUL, and JSON takes six bytes for each of the others. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]/g
 /** Replies 1xx before the reply itself. Each costs work, and an endpoint could go on with them until the time is up. */
 const MAX_INTERIM = 10
@@ -56,7 +56,7 @@ export async function send(message: Message, options: SendOptions, stopped: Abor
   stopped.addEventListener('abort', stop)
   const late = options.clock.sleep(TIMEOUT_MS, isDone.signal).then((): Answer => {
     cut.abort()
-    return refusal(`There was no whole reply within ${TIMEOUT_MS / 1000} seconds.`)
+    return refusal(`No complete reply within ${TIMEOUT_MS / 1000} seconds.`)
   })
   const reply = post(message, options, cut.signal).catch((error: unknown) => refusal(reasonOf(error)))
   const answer = await Promise.race([reply, late])
@@ -111,7 +111,7 @@ async function post(
       })
       .on('information', () => {
         interim += 1
-        if (interim > MAX_INTERIM) request.destroy(new EndpointError('There were too many replies 1xx.'))
+        if (interim > MAX_INTERIM) request.destroy(new EndpointError('Too many 1xx replies.'))
       })
       .on('error', reject)
       .end(body)
@@ -159,6 +159,6 @@ function reasonOf(error: unknown): string {
   if (error instanceof EndpointError) return error.message
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOTFOUND' || code === 'ENODATA') return 'The host has no address.'
-  if (code === 'ETIMEOUT' || code === 'ESERVFAIL') return 'The address of the host could not be looked up.'
-  return `There was no reply: ${code || 'the connection failed'}.`
+  if (code === 'ETIMEOUT' || code === 'ESERVFAIL') return 'The host name could not be resolved.'
+  return `No reply: ${code || 'the connection failed'}.`
 }

@@ -9,7 +9,7 @@ import type { WebhookTable } from '../database/schema.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
 import { type Actor, holds, insufficientScope } from '../http/auth.ts'
 import { bodyIssue, found, invalid } from '../http/problem.ts'
-import type { Made } from '../http/route.ts'
+import type { Remember } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { restartDelivery } from './deliveries.ts'
@@ -37,14 +37,14 @@ export interface WebhooksOptions {
 }
 
 /**
- * @returns the webhook, and its secret, which is never to be had again
+ * @returns the webhook, and its secret, which cannot be read again
  * @throws ApiError validation_failed, insufficient_scope, quota_exceeded
  */
 export async function createWebhook(
   { db, clock, secrets, addresses, relay }: WebhooksOptions,
   actor: Actor,
   { name, url, event_types, is_enabled = true }: WebhookCreate,
-  made: Made,
+  remember: Remember,
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   checkUrl(url, addresses)
   requireSight(actor, event_types)
@@ -74,7 +74,7 @@ export async function createWebhook(
     const count = await countWebhooks(tx, actor.accountId)
     if (count >= limit) throw quotaExceeded('webhooks', limit, count, 1)
     await insertWebhook(tx, webhook)
-    await made(tx, webhook.webhook_id)
+    await remember(tx, webhook.webhook_id)
   })
   return { webhook, secret }
 }
@@ -117,7 +117,7 @@ export async function updateWebhook(
 export async function rotateSecret(
   { db, clock, secrets }: WebhooksOptions,
   { account_id, webhook_id }: WebhookTable,
-  made: Made,
+  remember: Remember,
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   const secret = newSecret()
   const webhook = await db.transaction().execute(async (tx) => {
@@ -129,7 +129,7 @@ export async function rotateSecret(
       previous_secret_until: clock.now() + PREVIOUS_SIGNS_MS,
     }
     const changed = await changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
-    await made(tx, webhook_id)
+    await remember(tx, webhook_id)
     return changed
   })
   return { webhook, secret }
@@ -157,12 +157,12 @@ export async function removeWebhook(
 export async function testWebhook(
   { db, clock }: WebhooksOptions,
   webhook: WebhookTable,
-  made: Made,
+  remember: Remember,
 ): Promise<string> {
   const eventId = uuid()
   await db.transaction().execute(async (tx) => {
     await askForTest(tx, webhook, eventId, clock.now())
-    await made(tx, eventId)
+    await remember(tx, eventId)
   })
   return eventId
 }
@@ -172,10 +172,10 @@ function checkUrl(url: string, addresses: Addresses): void {
   const refuse = (why: string) => invalid([bodyIssue('url', 'invalid_format', `url ${why}`)])
   if (!URL.canParse(url)) throw refuse('must be an address such as https://example.com/hooks.')
   const { username, password, hostname } = new URL(url)
-  if (username !== '' || password !== '') throw refuse('must not have a user or a password.')
+  if (username !== '' || password !== '') throw refuse('must not contain a user name or password.')
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   // Where a name leads is looked at each time that something is sent.
-  if (isIP(host) && !addresses.isOpen(host)) throw refuse('must lead to the public internet.')
+  if (isIP(host) && !addresses.isOpen(host)) throw refuse('must be on the public internet.')
 }
 
 /** @throws ApiError insufficient_scope: a webhook must not show what its maker can't see */
@@ -183,5 +183,8 @@ function requireSight(actor: Actor, types: readonly (EventType | '*')[]): void {
   const wanted = eventTypeNames.filter((type) => types.includes('*') || types.includes(type))
   const lacking = wanted.map((type) => eventTypes[type]).find((scope) => !holds(actor, scope))
   if (lacking)
-    throw insufficientScope(`Your token lacks ${lacking}, which these events take to be seen.`, lacking)
+    throw insufficientScope(
+      `Your token does not have the scope ${lacking}, which is required to see these events.`,
+      lacking,
+    )
 }

@@ -70,7 +70,7 @@ export class WebhookWorker {
       clock: options.clock,
       log: options.log,
       turn: () => this.#turn(),
-      failure: 'webhooks could not be looked for; trying again',
+      failure: 'due webhooks could not be fetched; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }
@@ -81,7 +81,7 @@ export class WebhookWorker {
     this.#loop.start()
   }
 
-  /** Hangs up on endpoints; what was not answered is sent again. */
+  /** Closes connections to endpoints; what was not replied to is sent again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#loop.stop()
@@ -159,7 +159,7 @@ export class WebhookWorker {
   async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
     const { db, clock } = this.#options
     const attempts = kept([...attemptsOf(next), attempt])
-    const verdict = judge(attempts, attempt, next.is_first === 1)
+    const verdict = verdictOn(attempts, attempt, next.is_first === 1)
     const nextRunAt = clock.now() + (verdict === 'pending' ? backoffAfter(attempts.length) : 0)
     await db.transaction().execute(async (tx) => {
       const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
@@ -187,7 +187,7 @@ function backoffAfter(attempts: number): number {
 }
 
 /** What follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried once. */
-function judge(
+function verdictOn(
   attempts: readonly Attempt[],
   { error, status, at }: Attempt,
   isTest: boolean,

@@ -1,7 +1,10 @@
-import type { Server } from '@berth/sdk'
+import { isBerthError, type Server, type ServerCreate } from '@berth/sdk'
 import { Command } from 'commander'
+import { allOf } from '../all.ts'
+import { exitCodes, Refusal } from '../errors.ts'
 import { action, type Session } from '../session.ts'
 import { isInteractive } from '../terminal.ts'
+import { sizeOf } from '../units.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
 import { addOrderOptions, hasOrderOptions, type OrderOptions, orderOf } from './order.ts'
 import { showServer } from './show.ts'
@@ -17,17 +20,69 @@ export function createCommand(): Command {
         isInteractive(terminal) && !hasOrderOptions(options)
           ? // Loaded on demand: most servers are ordered with options.
             await (await import('./questions.ts')).askForOrder(session, name)
-          : await orderOf(session, name, options)
-      const ordered = await berth.servers.create(order)
-      if (!wantsWait(session, { wait })) return showOrdered(session, ordered)
+          : await withDefaultKeys(session, options, await orderOf(session, name, options))
+      const isTaken = name !== undefined && (await berth.servers.list({ name, limit: 1 })).total > 0
+      const ordered = await created(session, order)
+      if (isTaken) session.note(`You have another server named ${name}: use their ids to tell them apart.`)
+      if (!wantsWait(session, { wait })) return showOrdered(session, ordered, order)
       await waitFor(session, ordered)
       await showServer(session, ordered.server_id)
     }),
   )
 }
 
+/** The order with the account's SSH key if there is one, or those chosen of several; says what was chosen. */
+async function withDefaultKeys(
+  session: Session,
+  { sshKey }: OrderOptions,
+  order: ServerCreate,
+): Promise<ServerCreate> {
+  const { berth, terminal, note } = session
+  if (sshKey !== undefined) return order
+  const keys = await allOf(berth.sshKeys.listAll()).catch((error: unknown) => {
+    // A token for servers alone can't list keys.
+    if (isBerthError(error, 'insufficient_scope')) return []
+    throw error
+  })
+  const [key] = keys
+  if (keys.length > 1 && isInteractive(terminal)) {
+    const { askWhichKeys } = await import('./questions.ts')
+    return { ...order, ssh_key_ids: await askWhichKeys(session, keys) }
+  }
+  if (key && keys.length === 1) {
+    note(`Using your SSH key ${key.name}.`)
+    return { ...order, ssh_key_ids: [key.ssh_key_id] }
+  }
+  note(
+    key
+      ? `You have ${keys.length} SSH keys: choose with --ssh-key. Without it the server gets a generated password.`
+      : 'You have no SSH key: the server gets a generated password. Add a key with: berth ssh-key add',
+  )
+  return order
+}
+
+/** @throws Refusal if there is no room for it, with the largest server that there is room for */
+async function created({ berth }: Session, order: ServerCreate): Promise<Server> {
+  try {
+    return await berth.servers.create(order)
+  } catch (error) {
+    if (!isBerthError(error, 'capacity_unavailable')) throw error
+    const { zone_slug, cpu_type } = order
+    const rows = await berth.capacity.list({ zone_slug })
+    const room = rows.find((row) => row.cpu_type === cpu_type)?.max_server
+    throw new Refusal(
+      `There is no room for this server in ${zone_slug} now. (${error.code})`,
+      room && room.cpu > 0
+        ? `The largest that fits: ${sizeOf(room)}. See all zones with: berth capacity`
+        : 'See what fits in other zones with: berth capacity',
+      exitCodes.conflict,
+    )
+  }
+}
+
 /** Shows a server that is being created, with its operation. */
-async function showOrdered(session: Session, ordered: Server): Promise<void> {
+async function showOrdered(session: Session, ordered: Server, { ssh_key_ids }: ServerCreate): Promise<void> {
+  if (!ssh_key_ids?.length) session.note(`See its password with: berth server show ${ordered.server_id}`)
   await session.show(ordered, {
     ID: ({ server_id }) => server_id,
     Name: ({ name }) => name,

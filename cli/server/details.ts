@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { action } from '../session.ts'
-import { sizeOf } from '../units.ts'
+import { rub, sizeOf } from '../units.ts'
 
 const listed = (items: string[]) => (items.length > 0 ? items.join(', ') : null)
 
@@ -37,9 +37,9 @@ const parts: Columns<ServerDetails> = {
   Password: ({ ssh }) => ssh.password,
   'Host keys': ({ ssh }) =>
     listed(ssh.host_key_fingerprints.map(({ type, fingerprint }) => `${type} ${fingerprint}`)),
-  'Price per month': ({ billing }) => billing.price_month_rub,
-  'Price per hour': ({ billing }) => billing.price_hour_rub,
-  'Cost this month': ({ billing }) => billing.month_to_date_rub,
+  'Price per month': ({ billing }) => rub(billing.price_month_rub),
+  'Price per hour': ({ billing }) => rub(billing.price_hour_rub),
+  'Cost this month': ({ billing }) => rub(billing.month_to_date_rub),
   'Billed since': ({ billing }) => billing.billed_since,
   'Billed when stopped': ({ billing }) => billing.is_billed_when_stopped,
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { listCommand } from '../session.ts'
+import { rub } from '../units.ts'
 
 const columns: Columns<Server> = {
   id: ({ server_id }) => server_id,
@@ -12,7 +13,7 @@ const columns: Columns<Server> = {
   cpu: ({ cpu }) => cpu,
   ram_mb: ({ ram_mb }) => ram_mb,
   disk_gb: ({ disk_gb }) => disk_gb,
-  month: ({ price_month_rub }) => price_month_rub,
+  month: ({ price_month_rub }) => rub(price_month_rub),
   ipv4: ({ ipv4 }) => ipv4,
   ipv6: ({ ipv6 }) => ipv6,
   labels: ({ labels }) =>

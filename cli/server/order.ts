@@ -15,7 +15,8 @@ export interface OrderOptions extends PlaceOptions {
   cpu?: number
   ramMb?: number
   diskGb?: number
-  sshKey?: string[]
+  /** False with --no-ssh-key. */
+  sshKey?: string[] | false
   project?: string
   label?: Labels
   userDataFile?: string
@@ -36,9 +37,10 @@ export function addOrderOptions(command: Command): Command {
   return addPlaceOptions(command)
     .option(
       '--ssh-key <ssh-key>',
-      'SSH key to log in with, by name or id (repeatable; default: a generated password)',
-      repeated,
+      'SSH key to log in with, by name or id (repeatable; default: the only one of your account)',
+      (key: string, before?: string[] | false) => repeated(key, before || []),
     )
+    .option('--no-ssh-key', 'log in with a generated password')
     .option('--project <project>', 'project, by name or id (default: your default project)')
     .option('--label <name=value>', 'label (repeatable)', addLabel)
     .option('--user-data-file <file>', 'cloud-init user data for the first boot; - reads stdin')
@@ -67,13 +69,13 @@ export async function orderOf(
 /** The same for a quote, which needs no name and no template. */
 export async function requestOf(
   { berth, terminal }: Session,
-  { template, zone, cpuType, sshKey = [], project, ...options }: OrderOptions,
+  { template, zone, cpuType, sshKey, project, ...options }: OrderOptions,
 ): Promise<QuoteRequest> {
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
     template_id: template === undefined ? undefined : (await find(berth, 'template', template)).template_id,
-    ssh_key_ids: await Promise.all(sshKey.map((key) => idOf(berth, 'ssh-key', key))),
+    ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, 'ssh-key', key))),
     project_id: project === undefined ? undefined : await idOf(berth, 'project', project),
     labels: options.label,
     user_data: await userDataOf(terminal, options.userDataFile),

@@ -1,4 +1,4 @@
-import type { Berth, Operation, StopRequest } from '@berth/sdk'
+import { type Berth, isBerthError, type Operation, type Server, type StopRequest } from '@berth/sdk'
 import { Command } from 'commander'
 import { confirmDelete } from '../ask.ts'
 import { find, idOf } from '../find.ts'
@@ -11,12 +11,26 @@ import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts
 /** start, stop and reboot. */
 export function powerCommands(): Command[] {
   return [
-    powerCommand('start', 'start a stopped server', (berth, id) => berth.servers.start(id)),
+    powerCommand({
+      verb: 'start',
+      description: 'start a stopped server',
+      goal: 'running',
+      act: (berth, id) => berth.servers.start(id),
+    }),
     addOffOptions(
-      powerCommand('stop', 'shut down a server', (berth, id, options) => berth.servers.stop(id, options)),
+      powerCommand({
+        verb: 'stop',
+        description: 'shut down a server',
+        goal: 'stopped',
+        act: (berth, id, options) => berth.servers.stop(id, options),
+      }),
     ),
     addOffOptions(
-      powerCommand('reboot', 'reboot a server', (berth, id, options) => berth.servers.reboot(id, options)),
+      powerCommand({
+        verb: 'reboot',
+        description: 'reboot a server',
+        act: (berth, id, options) => berth.servers.reboot(id, options),
+      }),
     ),
   ]
 }
@@ -36,19 +50,36 @@ function addOffOptions(command: Command): Command {
     )
 }
 
+interface Power {
+  verb: string
+  description: string
+  /** With this status there is nothing to do, which is not an error. */
+  goal?: Server['status']
+  act(berth: Berth, server_id: string, options: StopRequest): Promise<Operation>
+}
+
 /** A command that starts an operation on one server. */
-function powerCommand(
-  verb: string,
-  description: string,
-  act: (berth: Berth, server_id: string, options: StopRequest) => Promise<Operation>,
-): Command {
+function powerCommand({ verb, description, goal, act }: Power): Command {
   return addWaitOptions(new Command(verb).description(description).argument('<server>', 'name or id')).action(
     action(async (session, given: string, { force, timeout, ...options }: OffOptions & WaitOptions) => {
-      const server_id = await idOf(session.berth, 'server', given)
-      const ordered = await act(session.berth, server_id, { force, timeout_seconds: timeout })
-      await follow(session, given, ordered, options)
+      const { berth } = session
+      const server_id = await idOf(berth, 'server', given)
+      try {
+        const ordered = await act(berth, server_id, { force, timeout_seconds: timeout })
+        await follow(session, given, ordered, options)
+      } catch (error) {
+        if (!isBerthError(error, 'server_state_conflict')) throw error
+        const server = await berth.servers.get(server_id)
+        if (server.status !== goal) throw error
+        await showUnchanged(session, server)
+      }
     }),
   )
+}
+
+async function showUnchanged(session: Session, server: Server): Promise<void> {
+  if (session.format !== 'table') return session.show(server, {})
+  showText(session.terminal.stdout, `Server ${server.name} is already ${server.status}.\n`)
 }
 
 /** The result of an operation that succeeded. */

@@ -1,9 +1,20 @@
 import { randomInt } from 'node:crypto'
-import type { Capacity, Limits, Preset, Quote, ServerCreate, SshKeyCreate, Template } from '@berth/sdk'
+import type {
+  Capacity,
+  Limits,
+  Preset,
+  Quote,
+  ServerCreate,
+  SshKey,
+  SshKeyCreate,
+  Template,
+} from '@berth/sdk'
+import { allOf } from '../all.ts'
 import { ask } from '../ask.ts'
 import { exitCodes, Refusal } from '../errors.ts'
 import { printable, showList } from '../output.ts'
 import type { Session } from '../session.ts'
+import { rub } from '../units.ts'
 import { localKeys } from './public-keys.ts'
 
 type Place = Pick<Capacity, 'zone_slug' | 'cpu_type'>
@@ -76,7 +87,9 @@ async function askTemplate(session: Session): Promise<Template> {
     session,
     'Image:',
     templates.map((template) => ({
-      name: printable(`${template.slug}: ${template.title}`),
+      // The title first: a preset may have the same slug.
+      name: printable(`${template.title} (${template.slug})`),
+      short: printable(template.title),
       value: template,
     })),
   )
@@ -100,9 +113,9 @@ async function askPlan(session: Session, place: Place, template: Template): Prom
   const preset = await askOne(session, 'Plan:', [
     ...presets.map((preset) => ({
       name: printable(
-        `${preset.slug.padEnd(slug)}  ${sizeOf(preset).padEnd(size)}  ${preset.price_month_rub.padStart(price)} a month`,
+        `${preset.slug.padEnd(slug)}  ${sizeOf(preset).padEnd(size)}  ${rub(preset.price_month_rub.padStart(price))} a month`,
       ),
-      short: printable(`${preset.slug}, ${preset.price_month_rub} a month`),
+      short: printable(`${preset.slug}, ${rub(preset.price_month_rub)} a month`),
       value: preset,
       disabled: whyNot(preset, template),
     })),
@@ -140,8 +153,13 @@ function askNumber({ terminal }: Session, label: string, { min, max, step }: Lim
 }
 
 async function askKeys(session: Session): Promise<{ ssh_key_ids: string[]; added: SshKeyCreate[] }> {
-  const keys = await Array.fromAsync(session.berth.sshKeys.listAll())
+  const keys = await allOf(session.berth.sshKeys.listAll())
   if (keys.length === 0) return { ssh_key_ids: [], added: await askLocalKeys(session) }
+  return { ssh_key_ids: await askWhichKeys(session, keys), added: [] }
+}
+
+/** Asks which of the account's keys to log in with. @returns their ids */
+export async function askWhichKeys({ terminal }: Session, keys: SshKey[]): Promise<string[]> {
   const choices = keys.map(({ ssh_key_id, name, fingerprint }) => ({
     name: printable(`${name} ${fingerprint}`),
     short: printable(name),
@@ -149,10 +167,7 @@ async function askKeys(session: Session): Promise<{ ssh_key_ids: string[]; added
     checked: keys.length === 1,
   }))
   const message = 'SSH keys to log in with (none: a password is generated):'
-  const ssh_key_ids = await ask(session.terminal, instead, ({ checkbox }, at) =>
-    checkbox({ message, choices, loop: false }, at),
-  )
-  return { ssh_key_ids, added: [] }
+  return ask(terminal, instead, ({ checkbox }, at) => checkbox({ message, choices, loop: false }, at))
 }
 
 /** Asks which local keys to add to an account that has none. */
@@ -207,11 +222,11 @@ async function showQuote({ terminal, note }: Session, quote: Quote): Promise<voi
   const columns = {
     item: ({ code }: Quote['items'][number]) => code,
     quantity: ({ quantity, unit }: Quote['items'][number]) => `${quantity} ${unit}`,
-    each: ({ price_unit_month_rub }: Quote['items'][number]) => price_unit_month_rub,
-    month: ({ price_month_rub }: Quote['items'][number]) => price_month_rub,
+    each: ({ price_unit_month_rub }: Quote['items'][number]) => rub(price_unit_month_rub),
+    month: ({ price_month_rub }: Quote['items'][number]) => rub(price_month_rub),
   }
   note('')
   await showList(terminal.stderr, 'table', quote.items, columns, { columns: Object.keys(columns) })
   note('')
-  note(`${quote.price_month_rub} ${quote.currency} a month, ${quote.price_hour_rub} an hour.`)
+  note(`${rub(quote.price_month_rub)} a month, ${rub(quote.price_hour_rub)} an hour.`)
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
-import { sizeOf } from '../units.ts'
+import { rub, sizeOf } from '../units.ts'
 
 export function showCommand(): Command {
   return new Command('show')
@@ -24,7 +24,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     ...(server.status_reason === null ? {} : { Reason: ({ status_reason }) => status_reason }),
     Size: sizeOf,
     OS: ({ template }) => template?.title ?? null,
-    'Price per month': ({ price_month_rub }) => price_month_rub,
+    'Price per month': ({ price_month_rub }) => rub(price_month_rub),
     'SSH command': ({ ssh }) => ssh.command,
     Password: ({ ssh }) => ssh.password,
   })

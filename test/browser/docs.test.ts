@@ -26,6 +26,10 @@ test('the viewer works without any other host: it renders, takes a token, sends 
   const t = await testApp()
   const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
   const { page, refused } = await closedPage(address)
+  const blocked: string[] = []
+  page.on('console', (line) => {
+    if (line.text().includes('Content Security Policy')) blocked.push(line.text())
+  })
   await page.goto(`${address}/v1/docs`)
   await page.getByRole('heading', { name: 'Berth', exact: true }).first().waitFor()
   expect(await page.title()).toBe('Berth API')
@@ -41,4 +45,5 @@ test('the viewer works without any other host: it renders, takes a token, sends 
   expect(reply.request().headers().authorization).toMatch(/^Bearer berth_/)
   await client.getByText('local-1').first().waitFor()
   expect(refused).toEqual([])
+  expect(blocked).toEqual([])
 })

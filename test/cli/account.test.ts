@@ -14,6 +14,13 @@ test('the account and its balance are shown', async () => {
 test('what is mistyped is told in two lines, with what may be meant', async () => {
   await expectSession(await loggedIn(), 'mistyped', [
     'servers',
+    'servers describe web-1',
+    'images ls --columns name',
+    'ssh web-1',
+    'server create web-1 --image micro',
+    'server create web-1 --type nano',
+    'server create --name web-1',
+    'server rename web-1',
     'xyzzy',
     'server lst',
     'server list --colums name',

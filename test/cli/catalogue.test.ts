@@ -39,5 +39,6 @@ test('a server is quoted before it is ordered; what would refuse it is told, and
     'quote --preset giant',
     'quote --preset nano --template dos',
     'quote --preset nano --ssh-key none',
+    'quote --preset nano --project 00000000-0000-4000-8000-000000000000',
   ])
 })

@@ -37,6 +37,7 @@ test('commands, options and choices are completed wherever the line has come to'
   expect(await known('server metrics --since=3')).toEqual(['--since=30d'])
   expect(await known('server metrics --type cpu --type n')).toEqual(['network'])
   expect(await known('server list -o j')).toEqual(['json'])
+  expect(await known('servers ls -o j')).toEqual(['json'])
   expect(await known('completion ')).toEqual(['bash', 'zsh', 'fish'])
   expect(await known('server metrics -- --s')).toEqual([])
   expect(await known('nothing ')).toEqual([])

@@ -17,11 +17,17 @@ test('a server is created, listed, shown, stopped, started and deleted by its na
     'server show web-1',
     'server stop web-1 --wait',
     'server stop web-1',
+    'server stop web-1 -o name',
+    'server reboot web-1',
     'server start web-1 --no-wait',
+    'server wait web-1 -o name',
+    'server start web-1',
     'operation list web-1 --columns type,status,progress',
     'server delete web-1',
     'server delete web-1 --yes --wait',
     'server show web-1',
+    'server stop web-1',
+    'server start web-1',
     'server create --template dos --preset nano',
     'server create --template micro --cpu 1',
     'server list --sort color',
@@ -180,7 +186,7 @@ test.each([
     const answer = await fetch(new URL(url, address), { method, headers: sent, ...body })
     reply.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
   })
-  const { code, err } = await t.run('server create web-1 --template micro --preset nano --wait')
+  const { code, err } = await t.run('server create web-1 --template micro --preset nano --no-ssh-key --wait')
   expect(code).toBe(1)
   const told = /^Error: .*\nThe operation was accepted\. Follow it with: berth (operation wait .*)\n$/.exec(
     err,

@@ -185,7 +185,7 @@ test(
         ['restore', at('newer.tar')],
         to,
         1,
-        /newer version of Berth: it has the schema 9999-later.*Restore it with that version\.\n$/,
+        /newer version of Berth: its schema is 9999-later.*Restore it with that version\.\n$/,
       ],
       [['restore', at('damaged.tar')], to, 1, /berth\.db in .*damaged\.tar is damaged\./],
       [
@@ -196,11 +196,11 @@ test(
       ],
       [['restore', at('good.tar')], { BERTH_DATA: at('copy') }, 2, /^Set BERTH_PASSPHRASE/],
       [['restore', at('good.tar')], own, 2, /source is not empty\./],
-      [['restore', at('none.tar')], to, 2, /There is no file .*none\.tar\./],
+      [['restore', at('none.tar')], to, 2, /No such file: .*none\.tar\./],
       [['backup', at('good.tar')], own, 2, /good\.tar exists already\./],
-      [['backup', at('new.tar')], to, 2, /There is no berth\.db in .*copy\./],
+      [['backup', at('new.tar')], to, 2, /No berth\.db found in .*copy\./],
       [['backup', at('new.tar')], { ...own, BERTH_PASSPHRASE: 'short' }, 2, /^The passphrase is too short/],
-      [['backup', at('no/new.tar')], own, 2, /There is no folder .*no\./],
+      [['backup', at('no/new.tar')], own, 2, /No such folder: .*no\./],
     ] as const) {
       const result = await run(args, env)
       expect

@@ -99,8 +99,31 @@ test(
     const lines = `${service.stdout}${service.stderr}`.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
       'listening',
-      'Stopping. Servers keep running; the next start finds them again.',
+      'Stopping. Servers keep running; the next start takes them over.',
     ])
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'customers are shown the public name, which need not be where the API listens',
+  async () => {
+    const service = await serve(folder(), {
+      BERTH_GUEST_HOST: '127.0.0.2',
+      BERTH_PUBLIC_NAME: 'cloud.example.com',
+      BERTH_TRUST_PROXY: '127.0.0.1',
+    })
+    const { address, public_url } = await listening(service)
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    expect(public_url).toBe('https://cloud.example.com/v1')
+    const document = await (await fetch(`${address}/openapi.json`)).json()
+    expect(document).toMatchObject({ servers: [{ url: public_url }] })
+    const { server_id } = (await service.call('POST', '/servers', await order(service))).body
+    const { ssh } = (await service.call('GET', `/servers/${server_id}/details`)).body
+    expect(ssh).toMatchObject({
+      host: 'cloud.example.com',
+      command: expect.stringContaining('@cloud.example.com'),
+    })
   },
   TIMEOUT_MS,
 )
@@ -144,8 +167,14 @@ test(
     writeFileSync(catalog, text)
     // Where nothing is found, QEMU is not installed.
     const service = await serve(data, { BERTH_CATALOG: catalog, PATH: data })
-    expect(service.stdout).toContain('  Compute  local-1: simulator: machines exist in memory only')
-    expect(service.stdout).toContain('real-1: *** does not work: QEMU is not installed.')
+    expect((await listening(service)).compute).toEqual([
+      { zones: ['local-1'], is_working: true, description: 'simulator: machines exist in memory only' },
+      {
+        zones: ['real-1'],
+        is_working: false,
+        description: expect.stringMatching(/^QEMU is not installed\./),
+      },
+    ])
     const body = await order(service)
     expect((await service.call('POST', '/servers', body)).status).toBe(202)
     const refused = await service.call('POST', '/servers', { ...body, zone_slug: 'real-1' })
@@ -234,6 +263,7 @@ function wrongCommands(data: string): Mistake[] {
     [['token', 'create', 'a@example.com', '--scopes', 'root'], own, /No such scope: root\./],
     [['token', 'create', 'a@example.com', '--days', '0'], own, /--days must be a whole number/],
     [['token', 'revoke', nobody], own, new RegExp(`No such valid token: ${nobody}`)],
+    [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
     [['image', 'pull', 'windows'], own, /No such template: windows\./],
   ]
 }
@@ -285,13 +315,15 @@ test(
       ['backup'],
       ['restore'],
       ['account'],
+      ['server'],
       ['token'],
       ['image'],
       ['catalog'],
     ]
     const groups: Record<string, string[]> = {
-      account: ['create', 'list', 'credit'],
-      token: ['create', 'revoke'],
+      account: ['create', 'list', 'show', 'credit'],
+      server: ['list', 'show', 'start', 'stop', 'delete'],
+      token: ['create', 'list', 'revoke'],
       image: ['list', 'pull', 'build'],
       catalog: ['check'],
     }

@@ -38,8 +38,8 @@ test('a refusal is an error with its code, its sentence and the id of the reques
   expect(error).toMatchObject({
     status: 404,
     code: 'server_not_found',
-    detail: 'There is no server with this id in your account.',
-    message: 'There is no server with this id in your account. (server_not_found)',
+    detail: 'Your account has no server with this id.',
+    message: 'Your account has no server with this id. (server_not_found)',
     requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     errors: [],
   })

@@ -87,6 +87,6 @@ export async function runBuild(build: Build): Promise<void> {
 
 function assertKnown(name: string): void {
   if (!KNOWN.includes(name)) {
-    throw new ImageError(`There is no build called "${name}"; there are: ${KNOWN.join(', ')}.`)
+    throw new ImageError(`No such build: "${name}". Builds are ${KNOWN.join(', ')}.`)
   }
 }

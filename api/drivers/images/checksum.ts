@@ -7,7 +7,7 @@ export interface Checksum {
   hex: string
 }
 
-/** A checksum from a catalogue; refused when it has not the length of its algorithm. */
+/** A checksum from a catalogue; refused if its length does not fit the algorithm. */
 export function parseChecksum(algorithm: 'sha256' | 'sha512', hex: string): Checksum {
   const clean = hex.trim().toLowerCase()
   if (!isHash(clean, algorithm))

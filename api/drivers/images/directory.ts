@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const WEEK_MS = 7 * 24 * 3600 * 1000
-/** Work folders are named after who works in them, so that nobody needs a lock: see `claim`. */
+/** Work folders are named after the process that works in them, so that nobody needs a lock: see `claim`. */
 const here = ownerPrefix()
 const openDirectories = new Set<string>()
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 import { ImageError } from './inspect.ts'
 
 export interface DownloadLimits {
-  /** More than this is no image. */
+  /** Larger than any image. */
   maxBytes: number
   /** Without a byte for this long a connection counts as dead. */
   stallMs: number
@@ -87,7 +87,7 @@ export async function fetchText(job: Omit<Download, 'file' | 'onProgress'>): Pro
         for await (const chunk of body) {
           length += chunk.length
           if (length > 1 << 20)
-            throw new ImageError(`${hostOf(job.url)} sent something too big to be a list of checksums.`)
+            throw new ImageError(`${hostOf(job.url)} sent a checksum list that is too large.`)
           chunks.push(Buffer.from(chunk))
         }
       })
@@ -167,7 +167,7 @@ async function request(
     const { signal: off } = timer
     void job.clock
       .sleep(job.limits.stallMs, off)
-      .then(() => off.aborted || stalled.abort(new Passing('nothing came for a while')))
+      .then(() => off.aborted || stalled.abort(new Passing('no data for a while')))
   }
   alive()
   try {
@@ -193,7 +193,7 @@ async function* watched(body: AsyncIterable<Uint8Array>, alive: () => void): Asy
 
 function refuseBadAnswer(asked: URL, response: Response): void {
   if (asked.protocol === 'https:' && response.url && !response.url.startsWith('https:')) {
-    throw new ImageError(`${asked.host} led from https to an unprotected address.`)
+    throw new ImageError(`${asked.host} redirected from https to an unencrypted address.`)
   }
   const { status } = response
   if (status === 200 || status === 206) return
@@ -204,7 +204,7 @@ function refuseBadAnswer(asked: URL, response: Response): void {
 
 function rangeStart(response: Response, asked: number): number {
   const start = Number(/^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
-  if (start !== asked) throw new Passing('the server sent another part than was asked for', true)
+  if (start !== asked) throw new Passing('the server sent a different range than requested', true)
   return start
 }
 
@@ -253,7 +253,7 @@ function giveUp(url: string, failures: number, error: unknown): ImageError {
 }
 
 function tooBig(job: Download): ImageError {
-  return new ImageError(`The file at ${hostOf(job.url)} is larger than an image may be.`, job.url)
+  return new ImageError(`The file at ${hostOf(job.url)} is larger than images may be.`, job.url)
 }
 
 function hostOf(url: string): string {

@@ -91,8 +91,7 @@ function refuseBadHeader(head: Buffer): void {
     throw new ImageError('The image keeps its data in another file. Flatten it first (qemu-img convert).')
   }
   if (features & CORRUPT_FEATURE) throw new ImageError('The image is marked as damaged.')
-  if (features & ~HARMLESS_FEATURES)
-    throw new ImageError('The image uses features of qcow2 that are not known here.')
+  if (features & ~HARMLESS_FEATURES) throw new ImageError('The image uses unknown qcow2 features.')
 }
 
 /** Walks the header extensions, which follow the header, for the name of an external data file. */
@@ -167,12 +166,9 @@ async function examine(
   } catch (error) {
     if (signal?.aborted || !(error instanceof Error)) throw error
     if (errorCode(error) === 'ENOENT')
-      throw new ImageError(
-        'An image could not be examined on this host.',
-        'setpriv of util-linux is missing.',
-      )
+      throw new ImageError('An image could not be checked on this host.', 'setpriv of util-linux is missing.')
     if ('killed' in error && error.killed)
-      throw new ImageError('The image could not be examined in reasonable time.', args.join(' '))
+      throw new ImageError('The image could not be checked in time.', args.join(' '))
     const code = Number(errorCode(error))
     return { code: Number.isInteger(code) ? code : 1, output: 'stderr' in error ? String(error.stderr) : '' }
   }

@@ -106,7 +106,7 @@ export async function fetchSource(source: ImageSource, work: FetchWork): Promise
 }
 
 async function fetchUrl(source: UrlSource, work: FetchWork): Promise<Fetched> {
-  if (!URL.canParse(source.url)) throw new ImageError('The address is not a URL.', source.url)
+  if (!URL.canParse(source.url)) throw new ImageError('The address is not a valid URL.', source.url)
   const expected = await expectedChecksum(source, work)
   const file = path.join(work.dir, 'part')
   for (;;) {
@@ -124,10 +124,7 @@ async function fetchUrl(source: UrlSource, work: FetchWork): Promise<Fetched> {
     await rm(`${file}.json`, { force: true })
     // Pieces of two versions may have met in one file; fetched in one go it is the server's fault.
     if (!resumed) {
-      throw new ImageError(
-        `What was downloaded has not the ${expected.algorithm} that it should have.`,
-        source.url,
-      )
+      throw new ImageError(`The download does not match its ${expected.algorithm}.`, source.url)
     }
   }
 }
@@ -136,8 +133,9 @@ async function expectedChecksum(source: UrlSource, work: FetchWork): Promise<Che
   if (source.sha512) return parseChecksum('sha512', source.sha512)
   if (source.sha256) return parseChecksum('sha256', source.sha256)
   if (!source.checksums_url)
-    throw new ImageError('The template gives no checksum for it; without one nothing is downloaded.')
-  if (!URL.canParse(source.checksums_url)) throw new ImageError('The address of the checksums is not a URL.')
+    throw new ImageError('The template has no checksum for it, which downloads require.')
+  if (!URL.canParse(source.checksums_url))
+    throw new ImageError('The address of the checksum list is not a valid URL.')
   const text = await fetchText({
     url: source.checksums_url,
     clock: work.clock,
@@ -146,11 +144,11 @@ async function expectedChecksum(source: UrlSource, work: FetchWork): Promise<Che
   })
   const name = decodeURIComponent(new URL(source.url).pathname.split('/').at(-1) ?? '')
   const found = findChecksum(text, name)
-  if (!found) throw new ImageError(`The list of checksums does not name ${name}.`, source.checksums_url)
+  if (!found) throw new ImageError(`The checksum list does not contain ${name}.`, source.checksums_url)
   return found
 }
 
-/** The file's sha256, or null when it has not the expected checksum. */
+/** The file's sha256, or null if the checksum differs. */
 async function verify(file: string, expected: Checksum, work: FetchWork): Promise<string | null> {
   const { size } = await stat(file)
   const hashes = await hashFile(
@@ -176,7 +174,7 @@ async function fetchFile(source: FileSource, work: FetchWork): Promise<Fetched> 
   if (!source.sha256) return { disk, sha256: null, direct: null }
   // The copy is what is verified: the operator's file may change meanwhile.
   const sha256 = await verify(disk, parseChecksum('sha256', source.sha256), work)
-  if (!sha256) throw new ImageError('The file has not the sha256 that the template gives.', from)
+  if (!sha256) throw new ImageError('The file does not match the sha256 in the template.', from)
   return { disk, sha256, direct: null }
 }
 

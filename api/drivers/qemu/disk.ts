@@ -41,7 +41,7 @@ export async function createDisk(
   if (image.virtualSizeBytes > wanted)
     throw new DriverError(
       'image_unusable',
-      `The image needs a disk of ${Math.ceil(image.virtualSizeBytes / GIB)} GB, and the plan has ${sizeGb} GB. ` +
+      `The image requires a disk of ${Math.ceil(image.virtualSizeBytes / GIB)} GB, and the plan has ${sizeGb} GB. ` +
         'Choose a larger plan.',
     )
   const draft = `${path}.tmp`

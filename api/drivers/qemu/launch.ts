@@ -111,10 +111,10 @@ export function qemuOwner(
   const needed = [base, ...(direct ? [direct.kernel, direct.initrd] : [])]
   const gone = needed.find((path) => !existsSync(path))
   if (gone !== undefined) {
-    context.log.error({ serverId, gone }, 'An image that a machine stands on is missing')
+    context.log.error({ serverId, gone }, 'the image of a machine is missing')
     throw new DriverError(
       'image_unusable',
-      'The image that the disk of the server stands on is missing on its host',
+      'The image that the disk of the server is based on is missing on its host',
     )
   }
   const closed = needed.find((path) => !isReadable(path))
@@ -133,7 +133,7 @@ export async function startFailure(
   const options = { cause }
   if (saysPortTaken(words)) {
     const ports = record.spec.forwards.map(({ hostPort }) => hostPort).join(' or ')
-    const message = `Port ${ports} is taken by another program of this host`
+    const message = `Port ${ports} is in use by another program on this host`
     return new DriverError('port_taken', message, options)
   }
   if (/Failed to get .* lock/.test(words))

@@ -120,11 +120,11 @@ export class Machine {
     return this.#exclusive(async () => {
       const seen = await this.#look()
       const record = this.#record
-      if (!record) throw new DriverError('not_found', 'There is no such machine')
+      if (!record) throw new DriverError('not_found', 'No such machine')
       if (seen.power === 'hung')
         throw new DriverError(
           'start_failed',
-          'The machine has a process that does not answer; power it off first',
+          'The machine has a process that does not respond; power it off first',
         )
       if (seen.power === 'on' && seen.status !== 'shutdown') return 'started'
       if (!admit()) return 'queued'
@@ -143,7 +143,7 @@ export class Machine {
   shutdown(): Promise<void> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
-      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
       if (seen.power === 'on' && seen.status !== 'shutdown') await seen.qmp.run('system_powerdown')
     })
   }
@@ -151,7 +151,7 @@ export class Machine {
   reset(): Promise<void> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
-      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not answer')
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
       if (seen.power !== 'on' || seen.status === 'shutdown')
         throw new DriverError('not_found', 'The machine is off; there is nothing to reset')
       this.boot++

@@ -54,7 +54,7 @@ const STRAY = [
 
 /** Whether the driver says that guests are kept away from this host: without, it warns. */
 const isGuarded = async () =>
-  !(await world.driver.host()).warnings.join().includes('do not let strangers rent')
+  !(await world.driver.host()).warnings.join().includes('do not rent servers to the public')
 
 const hasPasst = !spawnSync('passt', ['--version']).error
 
@@ -161,7 +161,7 @@ test('a port that another program has is named, and nothing stays behind', async
     await world.driver.define({ ...world.spec(id), forwards })
     await expect(world.driver.start(id)).rejects.toMatchObject({
       code: 'port_taken',
-      message: `Port ${portOf(onLoopback)} is taken by another program of this host`,
+      message: `Port ${portOf(onLoopback)} is in use by another program on this host`,
     })
     expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: null })
     // With a free port it starts, so nothing of the attempt was left.

@@ -71,8 +71,8 @@ async function threadTime(pid: number, thread: number): Promise<number> {
 async function memoryUsed(qmp: Qmp, ramMb: number, now: number): Promise<number> {
   const path = '/machine/peripheral/balloon0'
   const answer = await qmp.run('qom-get', { path, property: 'guest-stats' }, ANSWER_MS)
-  const { stats, 'last-update': toldAt } = fieldsOf(answer)
-  if (now - counter(toldAt) * 1000 > MEMORY_NEWS_MS) throw new Error('the guest is silent')
+  const { stats, 'last-update': updatedAt } = fieldsOf(answer)
+  if (now - counter(updatedAt) * 1000 > MEMORY_NEWS_MS) throw new Error('the guest is silent')
   const { 'stat-total-memory': total, 'stat-available-memory': available } = fieldsOf(stats)
   const used = counter(counter(total) - counter(available))
   return Math.min(used, ramMb * 2 ** 20)

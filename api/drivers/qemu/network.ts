@@ -48,7 +48,7 @@ export async function chooseNetwork(
 }
 
 const UNGUARDED =
-  'Guests can reach services of this machine, also those on 127.0.0.1: do not let strangers rent servers here'
+  'Guests can reach services of this machine, also those on 127.0.0.1: do not rent servers to the public here'
 
 /** What of this host leads into a guest. */
 export interface WaysIn {

@@ -90,7 +90,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   images: ImageStore
 }
 
-/** Real machines: one QEMU process each, on this host. Made by openQemu. */
+/** Real machines: one QEMU process each, on this host. Remember by openQemu. */
 export class QemuDriver implements Driver {
   readonly #settings: Settings
   readonly #context: Context

@@ -54,13 +54,13 @@ export function bootSteps(
     if (power === 'stopped' || power === 'absent')
       return fail(
         'boot_failed',
-        'The guest turned off before it answered on ssh. Look at its user data and its image.',
+        'The guest shut down before SSH was ready. Check its user data and its image.',
       )
     const left = (operation.data.ready_by ?? 0) - clock.now()
     if (left <= 0)
       return fail(
         BOOT_TIMEOUT,
-        `The guest did not answer on ssh within ${BOOT_MS / 1000} seconds. It was left running, and may still answer.`,
+        `SSH on the guest was not ready within ${BOOT_MS / 1000} seconds. The guest keeps running, and may still become ready.`,
       )
     return waiting(left)
   }
@@ -86,7 +86,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
       )
     }
     const template = findTemplate(catalog, server.template_id)
-    if (!template) return fail('image_unavailable', 'The template of this server is no longer on offer.')
+    if (!template) return fail('image_unavailable', 'The template of this server is no longer available.')
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
     if (state.state === 'failed') {
@@ -101,7 +101,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
   }
 }
 
-/** Another program holds the server's port: it gets one that no server has, and its machine is told. */
+/** Another program holds the server's port: it gets one that no server has, and its machine is redefined. */
 async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
   const { db, drivers, sshPorts } = options
   const server = await getServer(db, serverId)

@@ -7,7 +7,7 @@ import { dataOf } from '../../operations/procedure.ts'
 
 /** What an operation keeps that may turn a machine on. */
 export interface BootData {
-  /** False: the server is made and left off. */
+  /** False: the server is created and left off. */
   start_on_create?: boolean
   /** By when the guest must answer on ssh; there from power-on on. Milliseconds since the epoch. */
   ready_by?: number

@@ -16,7 +16,8 @@ import {
 } from '../../operations/procedure.ts'
 import { release } from '../reservation.ts'
 import { getServer, updateServer } from '../store.ts'
-import { BOOT_MS, bootSteps } from './boot.ts'
+import { billingStart } from './billing-start.ts'
+import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
 import {
   type BootData,
@@ -55,6 +56,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
 }
 
 type PowerData = BootData & OffData
+type PowerOperation = 'create' | 'start' | 'stop' | 'reboot'
 
 /** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
 function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerData>['conclude'] {
@@ -65,15 +67,14 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
         : (await drivers.at(server.pool).inspect(server.server_id)).power === 'running'
-    // A guest that ran without ever answering on ssh has run; only a create that fails is free.
-    const hasFailed = outcome.status === 'failed' && operation.type !== 'create'
-    const firstRunning = (hasFailed ? bootTime(operation.data) : null) ?? (isOn ? now : null)
+    const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
+    const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
     const hostKeys = operation.data.host_keys
     const change: Partial<ServerTable> = {
       status: isOn ? 'running' : restStatus(operation, outcome),
       status_reason: outcome.status === 'failed' ? outcome.code : null,
       started_at: isOn ? startTime(operation, server, now) : null,
-      billed_since: server.billed_since ?? firstRunning,
+      billed_since: server.billed_since ?? billedFrom,
       ...(hostKeys === undefined ? {} : { host_keys: JSON.stringify(hostKeys) }),
       updated_at: now,
     }
@@ -81,15 +82,10 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
     return async (tx) => {
       if (outcome.status === 'succeeded' && suspend) return becomeSuspended(tx, server, suspend, now)
       await updateServer(tx, server.server_id, change)
-      if (server.billed_since === null && firstRunning !== null)
-        await changeRate(tx, server, server, firstRunning)
+      if (server.billed_since === null && billedFrom !== null)
+        await changeRate(tx, server, server, billedFrom)
     }
   }
-}
-
-/** When an operation turned the machine on; null where it has not come so far. */
-export function bootTime({ ready_by }: BootData): number | null {
-  return ready_by === undefined ? null : ready_by - BOOT_MS
 }
 
 /** Why a suspended server is. */
@@ -138,7 +134,8 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
   return async (operation, outcome) => {
     const { plan, growth } = operation.data
     const server = await getServer(db, operation.subject_id)
-    const rest = { status: 'stopped' as const, updated_at: clock.now() }
+    const now = clock.now()
+    const rest = { status: 'stopped' as const, updated_at: now }
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
         await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
@@ -154,9 +151,9 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
         price_month: plan.priceMonth,
         price_hour: plan.priceHour,
         priced_at: operation.created_at,
+        billed_since: server.billed_since ?? billingStart({ type: 'resize', data: {} }, outcome, false, now),
       })
-      const price = { price_hour: plan.priceHour, price_month: plan.priceMonth }
-      if (server.billed_since !== null) await changeRate(tx, server, price, clock.now())
+      await changeRate(tx, server, { price_hour: plan.priceHour, price_month: plan.priceMonth }, now)
     }
   }
 }
@@ -193,6 +190,9 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         password: null,
         user_data: null,
         ssh_keys: '[]',
+        host_keys: '[]',
+        labels: '{}',
+        description: null,
       })
       await release(tx, server, server, 1)
       await countInProject(tx, server.account_id, server.project_id, -1)

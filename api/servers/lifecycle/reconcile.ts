@@ -41,7 +41,7 @@ export class Reconciler {
       clock: options.clock,
       log: options.log,
       turn: () => this.look(),
-      failure: 'the machines could not be looked at; trying again',
+      failure: 'machines could not be checked; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }
@@ -62,7 +62,7 @@ export class Reconciler {
     await Promise.all(
       [...pools].map(([pool, servers]) =>
         this.#lookAt(drivers.at(pool), servers).catch((error: unknown) =>
-          log.error({ err: error, pool }, 'the machines of a pool could not be looked at; trying again'),
+          log.error({ err: error, pool }, 'the machines of a pool could not be checked; trying again'),
         ),
       ),
     )
@@ -77,9 +77,9 @@ export class Reconciler {
     for (const { server_id } of servers.filter((server) => !isOn(server))) {
       try {
         // Looked at anew: a list of many machines may have taken long enough for a reboot.
-        await this.#whatBecameOf(server_id, await driver.inspect(server_id))
+        await this.#updateFrom(server_id, await driver.inspect(server_id))
       } catch (error) {
-        log.error({ err: error, server_id }, 'the machine of a server could not be looked at')
+        log.error({ err: error, server_id }, 'the machine of a server could not be checked')
       }
     }
   }
@@ -101,11 +101,11 @@ export class Reconciler {
     return ids.filter((id) => !known.has(id))
   }
 
-  async #whatBecameOf(serverId: string, machine: MachineState): Promise<void> {
+  async #updateFrom(serverId: string, machine: MachineState): Promise<void> {
     const { log } = this.#options
     if (machine.power === 'running') return
     if (machine.power === 'hung')
-      return log.error({ server_id: serverId }, 'the machine of a server does not answer')
+      return log.error({ server_id: serverId }, 'the machine of a server does not respond')
     if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {
       const off = { status: 'stopped', status_reason: 'guest_shutdown', started_at: null } as const
       return this.#write(serverId, off)
@@ -137,7 +137,7 @@ export class Reconciler {
   }
 
   /**
-   * Writes a change to a server whose machine should still be on, and tells of it.
+   * Writes a change to a server whose machine should still be on, and records the event.
    * @param reason only while this is the reason of its status
    */
   async #write(serverId: string, change: Partial<ServerTable>, reason?: string): Promise<void> {

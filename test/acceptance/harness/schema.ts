@@ -53,6 +53,10 @@ const OF_HTTP = [
   'keep-alive',
   'transfer-encoding',
   'x-content-type-options',
+  'x-frame-options',
+  'referrer-policy',
+  'content-security-policy',
+  'strict-transport-security',
 ]
 
 /** A request and the reply to it, as a client sees them. */

@@ -63,11 +63,39 @@ test('a compressed body is refused with 415 and says what is taken instead', asy
   expect((await send('Identity')).status).toBe(201)
 })
 
-test('an unknown field of any length is named', async () => {
+test('an unknown field is named by its first 100 characters', async () => {
   const t = await testApp()
   const name = 'description'.repeat(10_000)
-  const reply = await t.call('POST', '/account/projects', { name: 'x', [name]: 1 })
-  expect(issues(reply.body)).toEqual([[`/${name}`, 'unknown_field']])
+  const { body } = await t.call('POST', '/account/projects', { name: 'x', [name]: 1 })
+  const shown = `${name.slice(0, 99)}…`
+  expect(body.errors).toEqual([
+    {
+      in: 'body',
+      field: shown,
+      pointer: `/${name.slice(0, 98)}…`,
+      code: 'unknown_field',
+      message: `${shown} is not a field here. Did you mean description?`,
+    },
+  ])
+})
+
+test('a refusal stays short, whatever is wrong with the request', async () => {
+  const t = await testApp()
+  const send = async (path: string, body: object) => {
+    const reply = await t.call('POST', path, body)
+    expect(reply.status).toBe(422)
+    expect(Buffer.byteLength(JSON.stringify(reply.body))).toBeLessThan(40_000)
+    return reply.body
+  }
+  const names = (unit: string) =>
+    Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${unit.repeat(400)}${at}`, 1]))
+  expect((await send('/account/projects', names('x'))).errors.length).toBeLessThan(101)
+  const { errors, detail } = await send('/account/projects', names('\u0001'))
+  expect(detail).toBe(
+    `More than ${errors.length} values are invalid: the first ${errors.length} are in errors.`,
+  )
+  await send('/servers', await order(t.call, { zone_slug: 'z'.repeat(200_000) }))
+  await send('/servers', await order(t.call, { labels: { [`-${'x'.repeat(200_000)}`]: '' } }))
 })
 
 test('public keys that nobody can use are refused: of padding, and of more bits than OpenSSH takes', async () => {

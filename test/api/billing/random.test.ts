@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ServerStatus } from '../../../api/database/schema.ts'
-import { type Action, judge } from '../../../api/servers/states.ts'
+import { type Action, checkAction } from '../../../api/servers/states.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
 import { brokenAlways, brokenAtRest } from '../../process/harness/invariants.ts'
 import { order } from '../harness/ordering.ts'
@@ -82,7 +82,7 @@ async function ask(
   const before = (await t.call('GET', `/servers/${id}`)).body
   const reply = await send(`/servers/${id}`)
   if (reply.status === 403 || reply.status === 422 || reply.body.code === 'capacity_unavailable') return reply
-  const verdict = before.code ?? judge(action, before.status as ServerStatus, { force }) // what the API says is a status
+  const verdict = before.code ?? checkAction(action, before.status as ServerStatus, { force }) // what the API says is a status
   expect([action, before.status, reply.body.code ?? 'allowed']).toEqual([action, before.status, verdict])
   return reply
 }

@@ -60,7 +60,7 @@ test('a database of a newer version is left alone, with a sentence', async () =>
   await sql`INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(db)
   await expect(migrate(db)).rejects.toThrow(SchemaTooNew)
   await expect(migrate(db)).rejects.toThrow(
-    `The database was written by a newer version of Berth: it has the schema 9999-later, and this version knows none after ${newest}.`,
+    `The database was written by a newer version of Berth: its schema is 9999-later, the newest that this version supports is ${newest}.`,
   )
 })
 

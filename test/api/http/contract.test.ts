@@ -13,7 +13,7 @@ import { tiers } from '../../../api/monitoring/tiers.ts'
 import { OperationStatus } from '../../../api/operations/schema.ts'
 import { operationTypes } from '../../../api/servers/lifecycle/operations.ts'
 import { Server } from '../../../api/servers/schema.ts'
-import { type Action, judge, statuses } from '../../../api/servers/states.ts'
+import { type Action, checkAction, statuses } from '../../../api/servers/states.ts'
 import { problems } from '../../harness/problems.ts'
 
 const page = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8')
@@ -51,7 +51,7 @@ test('the table of states says of every status what the service does', () => {
   const expected = statuses.map((status) => [
     status,
     ...columns.map(([action, force]) => {
-      const verdict = judge(action, status, { force })
+      const verdict = checkAction(action, status, { force })
       return verdict === 'allowed' ? (action === 'update' ? '200' : '202') : said[verdict]
     }),
   ])

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
+import { order } from '../harness/ordering.ts'
 
 const rateLimits = { reads: 3, writes: 2, anonymous: 2 }
 
-test('a token has its reads and its writes a minute, and gets them back evenly', async () => {
+test('an account has its reads and its writes a minute, and gets them back evenly', async () => {
   const t = await testApp({ rateLimits })
   for (const left of [2, 1, 0]) {
     const { status, headers } = await t.call('GET', '/zones')
@@ -57,11 +58,37 @@ test('callers who come by a trusted proxy have their limits to themselves, and c
   ])
 })
 
-test('tokens do not spend each other’s requests', async () => {
+test('the tokens of an account share its requests: a further token gives no more of them', async () => {
   const t = await testApp({ rateLimits })
   const other = t.callAs(await t.makeToken(['read']))
-  for (let spent = 0; spent < 4; spent++) await t.call('GET', '/zones')
-  expect((await other('GET', '/zones')).status).toBe(200)
+  expect((await t.call('GET', '/zones')).headers.ratelimit).toBe('"reads";r=2;t=20')
+  expect((await other('GET', '/zones')).headers.ratelimit).toBe('"reads";r=1;t=40')
+  expect((await t.call('GET', '/zones')).status).toBe(200)
+  expect((await other('GET', '/zones')).status).toBe(429)
+  expect((await t.callAs(await t.makeToken(['read']))('GET', '/zones')).status).toBe(429)
+  const neighbour = t.callAs(await t.makeToken(['read'], { accountId: await t.makeAccount() }))
+  expect((await neighbour('GET', '/zones')).status).toBe(200)
+})
+
+test('an account waits for at most 50 operations at once, with whichever of its tokens', async () => {
+  const t = await testApp()
+  const { server_id, current_operation } = (await t.call('POST', '/servers', await order(t.call))).body
+  const path = `/servers/${server_id}/operations/${current_operation.operation_id}`
+  const other = t.callAs(await t.makeToken(['read']))
+  const replies = Array.from({ length: 51 }, (_, at) =>
+    (at % 2 === 0 ? t.call : other)('GET', `${path}?wait=60`),
+  )
+  const refused = await Promise.race(replies)
+  expect(refused).toMatchObject({
+    status: 429,
+    body: { code: 'rate_limited' },
+    headers: { 'retry-after': '5' },
+  })
+  expect((await other('GET', path)).status).toBe(200)
+  await t.finish()
+  const statuses = (await Promise.all(replies)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(50)
+  expect((await other('GET', `${path}?wait=60`)).status).toBe(200)
 })
 
 test('a request that is malformed counts like any other, and is told of the limit', async () => {

@@ -61,6 +61,42 @@ test('a request that expects what nobody knows is answered like any other', asyn
   expect(reply).toContain('"code":"missing_token"')
 })
 
+test('a Content-Type over 200 bytes is refused before anything parses it', async () => {
+  const t = await testApp()
+  const send = (path: string, type: string) => t.call('POST', path, '{"name":"x"}', { 'content-type': type })
+  const slow = `application/json;${' '.repeat(15_500)}charset`
+  const before = process.threadCpuUsage()
+  for (const path of ['/account/projects', '/nothing'])
+    expect(await send(path, slow)).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
+  const { user } = process.threadCpuUsage(before)
+  expect(user / 1000).toBeLessThan(200)
+  expect((await send('/account/projects', `application/json; charset=utf-8${' '.repeat(169)}`)).status).toBe(
+    201,
+  )
+})
+
+test('a body in thousands of tiny pieces is refused while it comes', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const head = (size: number, count: number) =>
+    `POST /v1/account/projects HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${t.token}\r\nconnection: close\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${`${size.toString(16)}\r\n${' '.repeat(size)}\r\n`.repeat(count)}d\r\n{"name": "x"}\r\n0\r\n\r\n`
+  expect(await answer(Number(port), head(1, 10_000))).toMatch(/^HTTP\/1\.1 400 /)
+  expect(await answer(Number(port), head(1, 400))).toMatch(/^HTTP\/1\.1 201 /)
+  expect(await answer(Number(port), head(64, 2_000))).toMatch(/^HTTP\/1\.1 201 /)
+})
+
+test('who is refused while its body still comes is hung up on; who has sent it is not', async () => {
+  const t = await testApp()
+  const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
+  const ask = (length: number, body = '') =>
+    answer(Number(port), `POST /v1/servers HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n${body}`)
+  const early = await ask(1000, '{')
+  expect(early).toMatch(/^HTTP\/1\.1 401 /)
+  expect(early).toMatch(/\r\nconnection: close\r\n/i)
+  const last = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
+  expect((await ask(2, `{}${last}`)).match(/HTTP\/1\.1 401 /g)).toHaveLength(2)
+})
+
 test('ids in capitals name the same objects', async () => {
   const t = await testApp()
   const capitals = (id: string) => id.toUpperCase()

@@ -172,13 +172,13 @@ test('a request that outlives its claim makes nothing once its repeat has taken 
     return begun.claim
   }
   const note = (claim: Awaited<ReturnType<typeof begin>>, id: string) =>
-    t.db.transaction().execute((tx) => idempotency.made(tx, claim, id))
+    t.db.transaction().execute((tx) => idempotency.remember(tx, claim, id))
   const slow = await begin()
   t.clock.advance(60_000)
   const repeat = await begin()
-  await expect(note(slow, 'first')).rejects.toThrow('still running')
+  await expect(note(slow, 'first')).rejects.toThrow('still in progress')
   await idempotency.finish(slow, { status: 409, headers: {}, body: '' })
   await note(repeat, 'second')
   t.clock.advance(60_000)
-  expect((await begin()).madeId).toBe('second')
+  expect((await begin()).createdId).toBe('second')
 })

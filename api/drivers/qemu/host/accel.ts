@@ -114,7 +114,7 @@ function firstComplaint(stderr: string): string | null {
  * @throws DriverError unavailable, when KVM was asked for by name and does not work
  */
 export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promise<AccelChoice> {
-  if (wanted === 'tcg') return { accel: 'tcg', reason: 'it was asked for (BERTH_ACCEL=tcg)' }
+  if (wanted === 'tcg') return { accel: 'tcg', reason: 'requested by BERTH_ACCEL=tcg' }
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')
   const known = (await readFile(memory, 'utf8').catch(() => '')) === boot
   const closed = await closedTo('/dev/kvm')
@@ -129,7 +129,7 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
   if (wanted === 'kvm')
     throw new DriverError(
       'unavailable',
-      `BERTH_ACCEL=kvm was asked for, but KVM does not work on this host: ${failure}. ` +
+      `BERTH_ACCEL=kvm is set, but KVM does not work on this host: ${failure}. ` +
         (closed ? '' : 'Turn on virtualization in the firmware and load the kvm module, ') +
         'or use BERTH_ACCEL=tcg, which is some ten times slower.',
     )

@@ -44,8 +44,8 @@ export async function raiseFirewall(): Promise<string | null> {
   // Trust, but verify: the same attempt must work for others, and must not for a machine's user.
   const { port, close } = await listen()
   try {
-    if (!(await reaches(port, 0))) return 'the rules could not be tried out'
-    return (await reaches(port, FIRST_UID)) ? 'the rules do not hold on this kernel' : null
+    if (!(await reaches(port, 0))) return 'the rules could not be tested'
+    return (await reaches(port, FIRST_UID)) ? 'the rules have no effect on this kernel' : null
   } finally {
     close()
   }

@@ -1,0 +1,27 @@
+import { networkInterfaces } from 'node:os'
+import type { Config } from '../config.ts'
+
+const LOOPBACK = /^(127\.|::1$|localhost$)/
+
+/** Whether only programs of this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host)
+}
+
+/** The host that customers' ssh commands name: where ports listen on all addresses, the first that others can reach. */
+export function publicHost({ publicName, guestHost }: Pick<Config, 'publicName' | 'guestHost'>): string {
+  if (publicName !== null) return publicName
+  if (guestHost !== '0.0.0.0' && guestHost !== '::') return guestHost
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
+}
+
+/** Where customers find the API, if it has a name: behind a proxy by TLS, else where the service listens itself. */
+export function publicUrl(
+  config: Pick<Config, 'publicName' | 'host' | 'port' | 'trustProxy'>,
+): string | undefined {
+  const { publicName, host, port, trustProxy } = config
+  if (publicName === null) return undefined
+  const isProxied = trustProxy.length > 0 || isLoopback(host)
+  return isProxied ? `https://${publicName}/v1` : `http://${publicName}:${port}/v1`
+}

@@ -1,0 +1,153 @@
+import { Command } from 'commander'
+import pino from 'pino'
+import { findAccount, listAccounts } from '../accounts/accounts.ts'
+import { type App, buildApp } from '../app.ts'
+import { openCatalog } from '../catalog/live.ts'
+import { systemClock as clock } from '../clock.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { Drivers } from '../drivers/drivers.ts'
+import { scopeNames } from '../http/auth.ts'
+import { ApiError } from '../http/problem.ts'
+import { operatedServers } from '../servers/queries.ts'
+import { isServed, lastGoodCatalog, openSecrets } from './installation.ts'
+import {
+  accountByNameOrId,
+  printFields,
+  printTable,
+  type ReadConfig,
+  shortTime,
+  withDatabase,
+} from './operator.ts'
+import { publicHost } from './public-name.ts'
+
+type Order = 'start' | 'stop' | 'delete'
+
+export function serverCommands(config: ReadConfig): Command {
+  const server = new Command('server').description('see and operate the servers of all accounts')
+  server
+    .command('list')
+    .description('list the servers of all accounts with their SSH ports')
+    .option('--account <account>', 'only those of this account')
+    .option('--ssh-port <port>', 'only the one with this SSH port')
+    .action(async ({ account, sshPort }: { account?: string; sshPort?: string }) => {
+      const parsed = config()
+      await withDatabase(parsed, 'server list', async (db) => {
+        const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
+        const rows = (await serversOf(db, parsed))
+          .filter((row) => owner === undefined || row.account_id === owner)
+          .filter((row) => sshPort === undefined || String(row.ssh_port) === sshPort)
+          .map((row) => [row.server_id, row.name, row.account, row.status, row.zone_slug, row.address])
+        printTable(['SERVER', 'NAME', 'ACCOUNT', 'STATUS', 'ZONE', 'SSH'], rows)
+      })
+    })
+  server
+    .command('show')
+    .description('show a server of any account')
+    .argument('<server>', 'id, or a name that only one server has')
+    .action(async (given: string) => {
+      const parsed = config()
+      await withDatabase(parsed, 'server show', async (db) => {
+        const row = await serverByNameOrId(db, parsed, given)
+        printFields([
+          ['server', row.server_id],
+          ['name', row.name],
+          ['account', `${row.account} (${row.account_id})`],
+          ['status', row.status_reason === null ? row.status : `${row.status} (${row.status_reason})`],
+          ['zone', row.zone_slug],
+          ['size', `${row.cpu} cores, ${row.ram_mb} MB of RAM, ${row.disk_gb} GB of disk`],
+          ['ssh', row.address],
+          ['created', shortTime(row.created_at)],
+        ])
+      })
+    })
+  addOrder(server, config, 'start', 'start a server')
+  addOrder(server, config, 'stop', 'stop a server', 'turn it off at once instead of asking the guest to')
+  addOrder(server, config, 'delete', 'delete a server and its disk', 'also if it has delete protection')
+  return server
+}
+
+/** What an operator orders is an operation like any other: the service carries it out, wherever it was written. */
+function addOrder(server: Command, config: ReadConfig, order: Order, summary: string, forced?: string): void {
+  const command = server
+    .command(order)
+    .description(`${summary} of any account, also while the service is running`)
+    .argument('<server>', 'id, or a name that only one server has')
+  if (forced !== undefined) command.option('--force', forced)
+  command.action(async (given: string, { force = false }: { force?: boolean }) => {
+    const parsed = config()
+    const isRunning = isServed(parsed)
+    await withDatabase(parsed, `server ${order}`, async (db) => {
+      const row = await serverByNameOrId(db, parsed, given)
+      const app = await operatorsApp(db, parsed)
+      const operation = await ordered(app, db, { order, force, server: row })
+      console.log(`Operation ${operation.operation_id}: ${order} of ${row.name}, a server of ${row.account}.`)
+      console.log(
+        isRunning
+          ? 'The running service begins it within 5 seconds.'
+          : 'The service is not running; it begins it at its next start.',
+      )
+    })
+  })
+}
+
+/** @throws CommandError if the state of the server, or of its account, does not allow it */
+async function ordered(
+  { servers }: App,
+  db: Database,
+  {
+    order,
+    force,
+    server,
+  }: { order: Order; force: boolean; server: { server_id: string; account_id: string } },
+) {
+  const { server_id: serverId, account_id: accountId } = server
+  const { status: accountStatus } = await findAccount(db, accountId)
+  const actor = { accountId, accountStatus, tokenId: '', scopes: scopeNames }
+  try {
+    if (order !== 'delete')
+      return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation
+    return (await servers.remove(serverId, { isForced: force })).operation
+  } catch (error) {
+    if (error instanceof ApiError) throw new CommandError(`${error.type.title}. ${error.message}`)
+    throw error
+  }
+}
+
+/** The program without anything that runs: machines are the service's alone. */
+function operatorsApp(db: Database, config: Config): Promise<App> {
+  const { catalog } = openCatalog(config.catalogFile, lastGoodCatalog(config), clock.now())
+  return buildApp({
+    db,
+    clock,
+    drivers: new Drivers('qemu', {}),
+    catalog,
+    secrets: openSecrets(config),
+    log: pino({ level: 'silent' }),
+    ...config,
+    sshHost: publicHost(config),
+  })
+}
+
+async function serversOf(db: Database, config: Config) {
+  const accounts = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
+  const host = publicHost(config)
+  const rows = await operatedServers(db).orderBy('server_id').execute()
+  return rows.map((row) => ({
+    ...row,
+    account: accounts.get(row.account_id) ?? row.account_id,
+    address: row.ssh_port === null ? '' : `${host}:${row.ssh_port}`,
+  }))
+}
+
+/** @throws ConfigError if no server is meant, or several could be */
+async function serverByNameOrId(db: Database, config: Config, given: string) {
+  const all = await serversOf(db, config)
+  const byId = all.filter(({ server_id }) => server_id === given.toLowerCase())
+  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === given)
+  const [only, ...more] = found
+  if (!only) throw new ConfigError(`No such server: ${given}. List them with: berthd server list`)
+  if (more.length === 0) return only
+  const ids = found.map(({ server_id, account }) => `${server_id} of ${account}`).join(', ')
+  throw new ConfigError(`Several servers have the name ${given}. Give the id of one: ${ids}.`)
+}

@@ -1,0 +1,98 @@
+import { Command } from 'commander'
+import { createToken, everyToken, hashToken, revokeToken } from '../accounts/tokens.ts'
+import { systemClock as clock } from '../clock.ts'
+import { ConfigError } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { scopeNames } from '../http/auth.ts'
+import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+
+export function tokenCommands(config: ReadConfig): Command {
+  const token = new Command('token').description('manage API tokens')
+  token
+    .command('create')
+    .description('create a token; it is shown only once')
+    .argument('<account>', 'e-mail address or id')
+    .option('--name <name>', 'what it is for', 'operator')
+    .option('--scopes <list>', `comma-separated list of ${scopeNames.join(', ')}`, 'read,write')
+    .option('--days <number>', 'days until it expires')
+    .action(async (given: string, options: { name: string; scopes: string; days?: string }) => {
+      const wanted = options.scopes.split(',').map((name) => name.trim())
+      const scopes = scopeNames.filter((name) => wanted.includes(name))
+      const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
+      if (unknown.length > 0)
+        throw new ConfigError(`No such scope: ${unknown.join(', ')}. Scopes are ${scopeNames.join(', ')}.`)
+      if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
+        throw new ConfigError('--days must be a whole number, at least 1.')
+      const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
+      await withDatabase(config(), 'token create', async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const { tokenId, value } = await createToken(db, clock, {
+          accountId: account_id,
+          name: options.name,
+          scopes,
+          expiresAt,
+        })
+        console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown only once:`)
+        console.log(value)
+      })
+    })
+  token
+    .command('revoke')
+    .description('revoke a token immediately')
+    .argument('<token>', 'id, name, or the token itself')
+    .option('--account <account>', 'search only the tokens of this account')
+    .action(async (given: string, { account }: { account?: string }) => {
+      await withDatabase(config(), 'token revoke', async (db) => {
+        const token = await tokenByAnything(db, given, account)
+        await revokeToken(db, clock, token.token_id)
+        console.log('Revoked.')
+      })
+    })
+  addListCommand(token, config)
+  return token
+}
+
+function addListCommand(token: Command, config: ReadConfig): void {
+  token
+    .command('list')
+    .description('list the tokens that are not revoked')
+    .option('--account <account>', 'only those of this account')
+    .action(async ({ account }: { account?: string }) => {
+      await withDatabase(config(), 'token list', async (db) => {
+        const tokens = await tokensOf(db, account)
+        const rows = tokens.map((row) => [
+          row.token_id,
+          row.email,
+          row.name,
+          row.scopes,
+          shortTime(row.expires_at) || 'never',
+          shortTime(row.last_used_at) || 'never',
+        ])
+        printTable(['TOKEN', 'ACCOUNT', 'NAME', 'SCOPES', 'EXPIRES', 'LAST USED'], rows)
+      })
+    })
+}
+
+async function tokensOf(db: Database, account: string | undefined) {
+  const tokens = await everyToken(db)
+  if (account === undefined) return tokens
+  const { account_id } = await accountByNameOrId(db, account)
+  return tokens.filter((token) => token.account_id === account_id)
+}
+
+/** @throws ConfigError if no token is meant, or several could be */
+async function tokenByAnything(db: Database, given: string, account: string | undefined) {
+  const hash = hashToken(given)
+  const tokens = await tokensOf(db, account)
+  const isMeant = (token: (typeof tokens)[number]) =>
+    token.token_id === given.toLowerCase() || token.hash === hash
+  const found = tokens.filter(isMeant)
+  if (found.length === 0) found.push(...tokens.filter(({ name }) => name === given))
+  const [only, ...more] = found
+  // The token itself is a secret, and messages are copied.
+  const shown = given.startsWith('berth_') ? 'the one given' : given
+  if (!only) throw new ConfigError(`No such valid token: ${shown}. List them with: berthd token list`)
+  if (more.length === 0) return only
+  const ids = found.map(({ token_id, email }) => `${token_id} of ${email}`).join(', ')
+  throw new ConfigError(`Several tokens have the name ${given}. Give the id of one: ${ids}.`)
+}

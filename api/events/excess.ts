@@ -1,0 +1,38 @@
+import type { Database, Queries } from '../database/database.ts'
+
+/** The position of the newest event that an account has too much; null where it has no more than that. */
+export async function excessPosition(db: Queries, accountId: string, most: number): Promise<number | null> {
+  const row = await db
+    .selectFrom('events')
+    .select('position')
+    .where('account_id', '=', accountId)
+    .where('position', 'is not', null)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .offset(most)
+    .executeTakeFirst()
+  return row?.position ?? null
+}
+
+/** Of an account's events deletes some beyond the newest; @returns how many */
+export async function forgetExcessEvents(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const position = await excessPosition(db, accountId, most)
+  if (position === null) return 0
+  const { numDeletedRows } = await db
+    .deleteFrom('events')
+    .where('event_id', 'in', (eb) =>
+      eb
+        .selectFrom('events as old')
+        .select('old.event_id')
+        .where('old.account_id', '=', accountId)
+        .where('old.position', '<=', position)
+        .limit(limit),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

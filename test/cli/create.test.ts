@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { untilIn } from '../../cli/units.ts'
+import { expectSession, loggedIn } from './harness/berth.ts'
+import { keys, screenOf } from './harness/screen.ts'
+
+const ED25519 =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGI73rMsMSVJ9YTh4RDAPb3zpKRtnVwK9/dm2gTrryGw ann@laptop\n'
+const ECDSA =
+  'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBO0oQu3GgJQ6fqYAxenxazDDcMXlAn69h+lecMczssqehm9imQOBw7D+nzuvDXZZTIKwn+xVxr8rphGND0ALluY=\n'
+
+/** Logged in, with two public keys at home, which the account does not have yet. */
+async function withKeys(options: Parameters<typeof loggedIn>[0] = {}) {
+  const t = await loggedIn(options)
+  writeFileSync(path.join(t.home, 'laptop.pub'), ED25519)
+  writeFileSync(path.join(t.home, 'desk.pub'), ECDSA)
+  t.env.HOME = t.home
+  return t
+}
+
+test('create uses the only SSH key, says so if it can’t, and warns of a name that is taken', async () => {
+  await expectSession(await withKeys(), 'server-create-keys', [
+    'server create web-1 --template micro --preset nano',
+    'ssh-key add laptop --file ~/laptop.pub -o name',
+    'server create web-1 --template micro --preset nano',
+    'server show web-1',
+    'server create web-2 --template micro --preset nano --no-ssh-key',
+    'ssh-key add desk --file ~/desk.pub -o name',
+    'server create web-3 --template micro --preset nano',
+    'server create web-4 --template micro --preset nano --ssh-key desk',
+    'server list --columns name',
+  ])
+})
+
+test('create without room says what there is room for', async () => {
+  await expectSession(await withKeys({ simulator: { host: { diskGb: 60 } } }), 'server-create-full', [
+    'server create web-1 --template micro --preset large --no-ssh-key',
+    'server create web-1 --template micro --cpu 1 --ram-mb 512 --disk-gb 60 --no-ssh-key -o name',
+    'server create web-2 --template micro --preset nano --no-ssh-key',
+  ])
+})
+
+test('create on a terminal asks which of several SSH keys to use', async () => {
+  const t = await withKeys()
+  for (const name of ['laptop', 'desk']) await t.run(`ssh-key add ${name} --file ~/${name}.pub`)
+  const screen = screenOf('server create web-1 --template micro --preset nano --no-wait', t.env)
+  await screen.answer('SSH keys to log in with (none: a password is generated):', keys.space + keys.enter)
+  expect(await screen.ended()).toBe(0)
+  const [server] = (await t.berth.servers.list()).items
+  const [newest] = (await t.berth.sshKeys.list()).items
+  expect(server?.ssh_key_ids).toEqual([newest?.ssh_key_id])
+})
+
+test('how long the balance lasts is told in hours, to the day or to the month', () => {
+  const now = new Date('2026-11-22T10:00:00Z')
+  expect(untilIn(5, now)).toBe('for 5 h')
+  expect(untilIn(240, now)).toBe('until 2026-12-02')
+  expect(untilIn(24_330, now)).toBe('until 2029-09')
+})
