@@ -54,7 +54,7 @@ const RETRY_MS = 1_000
 export class Engine {
   readonly #options: EngineOptions
   readonly #owner = randomUUID()
-  readonly #inFlight = new Map<string, { abort: AbortController; done: Promise<void> }>()
+  readonly #inFlight = new Map<string, { account: string; abort: AbortController; done: Promise<void> }>()
   readonly #stopping = new AbortController()
   readonly #work: Loop
   readonly #renewal: Loop
@@ -164,10 +164,15 @@ export class Engine {
    * @returns how many operations were taken
    */
   async tick(): Promise<number> {
-    const room = (this.#options.concurrency ?? 64) - this.#inFlight.size
-    if (room <= 0) return 0
-    const { db, clock } = this.#options
-    const rows = await claimDue(db, { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit: room })
+    const { db, clock, concurrency = 64 } = this.#options
+    const limit = concurrency - this.#inFlight.size
+    if (limit <= 0) return 0
+    const held = new Map<string, number>()
+    for (const { account } of this.#inFlight.values()) held.set(account, (held.get(account) ?? 0) + 1)
+    // No account gets more than half, so that there is always room for another.
+    const share = Math.ceil(concurrency / 2)
+    const now = clock.now()
+    const rows = await claimDue(db, { owner: this.#owner, now, leaseMs: LEASE_MS, limit, share, held })
     for (const row of rows) this.#begin(row)
     return rows.length
   }
@@ -202,7 +207,7 @@ export class Engine {
   }
 
   #begin(operation: OperationTable): void {
-    const { operation_id } = operation
+    const { operation_id, account_id } = operation
     const abort = new AbortController()
     // Taken again before its last run has quite returned: one after the other.
     const earlier = this.#inFlight.get(operation_id)?.done ?? Promise.resolve()
@@ -212,7 +217,7 @@ export class Engine {
         if (this.#inFlight.get(operation_id)?.done === running) this.#inFlight.delete(operation_id)
         this.wake()
       })
-    this.#inFlight.set(operation_id, { abort, done: running })
+    this.#inFlight.set(operation_id, { account: account_id, abort, done: running })
   }
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */

@@ -5,37 +5,29 @@ import type { OperationTable, Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
 import type { Outcome } from './procedure.ts'
 
+interface Claim {
+  owner: string
+  now: number
+  leaseMs: number
+  /** How many to take. */
+  limit: number
+  /** How many an account may hold, with what it holds by now. */
+  share?: number
+  held?: ReadonlyMap<string, number>
+}
+
 /**
- * Takes due operations; what another process is just taking is left to it. An operation waits while a canceled one of
- * its subject still has a step running.
+ * Takes due operations, the accounts in turn, so that nobody waits for all that another one has ordered; what another
+ * process is just taking is left to it.
  */
-export function claimDue(
-  db: Database,
-  by: { owner: string; now: number; leaseMs: number; limit: number },
-): Promise<OperationTable[]> {
-  const { owner, now, leaseMs, limit } = by
+export async function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
+  const { owner, now, leaseMs } = by
+  const ids = await pickInTurns(db, by)
+  if (ids.length === 0) return []
   const due = (select: QueryCreator<Schema>) =>
-    select
-      .selectFrom('operations as due')
+    dueAt(select, now)
       .select('due.operation_id')
-      .where(isActive('due.status'))
-      .where('due.next_run_at', '<=', now)
-      .where('due.lease_until', '<=', now)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('operations as other')
-              .select('other.operation_id')
-              .whereRef('other.subject_type', '=', 'due.subject_type')
-              .whereRef('other.subject_id', '=', 'due.subject_id')
-              .whereRef('other.operation_id', '<>', 'due.operation_id')
-              .where(isLeased('other.lease_until'))
-              .where('other.lease_until', '>', now),
-          ),
-        ),
-      )
-      .orderBy('due.next_run_at')
-      .limit(limit)
+      .where('due.operation_id', 'in', ids)
       .forUpdate()
       .skipLocked()
   return db
@@ -50,6 +42,59 @@ export function claimDue(
     .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
     .returningAll()
     .execute()
+}
+
+/** The ids of those to take: the first of each account, then the second of each; what accounts hold counts as taken. */
+async function pickInTurns(db: Database, { now, limit, share = limit, held }: Claim): Promise<string[]> {
+  const heldBy = (account: string) => held?.get(account) ?? 0
+  const allHeld = [...(held?.values() ?? [])].reduce((sum, count) => sum + count, 0)
+  const rows = await db
+    .selectFrom((eb) =>
+      dueAt(eb, now)
+        .select(['due.operation_id', 'due.account_id', 'due.next_run_at'])
+        .select(({ fn }) =>
+          fn
+            .agg<number>('row_number')
+            .over((over) => over.partitionBy('due.account_id').orderBy('due.next_run_at'))
+            .as('turn'),
+        )
+        .as('waiting'),
+    )
+    .select(['operation_id', 'account_id', 'turn'])
+    .where('turn', '<=', share)
+    .orderBy('turn')
+    .orderBy('next_run_at')
+    // So many of them at most are over their share.
+    .limit(limit + allHeld)
+    .execute()
+  return rows
+    .map((row) => ({ ...row, turn: row.turn + heldBy(row.account_id) }))
+    .filter((row) => row.turn <= share)
+    .sort((a, b) => a.turn - b.turn)
+    .slice(0, limit)
+    .map((row) => row.operation_id)
+}
+
+/** Due operations. One waits while a canceled one of its subject still has a step running. */
+function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, now: number) {
+  return select
+    .selectFrom('operations as due')
+    .where(isActive('due.status'))
+    .where('due.next_run_at', '<=', now)
+    .where('due.lease_until', '<=', now)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('operations as other')
+            .select('other.operation_id')
+            .whereRef('other.subject_type', '=', 'due.subject_type')
+            .whereRef('other.subject_id', '=', 'due.subject_id')
+            .whereRef('other.operation_id', '<>', 'due.operation_id')
+            .where(isLeased('other.lease_until'))
+            .where('other.lease_until', '>', now),
+        ),
+      ),
+    )
 }
 
 export function readOperation(db: Queries, operationId: string): Promise<OperationTable | undefined> {
