@@ -37,6 +37,7 @@ import { suspendAndResume } from './servers/suspension.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
+import { countWebhooks } from './webhooks/queries.ts'
 import { lookupName } from './webhooks/resolve.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import type { Lookup } from './webhooks/send.ts'
@@ -105,7 +106,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { billing, routes: chargeRoutes } = charging(options, engine)
   const { events, webhooks, routes: pushRoutes } = pushing(options)
   const http = answering(options, [
-    ...accountRoutes(db, clock),
+    ...accountRoutes(db, clock, countWebhooks),
     ...chargeRoutes,
     ...catalogRoutes({ db, clock, catalog, capacity }),
     ...pushRoutes,

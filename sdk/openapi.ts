@@ -22,6 +22,14 @@ export interface Account {
       limit: number
       used: number
     }
+    tokens: {
+      limit: number
+      used: number
+    }
+    webhooks: {
+      limit: number
+      used: number
+    }
     servers: {
       limit: number
       used: number
@@ -90,7 +98,7 @@ export interface Delivery {
   webhook_id: string
   event_id: string
   /** What happened */
-  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** pending: waits for its turn, or for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Of many, the first and the last ten; none of them to an address that was left */
@@ -116,7 +124,7 @@ export interface DeliveryList {
 export interface Event {
   event_id: string
   /** What happened */
-  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   created_at: string
   /** What the API showed of the object at that moment; for server.status_changed also old_status and new_status */
   data: {
@@ -185,7 +193,7 @@ export interface NewWebhook {
   /** Where events are posted to */
   url: string
   /** What is sent; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -351,6 +359,14 @@ export interface Server {
   price_month_rub: string
   /** Rubles an hour with four decimals */
   price_hour_rub: string
+  /** Where ssh reaches it */
+  ssh: {
+    /** Address that leads to it */
+    host: string
+    port: number | null
+    /** Who logs in */
+    username: string
+  }
   current_operation: {
     operation_id: string
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
@@ -405,6 +421,27 @@ export interface ServerDetails {
   price_month_rub: string
   /** Rubles an hour with four decimals */
   price_hour_rub: string
+  ssh: {
+    /** Address that leads to it */
+    host: string
+    port: number | null
+    /** Who logs in */
+    username: string
+    command: string | null
+    auth_methods: Array<'public_key' | 'password'>
+    keys: Array<{
+      ssh_key_id: string
+      name: string
+      fingerprint: string
+    }>
+    host_key_fingerprints: Array<{
+      type: string
+      fingerprint: string
+      public_key: string
+    }>
+    is_ready: boolean
+    password: string | null
+  }
   current_operation: {
     operation_id: string
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
@@ -432,25 +469,7 @@ export interface ServerDetails {
       gateway: string
     } | null
   }
-  ssh: {
-    host: string
-    port: number | null
-    username: string
-    command: string | null
-    auth_methods: Array<'public_key' | 'password'>
-    keys: Array<{
-      ssh_key_id: string
-      name: string
-      fingerprint: string
-    }>
-    host_key_fingerprints: Array<{
-      type: string
-      fingerprint: string
-      public_key: string
-    }>
-    is_ready: boolean
-    password: string | null
-  }
+  user_data_sha256: string | null
   billing: {
     /** Rubles an hour with four decimals */
     price_hour_rub: string
@@ -548,6 +567,10 @@ export interface SshKeyList {
   total: number
 }
 
+export interface SshKeyUpdate {
+  name?: string | undefined
+}
+
 export interface StartRequest {
   
 }
@@ -634,7 +657,7 @@ export interface Webhook {
   /** Where events are posted to */
   url: string
   /** What is sent; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -646,7 +669,7 @@ export interface WebhookCreate {
   /** Where events are posted to */
   url: string
   /** What is sent; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   is_enabled?: boolean | undefined
 }
 
@@ -666,7 +689,7 @@ export interface WebhookUpdate {
   /** Where events are posted to */
   url?: string | undefined
   /** What is sent; "*" is all */
-  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
   /** Disabling gives up what was not delivered; enabling begins anew */
   is_enabled?: boolean | undefined
 }
@@ -701,6 +724,13 @@ export interface Routes {
   /** Create a project */
   'POST /account/projects': {
     body: ProjectCreate
+    reply: Project
+  }
+  /** Get a project */
+  'GET /account/projects/{project_id}': {
+    path: {
+      project_id: string
+    }
     reply: Project
   }
   /** Change the name or description of a project */
@@ -740,6 +770,14 @@ export interface Routes {
     }
     reply: SshKey
   }
+  /** Rename an SSH key */
+  'PATCH /account/ssh_keys/{ssh_key_id}': {
+    path: {
+      ssh_key_id: string
+    }
+    body?: SshKeyUpdate | undefined
+    reply: SshKey
+  }
   /** Delete an SSH key; servers that were made with it keep it */
   'DELETE /account/ssh_keys/{ssh_key_id}': {
     path: {
@@ -761,6 +799,13 @@ export interface Routes {
   'POST /account/tokens': {
     body: TokenCreate
     reply: NewToken
+  }
+  /** Get an API token, without its value */
+  'GET /account/tokens/{token_id}': {
+    path: {
+      token_id: string
+    }
+    reply: Token
   }
   /** Revoke an API token at once */
   'DELETE /account/tokens/{token_id}': {
@@ -945,7 +990,7 @@ export interface Routes {
       template_id?: string | undefined
       /** The whole name */
       name?: string | undefined
-      /** name or name=value */
+      /** Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label. */
       label?: string | undefined
       sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
     } | undefined

@@ -84,6 +84,11 @@ export const SshKeyCreate = Type.Object(
   { title: 'SshKeyCreate' },
 )
 
+export const SshKeyUpdate = Type.Object(
+  { name: Type.Optional(visibleName(64)) },
+  { title: 'SshKeyUpdate', minProperties: 1 },
+)
+
 const ScopeName = Type.Enum([...scopeNames])
 
 export const Token = Type.Object(
@@ -138,6 +143,8 @@ export const Me = Type.Object(
     quotas: Type.Object({
       projects: Quota,
       ssh_keys: Quota,
+      tokens: Quota,
+      webhooks: Quota,
       servers: Quota,
       cpu: Quota,
       ram_mb: Quota,

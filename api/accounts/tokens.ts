@@ -89,7 +89,7 @@ export function mintToken(
     const limit = (await lockQuotas(tx, actor.accountId)).tokens
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
-    const count = await countOf(valid(tx, actor.accountId))
+    const count = await countTokens(tx, actor.accountId)
     if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId: actor.accountId })
     await made(tx, tokenId)
@@ -100,6 +100,11 @@ export function mintToken(
 /** The account's tokens that were not revoked, newest first. */
 export function listTokens(db: Queries, accountId: string, page: Page) {
   return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
+}
+
+/** Those that were not revoked, also where they have expired. */
+export function countTokens(db: Queries, accountId: string): Promise<number> {
+  return countOf(valid(db, accountId))
 }
 
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {

@@ -89,6 +89,8 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, madeId: string) => Promise<unknown>
+  /** A POST that only reads, and counts as such. */
+  makesNothing?: true
 }
 
 /** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */

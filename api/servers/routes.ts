@@ -92,7 +92,8 @@ async function activeOn(
   return isTransient(status) ? findActive(db, subjectOf(server_id)) : undefined
 }
 
-function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
+function collectionRoutes(options: ServerRoutesOptions): Route[] {
+  const { db, servers } = options
   return [
     route({
       id: 'listServers',
@@ -110,7 +111,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
           const active = await findActiveOf(db, SUBJECT_TYPE, busy)
           return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
         }
-        return paged(call, find, ({ row, active }) => serverView(row, active))
+        return paged(call, find, ({ row, active }) => serverView(options, row, active))
       },
     }),
     route({
@@ -132,12 +133,12 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       run: async ({ actor, body, setHeader, made }) => {
         const { server, operation } = await servers.create(actor, body, made)
         setHeader('location', `/v1/servers/${server.server_id}`)
-        return serverView(server, operation)
+        return serverView(options, server, operation)
       },
       recover: async ({ actor, setHeader }, serverId) => {
         const server = found(await findServer(db, actor.accountId, serverId), serverProblems.server_not_found)
         setHeader('location', `/v1/servers/${serverId}`)
-        return serverView(server, await activeOn(db, server))
+        return serverView(options, server, await activeOn(db, server))
       },
     }),
   ]
@@ -177,7 +178,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
         return server
       },
       reply: { 200: Server },
-      run: async ({ loaded }) => serverView(loaded, await activeOn(db, loaded)),
+      run: async ({ loaded }) => serverView(options, loaded, await activeOn(db, loaded)),
     }),
     route({
       id: 'getServerDetails',
@@ -205,13 +206,13 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>
-          requireMatch(ifMatch, serverView(current, active))
+          requireMatch(ifMatch, serverView(options, current, active))
         const { server, operation } = await servers.update(actor, loaded, body, check)
         if (operation) {
           setStatus(202)
           setHeader('location', operationPath(operation))
         }
-        return serverView(server, operation ?? (await activeOn(db, server)))
+        return serverView(options, server, operation ?? (await activeOn(db, server)))
       },
     }),
   ]

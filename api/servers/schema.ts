@@ -35,12 +35,15 @@ const Name = Type.String({
   examples: ['web-1'],
   errorMessage: 'must be a host name: letters, digits and dashes, with no dash at either end.',
 })
+const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
+/** One of a selector: a label that is there or not, or has a value or not. */
+const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
   examples: [{ env: 'prod' }],
   propertyNames: {
-    pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$',
+    pattern: `^${LABEL_NAME}$`,
     errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
   },
   additionalProperties: { type: 'string', maxLength: 63 },
@@ -186,6 +189,13 @@ export const StopRequest = Type.Object(
 )
 export type StopRequest = Static<typeof StopRequest>
 
+const ssh = {
+  host: Type.String({ description: 'Address that leads to it', examples: ['127.0.0.1'] }),
+  port: nullable(
+    Type.Integer({ description: 'Port of its own; null where it has none', examples: [22_424] }),
+  ),
+  username: Type.String({ description: 'Who logs in', examples: ['debian'] }),
+}
 const server = {
   server_id: ServerId,
   name: Type.String({ examples: ['web-1'] }),
@@ -212,6 +222,7 @@ const server = {
   delete_protection: Type.Boolean(),
   price_month_rub: Money,
   price_hour_rub: HourPrice,
+  ssh: Type.Object(ssh, { description: 'Where ssh reaches it' }),
   current_operation: nullable(
     Type.Object({
       operation_id: OperationId,
@@ -246,10 +257,15 @@ export const ServerDetails = Type.Object(
       ipv4: Address,
       ipv6: Address,
     }),
+    user_data_sha256: nullable(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'SHA-256 of the user_data that it was created with, in hexadecimal; null without',
+        examples: ['5c3a77f4a5f9ed3ca5bd5ac2db1fda6b4e6a0d1d1cb3e0a5e6ac3d4b1e1f0a2b'],
+      }),
+    ),
     ssh: Type.Object({
-      host: Type.String({ examples: ['127.0.0.1'] }),
-      port: nullable(Type.Integer({ examples: [22_424] })),
-      username: Type.String({ examples: ['debian'] }),
+      ...ssh,
       command: nullable(
         Type.String({
           description: 'Pasted into a terminal it logs in',
@@ -311,7 +327,16 @@ export const ServerQuery = Type.Object({
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(TemplateId),
   name: Type.Optional(Type.String({ description: 'The whole name' })),
-  label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
+  label: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      pattern: `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`,
+      description:
+        'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
+      examples: ['env=prod,tier!=web,!retired'],
+      errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
+    }),
+  ),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })
 export type ServerQuery = Static<typeof ServerQuery>
