@@ -93,6 +93,28 @@ export interface Capacity {
   updated_at: string
 }
 
+export interface CapacityUnavailableProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'capacity_unavailable'
+  /** Where the plan fits now */
+  alternatives: Array<{
+    zone_slug: string
+    cpu_type: 'amd' | 'intel'
+  }>
+}
+
 export interface Delivery {
   delivery_id: string
   webhook_id: string
@@ -138,13 +160,58 @@ export interface EventList {
   total: number
 }
 
+export interface InsufficientBalanceProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'insufficient_balance'
+  /** Rubles that are needed */
+  required: string
+  /** Rubles of the balance */
+  available: string
+}
+
+export interface InsufficientScopeProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'insufficient_scope'
+  /** The scope that is needed */
+  required_scope: string
+  /** Scopes of which one is enough */
+  accepted_scopes: Array<string>
+}
+
 export interface Issue {
+  /** The part of the request */
   in: 'body' | 'query' | 'path' | 'header'
   /** Name of the field, in dots where it is nested */
   field: string
   /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
   pointer: string
+  /** What a client acts on */
   code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key'
+  /** What is wrong, for people */
   message: string
 }
 
@@ -221,10 +288,46 @@ export interface Operation {
   finished_at: string | null
 }
 
+export interface OperationInProgressProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'operation_in_progress'
+  /** The operation to wait for */
+  operation_id: string | null
+}
+
 export interface OperationList {
   items: Array<Operation>
   /** All that match, not only this page */
   total: number
+}
+
+export interface PlainProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found'
 }
 
 export interface Preset {
@@ -242,18 +345,54 @@ export interface Preset {
 }
 
 export interface Problem {
+  /** urn:berth:problem: and the code */
   type: string
+  /** What kind of error it is, for people */
   title: string
+  /** The HTTP status */
   status: number
   /** What happened and what to do, for people */
   detail: string
   /** The path that was asked for */
   instance: string
-  /** What a client acts on */
-  code: string
+  /** Quote it when you report a problem to the operator */
   request_id: string
+  /** What a client acts on */
+  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found' | 'insufficient_scope' | 'validation_failed' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'server_state_conflict' | 'operation_in_progress'
+  /** The scope that is needed */
+  required_scope?: string | undefined
+  /** Scopes of which one is enough */
+  accepted_scopes?: Array<string> | undefined
+  /** Every mistake, at most the first 100 */
   errors?: Array<Issue> | undefined
-  [member: string]: unknown
+  /** The quota that does not allow it */
+  quota?: {
+    /** Name of the quota */
+    name: string
+    /** How much the account may have */
+    limit: number
+    /** How much it has */
+    used: number
+    /** How much more was asked for */
+    requested: number
+  } | undefined
+  /** The key that exists */
+  ssh_key_id?: string | undefined
+  /** Rubles that are needed */
+  required?: string | undefined
+  /** Rubles of the balance */
+  available?: string | undefined
+  /** Where the plan fits now */
+  alternatives?: Array<{
+    zone_slug: string
+    cpu_type: 'amd' | 'intel'
+  }> | undefined
+  /** Its status */
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+  /** Statuses that allow it */
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'> | undefined
+  /** The operation to wait for */
+  operation_id?: string | null | undefined
 }
 
 export interface Project {
@@ -281,6 +420,34 @@ export interface ProjectList {
 export interface ProjectUpdate {
   name?: string | undefined
   description?: string | null | undefined
+}
+
+export interface QuotaExceededProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'quota_exceeded'
+  /** The quota that does not allow it */
+  quota: {
+    /** Name of the quota */
+    name: string
+    /** How much the account may have */
+    limit: number
+    /** How much it has */
+    used: number
+    /** How much more was asked for */
+    requested: number
+  }
 }
 
 export interface Quote {
@@ -317,20 +484,66 @@ export interface Quote {
 }
 
 export interface QuoteRequest {
-  zone_slug: string
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
   preset_id?: string | undefined
-  cpu?: number | undefined
-  ram_mb?: number | undefined
-  disk_gb?: number | undefined
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
   name?: string | undefined
   project_id?: string | undefined
   description?: string | null | undefined
   ssh_key_ids?: Array<string> | undefined
   user_data?: string | null | undefined
   labels?: Record<string, string> | undefined
+  /** Default: true. */
   start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id?: string | undefined
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface QuoteRequestCustom {
+  plan_type: 'custom'
+  /** Cores of a custom plan */
+  cpu: number
+  /** Memory in MB of a custom plan */
+  ram_mb: number
+  /** Disk in GB of a custom plan */
+  disk_gb: number
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id?: string | undefined
+}
+
+export interface QuoteRequestPreset {
+  plan_type: 'preset'
+  preset_id: string
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
   delete_protection?: boolean | undefined
   template_id?: string | undefined
 }
@@ -379,20 +592,66 @@ export interface Server {
 }
 
 export interface ServerCreate {
-  zone_slug: string
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
   preset_id?: string | undefined
-  cpu?: number | undefined
-  ram_mb?: number | undefined
-  disk_gb?: number | undefined
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
   name?: string | undefined
   project_id?: string | undefined
   description?: string | null | undefined
   ssh_key_ids?: Array<string> | undefined
   user_data?: string | null | undefined
   labels?: Record<string, string> | undefined
+  /** Default: true. */
   start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id: string
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface ServerCreateCustom {
+  plan_type: 'custom'
+  /** Cores of a custom plan */
+  cpu: number
+  /** Memory in MB of a custom plan */
+  ram_mb: number
+  /** Disk in GB of a custom plan */
+  disk_gb: number
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id: string
+}
+
+export interface ServerCreatePreset {
+  plan_type: 'preset'
+  preset_id: string
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
   delete_protection?: boolean | undefined
   template_id: string
 }
@@ -503,6 +762,27 @@ export interface ServerMetrics {
   }>
 }
 
+export interface ServerStateConflictProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'server_state_conflict'
+  /** Its status */
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  /** Statuses that allow it */
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'>
+}
+
 export interface ServerStats {
   server_id: string
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
@@ -537,12 +817,43 @@ export interface ServerUpdate {
   description?: string | null | undefined
   labels?: Record<string, string> | undefined
   project_id?: string | undefined
+  /** Whether DELETE is refused */
   delete_protection?: boolean | undefined
-  plan_type?: 'preset' | 'custom' | undefined
-  preset_id?: string | undefined
+  plan_type?: 'custom' | 'preset' | undefined
+  /** Cores of a custom plan */
   cpu?: number | undefined
+  /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
   disk_gb?: number | undefined
+  preset_id?: string | undefined
+}
+
+export interface ServerUpdateCustom {
+  name?: string | undefined
+  description?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  project_id?: string | undefined
+  /** Whether DELETE is refused */
+  delete_protection?: boolean | undefined
+  plan_type?: 'custom' | undefined
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface ServerUpdatePreset {
+  name?: string | undefined
+  description?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  project_id?: string | undefined
+  /** Whether DELETE is refused */
+  delete_protection?: boolean | undefined
+  plan_type?: 'preset' | undefined
+  preset_id: string
 }
 
 export interface SshKey {
@@ -561,6 +872,25 @@ export interface SshKeyCreate {
   public_key: string
 }
 
+export interface SshKeyExistsProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'ssh_key_exists'
+  /** The key that exists */
+  ssh_key_id: string
+}
+
 export interface SshKeyList {
   items: Array<SshKey>
   /** All that match, not only this page */
@@ -576,9 +906,9 @@ export interface StartRequest {
 }
 
 export interface StopRequest {
-  /** Pull the plug at once instead of asking the guest */
+  /** Pull the plug at once instead of asking the guest Default: false. */
   force?: boolean | undefined
-  /** How long the guest may take to shut down before its plug is pulled */
+  /** How long the guest may take to shut down before its plug is pulled Default: 60. */
   timeout_seconds?: number | undefined
 }
 
@@ -651,6 +981,25 @@ export interface UsageItem {
   amount: string
 }
 
+export interface ValidationFailedProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** The path that was asked for */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'validation_failed'
+  /** Every mistake, at most the first 100 */
+  errors: Array<Issue>
+}
+
 export interface Webhook {
   webhook_id: string
   name: string
@@ -670,6 +1019,7 @@ export interface WebhookCreate {
   url: string
   /** What is sent; "*" is all */
   event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  /** Default: true. */
   is_enabled?: boolean | undefined
 }
 

@@ -53,6 +53,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
+  /** What of the example of a success is otherwise on this route, by status. */
+  examples?: Readonly<Record<number, object>>
   /** What a success is written in, where that is not JSON. */
   contentType?: string
   /** Whether replies carry an ETag, and a client that has it already gets 304. */

@@ -123,6 +123,7 @@ function collectionRoutes(options: ServerRoutesOptions): Route[] {
       summary: 'Create a server',
       body: ServerCreate,
       reply: { 202: Server },
+      examples: { 202: { status: 'creating', started_at: null, current_operation: beginning('create') } },
       errors: [
         accountProblems.account_suspended,
         accountProblems.quota_exceeded,
@@ -142,6 +143,11 @@ function collectionRoutes(options: ServerRoutesOptions): Route[] {
       },
     }),
   ]
+}
+
+/** What the example of a server says of the operation that a request has just begun. */
+function beginning(type: 'create' | 'resize') {
+  return { operation_id: '01a1fb45-1ac4-7139-823a-0f4159fa3bf6', type, status: 'pending', progress: 0 }
 }
 
 function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
@@ -203,6 +209,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
+      examples: { 202: { status: 'resizing', started_at: null, current_operation: beginning('resize') } },
       errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { Project, ProjectId, SshKeyId } from '../accounts/schema.ts'
 import {
   CpuTypeName,
@@ -18,15 +18,30 @@ import { OperationStatus, Progress } from '../operations/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'
 import { statuses } from './states.ts'
 
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
+const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
 export const serverProblems = defineProblems({
   server_not_found: { status: 404, title: 'No such server' },
-  server_state_conflict: { status: 409, title: 'The server is not in a state that allows this' },
-  operation_in_progress: { status: 409, title: 'Another operation is in progress', isRetried: true },
+  server_state_conflict: {
+    status: 409,
+    title: 'The server is not in a state that allows this',
+    members: {
+      current_status: Type.Enum([...statuses], { description: 'Its status', examples: ['running'] }),
+      allowed_statuses: Type.Array(Type.Enum([...statuses]), {
+        description: 'Statuses that allow it',
+        examples: [['stopped', 'error']],
+      }),
+    },
+  },
+  operation_in_progress: {
+    status: 409,
+    title: 'Another operation is in progress',
+    isRetried: true,
+    members: { operation_id: nullable(OperationId, { description: 'The operation to wait for' }) },
+  },
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })
 
-const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
-const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
 const PlanType = Type.Enum(['preset', 'custom'])
 const Name = Type.String({
   minLength: 1,
@@ -49,11 +64,16 @@ const Labels = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string', maxLength: 63 },
 })
 const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }))
+const customSize = {
+  cpu: Type.Integer({ minimum: 1, description: 'Cores of a custom plan', examples: [2] }),
+  ram_mb: Type.Integer({ minimum: 1, description: 'Memory in MB of a custom plan', examples: [2048] }),
+  disk_gb: Type.Integer({ minimum: 1, description: 'Disk in GB of a custom plan', examples: [20] }),
+}
 const plan = {
   preset_id: Type.Optional(PresetId),
-  cpu: Type.Optional(Type.Integer({ minimum: 1 })),
-  ram_mb: Type.Optional(Type.Integer({ minimum: 1 })),
-  disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
+  cpu: Type.Optional(customSize.cpu),
+  ram_mb: Type.Optional(customSize.ram_mb),
+  disk_gb: Type.Optional(customSize.disk_gb),
 }
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
 /** Part of a schema's rules: these fields must be there, these must not; the rest is not its affair. */
@@ -106,16 +126,40 @@ const orderExample = {
   labels: { env: 'prod' },
 }
 
+const { preset_id: _, ...noPreset } = orderExample
+const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, disk_gb: 20 }
+
+/** The two orders, as the API's description has them: planRules say the same, field by field. */
+const orderForms = (title: string, template_id: TSchema) => {
+  const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
+  return {
+    ...planRules,
+    title,
+    examples: [orderExample],
+    discriminator: { propertyName: 'plan_type' },
+    forms: [
+      Type.Object(
+        { plan_type: Type.Enum(['preset']), preset_id: PresetId, ...rest, template_id },
+        { title: `${title}Preset`, examples: [orderExample] },
+      ),
+      Type.Object(
+        { plan_type: Type.Enum(['custom']), ...customSize, ...rest, template_id },
+        { title: `${title}Custom`, examples: [customExample] },
+      ),
+    ],
+  }
+}
+
 export const ServerCreate = Type.Object(
   { ...order, template_id: TemplateId },
-  { title: 'ServerCreate', examples: [orderExample], ...planRules },
+  orderForms('ServerCreate', TemplateId),
 )
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create; what a price does not depend on may be left out. */
 export const QuoteRequest = Type.Object(
   { ...order, template_id: Type.Optional(TemplateId) },
-  { title: 'QuoteRequest', examples: [orderExample], ...planRules },
+  orderForms('QuoteRequest', Type.Optional(TemplateId)),
 )
 export type QuoteRequest = Static<typeof QuoteRequest>
 
@@ -147,24 +191,36 @@ export const Quote = Type.Object(
 )
 export type Quote = Static<typeof Quote>
 
+const metadata = {
+  name: Type.Optional(Name),
+  description: Type.Optional(Description),
+  labels: Type.Optional(Labels),
+  project_id: Type.Optional(ProjectId),
+  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether DELETE is refused' })),
+}
+const updateExample = { name: 'web-2', labels: { env: 'test' } }
+const { preset_id: optionalPreset, ...optionalSize } = plan
+
 export const ServerUpdate = Type.Object(
-  {
-    name: Type.Optional(Name),
-    description: Type.Optional(Description),
-    labels: Type.Optional(Labels),
-    project_id: Type.Optional(ProjectId),
-    delete_protection: Type.Optional(Type.Boolean()),
-    plan_type: Type.Optional(PlanType),
-    ...plan,
-  },
+  { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
   {
     title: 'ServerUpdate',
     minProperties: 1,
-    examples: [{ name: 'web-2', labels: { env: 'test' } }],
+    examples: [updateExample],
     allOf: [
       when(isPlan('preset'), fields(['preset_id'], SIZE)),
       when(isPlan('custom'), fields([], ['preset_id'])),
       when(fields(['preset_id'], []), fields([], SIZE)),
+    ],
+    forms: [
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(Type.Enum(['custom'])), ...optionalSize },
+        { title: 'ServerUpdateCustom', minProperties: 1, examples: [updateExample] },
+      ),
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(Type.Enum(['preset'])), preset_id: PresetId },
+        { title: 'ServerUpdatePreset', examples: [{ preset_id: orderExample.preset_id }] },
+      ),
     ],
   },
 )
