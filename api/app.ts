@@ -39,6 +39,7 @@ import { suspendAndResume } from './servers/suspension.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
+import { countWebhooks } from './webhooks/queries.ts'
 import { lookupName } from './webhooks/resolve.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import type { Lookup } from './webhooks/send.ts'
@@ -111,7 +112,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { events, webhooks, routes: pushRoutes } = pushing(options)
   const retention = new Retention({ db, clock, log: options.log })
   const routes = heldByStatus([
-    ...accountRoutes(db, clock),
+    ...accountRoutes(db, clock, countWebhooks),
     ...chargeRoutes,
     ...catalogRoutes({ db, clock, catalog, capacity }),
     ...pushRoutes,

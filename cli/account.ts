@@ -20,6 +20,8 @@ export function whoamiCommand(): Command {
         'Disk GB': used('disk_gb'),
         Projects: used('projects'),
         'SSH keys': used('ssh_keys'),
+        Tokens: used('tokens'),
+        Webhooks: used('webhooks'),
       })
     }),
   )

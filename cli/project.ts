@@ -28,6 +28,7 @@ export function projectCommand(): Command {
         items: async ({ berth }) => berth.projects.listAll(),
       }),
     )
+    .addCommand(showCommand())
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(deleteCommand())
@@ -41,6 +42,18 @@ function showProject({ show }: Session, project: Project): Promise<void> {
     Servers: ({ server_count }) => server_count,
     Default: ({ is_default }) => is_default,
   })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a project')
+    .argument('<project>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showProject(session, await berth.projects.get(await idOf(berth, 'project', given)))
+      }),
+    )
 }
 
 function createCommand(): Command {

@@ -5,7 +5,7 @@ import { text as readAll } from 'node:stream/consumers'
 import type { SshKey } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { exitCodes, Refusal } from './errors.ts'
+import { exitCodes, nothingToChange, Refusal } from './errors.ts'
 import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
@@ -34,6 +34,7 @@ export function sshKeyCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(addCommand())
+    .addCommand(updateCommand())
     .addCommand(
       deleteCommand('ssh-key', 'delete an SSH key; servers created with it keep it', (berth, id) =>
         berth.sshKeys.delete(id),
@@ -78,6 +79,20 @@ function addCommand(): Command {
             'Give it a name: berth ssh-key add <name>',
           )
         await showKey(session, await session.berth.sshKeys.create({ name, public_key }))
+      }),
+    )
+}
+
+function updateCommand(): Command {
+  return new Command('update')
+    .description('change the name of an SSH key')
+    .argument('<ssh-key>', 'name or id')
+    .option('--name <name>', 'new name')
+    .action(
+      action(async (session, given: string, change: { name?: string }) => {
+        const { berth } = session
+        if (Object.keys(change).length === 0) throw nothingToChange('ssh-key')
+        await showKey(session, await berth.sshKeys.update(await idOf(berth, 'ssh-key', given), change))
       }),
     )
 }

@@ -1,6 +1,7 @@
 import type { Token, TokenCreate } from '@berth/sdk'
 import { Command, InvalidArgumentError } from 'commander'
 import { deleteCommand } from './delete.ts'
+import { idOf } from './find.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, mustShow } from './session.ts'
@@ -25,11 +26,30 @@ export function tokenCommand(): Command {
         items: async ({ berth }) => berth.tokens.listAll(),
       }),
     )
+    .addCommand(showCommand())
     .addCommand(createCommand())
     .addCommand(
       deleteCommand('token', 'revoke a token immediately, with those created with it', (berth, id) =>
         berth.tokens.delete(id),
       ),
+    )
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a token, without its value')
+    .argument('<token>', 'name or id')
+    .action(
+      action(async ({ berth, show }, given: string) => {
+        await show(await berth.tokens.get(await idOf(berth, 'token', given)), {
+          ID: ({ token_id }) => token_id,
+          Name: ({ name }) => name,
+          Scopes: ({ scopes }) => scopes.join(', '),
+          Expires: ({ expires_at }) => expires_at,
+          'Last used': ({ last_used_at }) => last_used_at,
+          Created: ({ created_at }) => created_at,
+        })
+      }),
     )
 }
 

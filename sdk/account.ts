@@ -1,4 +1,4 @@
-import type { ProjectCreate, ProjectUpdate, SshKeyCreate, TokenCreate } from './openapi.ts'
+import type { ProjectCreate, ProjectUpdate, SshKeyCreate, SshKeyUpdate, TokenCreate } from './openapi.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
@@ -17,6 +17,8 @@ export function projects(call: Call) {
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'project_id', {}, options),
+    get: (project_id: string, options?: CallOptions) =>
+      call('GET /account/projects/{project_id}', { path: { project_id } }, options),
     create: (body: ProjectCreate, options?: CallOptions) => call('POST /account/projects', { body }, options),
     update: (project_id: string, body: ProjectUpdate, options?: CallOptions) =>
       call('PATCH /account/projects/{project_id}', { path: { project_id }, body }, options),
@@ -37,6 +39,9 @@ export function sshKeys(call: Call) {
     get: (ssh_key_id: string, options?: CallOptions) =>
       call('GET /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
     create: (body: SshKeyCreate, options?: CallOptions) => call('POST /account/ssh_keys', { body }, options),
+    /** Changes its name. */
+    update: (ssh_key_id: string, body: SshKeyUpdate, options?: CallOptions) =>
+      call('PATCH /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id }, body }, options),
     /** Servers created with it keep it. */
     delete: (ssh_key_id: string, options?: CallOptions) =>
       call('DELETE /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
@@ -51,6 +56,9 @@ export function tokens(call: Call) {
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'token_id', {}, options),
+    /** Without its value. */
+    get: (token_id: string, options?: CallOptions) =>
+      call('GET /account/tokens/{token_id}', { path: { token_id } }, options),
     /** The reply is the only place that has its value. */
     create: (body: TokenCreate, options?: CallOptions) => call('POST /account/tokens', { body }, options),
     /** Revokes it immediately, and those created with it, unless `keep_children` says otherwise. */

@@ -15,8 +15,10 @@ export interface ProblemMembers {
   }
 }
 
-/** The problem document for a code. */
-export type ProblemOf<Code> = Problem & (Code extends keyof ProblemMembers ? ProblemMembers[Code] : unknown)
+/** The problem document for a code; a newer service may have more codes. */
+export type ProblemOf<Code> = Omit<Problem, 'code'> & { code: string } & (Code extends keyof ProblemMembers
+    ? ProblemMembers[Code]
+    : unknown)
 
 /** The API returned an error. Decide by `code`; the texts are for people. */
 export class BerthError<Code extends string = ErrorCode | (string & {})> extends Error {
@@ -47,7 +49,7 @@ export class BerthError<Code extends string = ErrorCode | (string & {})> extends
 }
 
 /** The detail, followed by the mistakes if there are several. */
-function sentence({ code, detail, errors = [] }: Problem): string {
+function sentence({ code, detail, errors = [] }: ProblemOf<string>): string {
   const mistakes = errors.length > 1 ? errors.map(({ field, message }) => `\n  ${field}: ${message}`) : []
   return `${detail} (${code})${mistakes.join('')}`
 }

@@ -7,10 +7,11 @@ interface Schema {
   enum?: string[]
   const?: string | number | boolean
   anyOf?: Schema[]
+  oneOf?: Schema[]
   properties?: Record<string, Schema>
   required?: string[]
   additionalProperties?: boolean | Schema
-  items?: Schema
+  items?: Schema | false
   prefixItems?: Schema[]
   description?: string
 }
@@ -61,7 +62,7 @@ export function typesOf({ paths, components }: OpenApi): string {
   return [
     '// Written by npm run generate from openapi.json: change the schemas of api/, not this file.',
     ...Object.entries(components.schemas).map(
-      ([name, schema]) => `export interface ${name} ${typeOf(schema)}`,
+      ([name, schema]) => `export interface ${name} ${typeOf(mixed(schema, components.schemas))}`,
     ),
     `/** Every route: what its path, query and body take, and what it replies. */\nexport interface Routes {\n${indent(routes.join('\n'))}\n}`,
     `/** What a BerthError's code can be; a newer service may have more. */\nexport type ErrorCode =\n${indent(
@@ -116,6 +117,21 @@ function contentType({ content = {} }: Body): string | undefined {
   return Object.values(content).map(({ schema }) => typeOf(schema))[0]
 }
 
+/** One object for all forms that an object can have: which of its fields go together, the service says best. */
+function mixed(schema: Schema, named: Record<string, Schema>): Schema {
+  if (!schema.oneOf) return schema
+  const forms = schema.oneOf.map((form) => resolve<Schema>(form, named))
+  const properties: Record<string, Schema> = {}
+  for (const [name, part] of forms.flatMap((form) => Object.entries(form.properties ?? {}))) {
+    const values = [...(properties[name]?.enum ?? []), ...(part.enum ?? [])]
+    properties[name] = { ...part, ...(part.enum ? { enum: [...new Set(values)] } : {}) }
+  }
+  const required = Object.keys(properties).filter((name) =>
+    forms.every((form) => form.required?.includes(name)),
+  )
+  return { type: 'object', properties, required }
+}
+
 /** @throws for an unknown kind of schema, rather than guess */
 function typeOf(schema: Schema): string {
   if (schema.$ref) return schema.$ref.replace('#/components/schemas/', '')
@@ -128,7 +144,7 @@ function typeOf(schema: Schema): string {
       return objectType(schema)
     case 'array':
       if (schema.prefixItems) return `[${schema.prefixItems.map(typeOf).join(', ')}]`
-      return `Array<${typeOf(schema.items ?? {})}>`
+      return `Array<${typeOf(schema.items || {})}>`
     case 'integer':
     case 'number':
       return 'number'

@@ -22,6 +22,14 @@ export interface Account {
       limit: number
       used: number
     }
+    tokens: {
+      limit: number
+      used: number
+    }
+    webhooks: {
+      limit: number
+      used: number
+    }
     servers: {
       limit: number
       used: number
@@ -85,12 +93,40 @@ export interface Capacity {
   updated_at: string
 }
 
+export interface CapacityUnavailableProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'capacity_unavailable'
+  /** The largest server that fits there now */
+  max_server: {
+    cpu: number
+    ram_mb: number
+    disk_gb: number
+  }
+  /** Where the plan fits now */
+  alternatives: Array<{
+    zone_slug: string
+    cpu_type: 'amd' | 'intel'
+  }>
+}
+
 export interface Delivery {
   delivery_id: string
   webhook_id: string
   event_id: string
   /** What happened */
-  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** pending: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Of many, the first and the last ten; only those to the current address */
@@ -116,7 +152,7 @@ export interface DeliveryList {
 export interface Event {
   event_id: string
   /** What happened */
-  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
   data: {
@@ -130,13 +166,58 @@ export interface EventList {
   total: number
 }
 
+export interface InsufficientBalanceProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'insufficient_balance'
+  /** Rubles that are needed */
+  required: string
+  /** Rubles of the balance */
+  available: string
+}
+
+export interface InsufficientScopeProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'insufficient_scope'
+  /** The scope that is needed */
+  required_scope: string
+  /** Scopes of which one is enough */
+  accepted_scopes: Array<string>
+}
+
 export interface Issue {
+  /** The part of the request */
   in: 'body' | 'query' | 'path' | 'header'
   /** Name of the field; dots separate nested names */
   field: string
   /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
   pointer: string
+  /** Stable code for programs */
   code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key'
+  /** What is wrong, for humans */
   message: string
 }
 
@@ -187,7 +268,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -215,10 +296,46 @@ export interface Operation {
   finished_at: string | null
 }
 
+export interface OperationInProgressProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'operation_in_progress'
+  /** The operation to wait for */
+  operation_id: string | null
+}
+
 export interface OperationList {
   items: Array<Operation>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface PlainProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found'
 }
 
 export interface Preset {
@@ -236,18 +353,60 @@ export interface Preset {
 }
 
 export interface Problem {
+  /** urn:berth:problem: and the code */
   type: string
+  /** What kind of error it is, for humans */
   title: string
+  /** The HTTP status */
   status: number
   /** What happened and what to do, for humans */
   detail: string
   /** Path of the request */
   instance: string
-  /** Stable code for programs */
-  code: string
+  /** Quote it when you report a problem to the operator */
   request_id: string
+  /** What a client acts on */
+  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found' | 'insufficient_scope' | 'validation_failed' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'server_state_conflict' | 'operation_in_progress'
+  /** The scope that is needed */
+  required_scope?: string | undefined
+  /** Scopes of which one is enough */
+  accepted_scopes?: Array<string> | undefined
+  /** Every mistake, at most the first 100 */
   errors?: Array<Issue> | undefined
-  [member: string]: unknown
+  /** The quota that does not allow it */
+  quota?: {
+    /** Name of the quota */
+    name: string
+    /** How much the account may have */
+    limit: number
+    /** How much it has */
+    used: number
+    /** How much more the request needs */
+    requested: number
+  } | undefined
+  /** The key that exists */
+  ssh_key_id?: string | undefined
+  /** Rubles that are needed */
+  required?: string | undefined
+  /** Rubles of the balance */
+  available?: string | undefined
+  /** The largest server that fits there now */
+  max_server?: {
+    cpu: number
+    ram_mb: number
+    disk_gb: number
+  } | undefined
+  /** Where the plan fits now */
+  alternatives?: Array<{
+    zone_slug: string
+    cpu_type: 'amd' | 'intel'
+  }> | undefined
+  /** Its status */
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+  /** Statuses that allow it */
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'> | undefined
+  /** The operation to wait for */
+  operation_id?: string | null | undefined
 }
 
 export interface Project {
@@ -275,6 +434,34 @@ export interface ProjectList {
 export interface ProjectUpdate {
   name?: string | undefined
   description?: string | null | undefined
+}
+
+export interface QuotaExceededProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'quota_exceeded'
+  /** The quota that does not allow it */
+  quota: {
+    /** Name of the quota */
+    name: string
+    /** How much the account may have */
+    limit: number
+    /** How much it has */
+    used: number
+    /** How much more the request needs */
+    requested: number
+  }
 }
 
 export interface Quote {
@@ -311,20 +498,66 @@ export interface Quote {
 }
 
 export interface QuoteRequest {
-  zone_slug: string
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
   preset_id?: string | undefined
-  cpu?: number | undefined
-  ram_mb?: number | undefined
-  disk_gb?: number | undefined
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
   name?: string | undefined
   project_id?: string | undefined
   description?: string | null | undefined
   ssh_key_ids?: Array<string> | undefined
   user_data?: string | null | undefined
   labels?: Record<string, string> | undefined
+  /** Default: true. */
   start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id?: string | undefined
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface QuoteRequestCustom {
+  plan_type: 'custom'
+  /** Cores of a custom plan */
+  cpu: number
+  /** Memory in MB of a custom plan */
+  ram_mb: number
+  /** Disk in GB of a custom plan */
+  disk_gb: number
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id?: string | undefined
+}
+
+export interface QuoteRequestPreset {
+  plan_type: 'preset'
+  preset_id: string
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
   delete_protection?: boolean | undefined
   template_id?: string | undefined
 }
@@ -353,6 +586,14 @@ export interface Server {
   price_month_rub: string
   /** Rubles per hour with four decimals */
   price_hour_rub: string
+  /** Where ssh reaches it */
+  ssh: {
+    /** Address that leads to it */
+    host: string
+    port: number | null
+    /** Who logs in */
+    username: string
+  }
   current_operation: {
     operation_id: string
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
@@ -365,20 +606,66 @@ export interface Server {
 }
 
 export interface ServerCreate {
-  zone_slug: string
   plan_type: 'preset' | 'custom'
-  cpu_type: 'amd' | 'intel'
   preset_id?: string | undefined
-  cpu?: number | undefined
-  ram_mb?: number | undefined
-  disk_gb?: number | undefined
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
   name?: string | undefined
   project_id?: string | undefined
   description?: string | null | undefined
   ssh_key_ids?: Array<string> | undefined
   user_data?: string | null | undefined
   labels?: Record<string, string> | undefined
+  /** Default: true. */
   start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id: string
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface ServerCreateCustom {
+  plan_type: 'custom'
+  /** Cores of a custom plan */
+  cpu: number
+  /** Memory in MB of a custom plan */
+  ram_mb: number
+  /** Disk in GB of a custom plan */
+  disk_gb: number
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
+  delete_protection?: boolean | undefined
+  template_id: string
+}
+
+export interface ServerCreatePreset {
+  plan_type: 'preset'
+  preset_id: string
+  zone_slug: string
+  cpu_type: 'amd' | 'intel'
+  name?: string | undefined
+  project_id?: string | undefined
+  description?: string | null | undefined
+  ssh_key_ids?: Array<string> | undefined
+  user_data?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  /** Default: true. */
+  start_on_create?: boolean | undefined
+  /** Default: false. */
   delete_protection?: boolean | undefined
   template_id: string
 }
@@ -407,6 +694,27 @@ export interface ServerDetails {
   price_month_rub: string
   /** Rubles per hour with four decimals */
   price_hour_rub: string
+  ssh: {
+    /** Address that leads to it */
+    host: string
+    port: number | null
+    /** Who logs in */
+    username: string
+    command: string | null
+    auth_methods: Array<'public_key' | 'password'>
+    keys: Array<{
+      ssh_key_id: string
+      name: string
+      fingerprint: string
+    }>
+    host_key_fingerprints: Array<{
+      type: string
+      fingerprint: string
+      public_key: string
+    }>
+    is_ready: boolean
+    password: string | null
+  }
   current_operation: {
     operation_id: string
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
@@ -434,25 +742,7 @@ export interface ServerDetails {
       gateway: string
     } | null
   }
-  ssh: {
-    host: string
-    port: number | null
-    username: string
-    command: string | null
-    auth_methods: Array<'public_key' | 'password'>
-    keys: Array<{
-      ssh_key_id: string
-      name: string
-      fingerprint: string
-    }>
-    host_key_fingerprints: Array<{
-      type: string
-      fingerprint: string
-      public_key: string
-    }>
-    is_ready: boolean
-    password: string | null
-  }
+  user_data_sha256: string | null
   billing: {
     /** Rubles per hour with four decimals */
     price_hour_rub: string
@@ -484,6 +774,27 @@ export interface ServerMetrics {
     unit: 'percent' | 'bytes' | 'bytes_per_second'
     points: Array<[number, number | null]>
   }>
+}
+
+export interface ServerStateConflictProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'server_state_conflict'
+  /** Its status */
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  /** Statuses that allow it */
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'>
 }
 
 export interface ServerStats {
@@ -520,12 +831,43 @@ export interface ServerUpdate {
   description?: string | null | undefined
   labels?: Record<string, string> | undefined
   project_id?: string | undefined
+  /** Whether DELETE is refused */
   delete_protection?: boolean | undefined
-  plan_type?: 'preset' | 'custom' | undefined
-  preset_id?: string | undefined
+  plan_type?: 'custom' | 'preset' | undefined
+  /** Cores of a custom plan */
   cpu?: number | undefined
+  /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
   disk_gb?: number | undefined
+  preset_id?: string | undefined
+}
+
+export interface ServerUpdateCustom {
+  name?: string | undefined
+  description?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  project_id?: string | undefined
+  /** Whether DELETE is refused */
+  delete_protection?: boolean | undefined
+  plan_type?: 'custom' | undefined
+  /** Cores of a custom plan */
+  cpu?: number | undefined
+  /** Memory in MB of a custom plan */
+  ram_mb?: number | undefined
+  /** Disk in GB of a custom plan */
+  disk_gb?: number | undefined
+}
+
+export interface ServerUpdatePreset {
+  name?: string | undefined
+  description?: string | null | undefined
+  labels?: Record<string, string> | undefined
+  project_id?: string | undefined
+  /** Whether DELETE is refused */
+  delete_protection?: boolean | undefined
+  plan_type?: 'preset' | undefined
+  preset_id: string
 }
 
 export interface SshKey {
@@ -544,10 +886,33 @@ export interface SshKeyCreate {
   public_key: string
 }
 
+export interface SshKeyExistsProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'ssh_key_exists'
+  /** The key that exists */
+  ssh_key_id: string
+}
+
 export interface SshKeyList {
   items: Array<SshKey>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface SshKeyUpdate {
+  name?: string | undefined
 }
 
 export interface StartRequest {
@@ -555,9 +920,9 @@ export interface StartRequest {
 }
 
 export interface StopRequest {
-  /** Power off at once instead of shutting the guest down */
+  /** Power off at once instead of shutting the guest down Default: false. */
   force?: boolean | undefined
-  /** How long the guest may take to shut down before it is powered off */
+  /** How long the guest may take to shut down before it is powered off Default: 60. */
   timeout_seconds?: number | undefined
 }
 
@@ -633,13 +998,32 @@ export interface UsageItem {
   amount: string
 }
 
+export interface ValidationFailedProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'validation_failed'
+  /** Every mistake, at most the first 100 */
+  errors: Array<Issue>
+}
+
 export interface Webhook {
   webhook_id: string
   name: string
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
   disabled_reason: 'failing' | 'gone' | null
@@ -651,7 +1035,8 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  /** Default: true. */
   is_enabled?: boolean | undefined
 }
 
@@ -671,7 +1056,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events */
   is_enabled?: boolean | undefined
 }
@@ -706,6 +1091,13 @@ export interface Routes {
   /** Create a project */
   'POST /account/projects': {
     body: ProjectCreate
+    reply: Project
+  }
+  /** Get a project */
+  'GET /account/projects/{project_id}': {
+    path: {
+      project_id: string
+    }
     reply: Project
   }
   /** Update a project */
@@ -745,6 +1137,14 @@ export interface Routes {
     }
     reply: SshKey
   }
+  /** Rename an SSH key */
+  'PATCH /account/ssh_keys/{ssh_key_id}': {
+    path: {
+      ssh_key_id: string
+    }
+    body?: SshKeyUpdate | undefined
+    reply: SshKey
+  }
   /** Delete an SSH key; existing servers keep it */
   'DELETE /account/ssh_keys/{ssh_key_id}': {
     path: {
@@ -766,6 +1166,13 @@ export interface Routes {
   'POST /account/tokens': {
     body: TokenCreate
     reply: NewToken
+  }
+  /** Get an API token, without its value */
+  'GET /account/tokens/{token_id}': {
+    path: {
+      token_id: string
+    }
+    reply: Token
   }
   /** Revoke an API token at once, with those created with it */
   'DELETE /account/tokens/{token_id}': {
@@ -954,7 +1361,7 @@ export interface Routes {
       template_id?: string | undefined
       /** Exact name */
       name?: string | undefined
-      /** name or name=value */
+      /** Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label. */
       label?: string | undefined
       sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
     } | undefined

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
+import type { Actor } from '../http/auth.ts'
 import { requireMatch } from '../http/etag.ts'
 import { LAST_MOMENT } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
@@ -25,31 +26,49 @@ import {
   ProjectUpdate,
   SshKey,
   SshKeyCreate,
+  SshKeyUpdate,
   Token,
   TokenCreate,
   TokenRevocation,
 } from './schema.ts'
-import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys } from './ssh-keys.ts'
-import { findToken, findValidToken, listTokens, mayRevoke, mintToken, revokeToken } from './tokens.ts'
+import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys, renameSshKey } from './ssh-keys.ts'
+import {
+  countTokens,
+  findToken,
+  findValidToken,
+  listTokens,
+  mayRevoke,
+  mintToken,
+  revokeToken,
+} from './tokens.ts'
 import { meView, type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)
 type SetHeader = (name: string, value: string) => void
 
-export function accountRoutes(db: Database, clock: Clock): Route[] {
+/** A request whose path names an object. */
+interface Naming<Param extends string> {
+  actor: Pick<Actor, 'accountId'>
+  params: Record<Param, string>
+}
+
+/** How many webhooks an account has: they are another feature's. */
+type CountWebhooks = (db: Queries, accountId: string) => Promise<number>
+
+export function accountRoutes(db: Database, clock: Clock, countWebhooks: CountWebhooks): Route[] {
   return [
-    profileRoute(db),
+    profileRoute(db, countWebhooks),
     ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
     ...sshKeysRoutes(db, clock),
     ...sshKeyRoutes(db, clock),
+    ...tokensRoutes(db, clock),
     ...tokenRoutes(db, clock),
-    revocationRoute(db, clock),
   ]
 }
 
-function profileRoute(db: Database): Route {
+function profileRoute(db: Database, countWebhooks: CountWebhooks): Route {
   return route({
     id: 'getAccount',
     method: 'GET',
@@ -59,13 +78,15 @@ function profileRoute(db: Database): Route {
     summary: 'Get the account, its quotas and the token in use',
     reply: { 200: Me },
     run: async ({ actor }) => {
-      const [account, token, projects, sshKeys] = await Promise.all([
+      const [account, token, projects, ssh_keys, tokens, webhooks] = await Promise.all([
         findAccount(db, actor.accountId),
         findToken(db, actor.tokenId),
         countProjects(db, actor.accountId),
         countSshKeys(db, actor.accountId),
+        countTokens(db, actor.accountId),
+        countWebhooks(db, actor.accountId),
       ])
-      return meView(account, token, { projects, ssh_keys: sshKeys })
+      return meView(account, token, { projects, ssh_keys, tokens, webhooks })
     },
   })
 }
@@ -118,13 +139,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
 
 function projectRoutes(db: Database, clock: Clock): Route[] {
   const params = { project_id: accountProblems.project_not_found }
-  const load = async ({
-    actor,
-    params,
-  }: {
-    actor: { accountId: string }
-    params: { project_id: string }
-  }) => {
+  const load = async ({ actor, params }: Naming<'project_id'>) => {
     const project = found(
       await findProject(db, actor.accountId, params.project_id),
       accountProblems.project_not_found,
@@ -132,6 +147,19 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
     return project
   }
   return [
+    route({
+      id: 'getProject',
+      method: 'GET',
+      hasEtag: true,
+      path: '/account/projects/:project_id',
+      scope: 'account:read',
+      tag,
+      summary: 'Get a project',
+      params,
+      load,
+      reply: { 200: Project },
+      run: async ({ loaded }) => projectView(loaded),
+    }),
     route({
       id: 'updateProject',
       method: 'PATCH',
@@ -211,13 +239,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
 
 function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   const params = { ssh_key_id: accountProblems.ssh_key_not_found }
-  const load = async ({
-    actor,
-    params,
-  }: {
-    actor: { accountId: string }
-    params: { ssh_key_id: string }
-  }) => {
+  const load = async ({ actor, params }: Naming<'ssh_key_id'>) => {
     const key = found(
       await findSshKey(db, actor.accountId, params.ssh_key_id),
       accountProblems.ssh_key_not_found,
@@ -238,6 +260,19 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       run: async ({ loaded }) => sshKeyView(loaded),
     }),
     route({
+      id: 'updateSshKey',
+      method: 'PATCH',
+      path: '/account/ssh_keys/:ssh_key_id',
+      scope: 'account:write',
+      tag,
+      summary: 'Rename an SSH key',
+      params,
+      load,
+      body: SshKeyUpdate,
+      reply: { 200: SshKey },
+      run: async ({ loaded, body }) => sshKeyView(await renameSshKey(db, clock, loaded, body)),
+    }),
+    route({
       id: 'deleteSshKey',
       method: 'DELETE',
       path: '/account/ssh_keys/:ssh_key_id',
@@ -252,7 +287,7 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   ]
 }
 
-function tokenRoutes(db: Database, clock: Clock): Route[] {
+function tokensRoutes(db: Database, clock: Clock): Route[] {
   const mint = async (
     { actor, body, remember, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
     replaces: string | null,
@@ -292,30 +327,47 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
   ]
 }
 
-function revocationRoute(db: Database, clock: Clock): Route {
-  return route({
-    id: 'revokeToken',
-    method: 'DELETE',
-    path: '/account/tokens/:token_id',
-    scope: 'account:write',
-    tag,
-    summary: 'Revoke an API token at once, with those created with it',
-    query: TokenRevocation,
-    params: { token_id: accountProblems.token_not_found },
-    load: async ({ actor, params }) => {
-      const token = found(
-        await findValidToken(db, actor.accountId, params.token_id),
-        accountProblems.token_not_found,
-      )
-      return token
-    },
-    reply: { 204: null },
-    run: async ({ actor, loaded, query }) => {
-      mayRevoke(actor, loaded)
-      const token = { accountId: actor.accountId, tokenId: loaded.token_id }
-      await revokeToken(db, clock, token, { keepChildren: query.keep_children ?? false })
-    },
-  })
+function tokenRoutes(db: Database, clock: Clock): Route[] {
+  const path = '/account/tokens/:token_id'
+  const params = { token_id: accountProblems.token_not_found }
+  const load = async ({ actor, params }: Naming<'token_id'>) => {
+    const token = found(
+      await findValidToken(db, actor.accountId, params.token_id),
+      accountProblems.token_not_found,
+    )
+    return token
+  }
+  return [
+    route({
+      id: 'getToken',
+      method: 'GET',
+      path,
+      scope: 'account:read',
+      tag,
+      summary: 'Get an API token, without its value',
+      params,
+      load,
+      reply: { 200: Token },
+      run: async ({ loaded }) => tokenView(loaded),
+    }),
+    route({
+      id: 'revokeToken',
+      method: 'DELETE',
+      path,
+      scope: 'account:write',
+      tag,
+      summary: 'Revoke an API token at once, with those created with it',
+      params,
+      query: TokenRevocation,
+      load,
+      reply: { 204: null },
+      run: async ({ actor, loaded, query }) => {
+        mayRevoke(actor, loaded)
+        const token = { accountId: actor.accountId, tokenId: loaded.token_id }
+        await revokeToken(db, clock, token, { keepChildren: query.keep_children ?? false })
+      },
+    }),
+  ]
 }
 
 /** @throws ApiError validation_failed */

@@ -4,14 +4,32 @@ import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const accountProblems = defineProblems({
-  quota_exceeded: { status: 403, title: 'Quota exceeded' },
+  quota_exceeded: {
+    status: 403,
+    title: 'Quota exceeded',
+    members: {
+      quota: Type.Object(
+        {
+          name: Type.String({ description: 'Name of the quota', examples: ['servers'] }),
+          limit: Type.Integer({ description: 'How much the account may have', examples: [20] }),
+          used: Type.Integer({ description: 'How much it has', examples: [20] }),
+          requested: Type.Integer({ description: 'How much more the request needs', examples: [1] }),
+        },
+        { description: 'The quota that does not allow it' },
+      ),
+    },
+  },
   account_suspended: { status: 403, title: 'The account is suspended' },
   project_not_found: { status: 404, title: 'No such project' },
   ssh_key_not_found: { status: 404, title: 'No such SSH key' },
   token_not_found: { status: 404, title: 'No such token' },
   project_not_empty: { status: 409, title: 'The project has servers' },
   project_is_default: { status: 409, title: 'The default project cannot be deleted' },
-  ssh_key_exists: { status: 409, title: 'The SSH key already exists' },
+  ssh_key_exists: {
+    status: 409,
+    title: 'The SSH key already exists',
+    members: { ssh_key_id: uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce', 'The key that exists') },
+  },
 })
 
 export const ProjectId = uuid('01a1fb44-5997-73df-a23c-ea72e7720849')
@@ -82,6 +100,11 @@ export const SshKeyCreate = Type.Object(
     }),
   },
   { title: 'SshKeyCreate' },
+)
+
+export const SshKeyUpdate = Type.Object(
+  { name: Type.Optional(visibleName(64)) },
+  { title: 'SshKeyUpdate', minProperties: 1 },
 )
 
 const ScopeName = Type.Enum([...scopeNames])
@@ -156,6 +179,8 @@ export const Me = Type.Object(
     quotas: Type.Object({
       projects: Quota,
       ssh_keys: Quota,
+      tokens: Quota,
+      webhooks: Quota,
       servers: Quota,
       cpu: Quota,
       ram_mb: Quota,

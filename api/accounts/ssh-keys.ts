@@ -4,7 +4,7 @@ import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
-import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
@@ -78,6 +78,28 @@ export async function addSshKey(
     await remember(tx, row.ssh_key_id)
   })
   return row
+}
+
+/** @throws ApiError ssh_key_not_found, where it was deleted since */
+export function renameSshKey(
+  db: Database,
+  clock: Clock,
+  { account_id, ssh_key_id }: SshKeyTable,
+  change: { name?: string },
+): Promise<SshKeyTable> {
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('ssh_keys')
+      .set(change)
+      .where('account_id', '=', account_id)
+      .where('ssh_key_id', '=', ssh_key_id)
+      .returningAll()
+      .executeTakeFirst()
+    const key = found(row, accountProblems.ssh_key_not_found)
+    const event = { accountId: account_id, data: sshKeyView(key), at: clock.now() }
+    await record(tx, [{ ...event, type: 'ssh_key.updated' }])
+    return key
+  })
 }
 
 /** Servers keep the keys they were created with. */

@@ -107,7 +107,7 @@ export function mintToken(
     if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
-    const count = await countOf(valid(tx, actor.accountId))
+    const count = await countTokens(tx, actor.accountId)
     if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
     const { accountId, tokenId: parentId } = actor
     const { tokenId, value } = await createToken(tx, clock, { ...token, accountId, parentId, expiresAt })
@@ -131,6 +131,11 @@ export function everyToken(db: Queries) {
     .where('revoked_at', 'is', null)
     .orderBy('token_id')
     .execute()
+}
+
+/** Those that were not revoked, also where they have expired. */
+export function countTokens(db: Queries, accountId: string): Promise<number> {
+  return countOf(valid(db, accountId))
 }
 
 export function findValidToken(db: Queries, accountId: string, tokenId: string) {

@@ -45,7 +45,7 @@ export function tokenView(row: TokenTable): Token {
 export function meView(
   account: AccountTable,
   token: TokenTable,
-  counts: { projects: number; ssh_keys: number },
+  counts: Readonly<Record<'projects' | 'ssh_keys' | 'tokens' | 'webhooks', number>>,
 ): Me {
   const limits = quotasOf(account.quotas)
   const quota = (name: keyof Me['quotas'], used: number) => ({ limit: limits[name], used })
@@ -65,6 +65,8 @@ export function meView(
     quotas: {
       projects: quota('projects', counts.projects),
       ssh_keys: quota('ssh_keys', counts.ssh_keys),
+      tokens: quota('tokens', counts.tokens),
+      webhooks: quota('webhooks', counts.webhooks),
       servers: quota('servers', account.servers_used),
       cpu: quota('cpu', account.cpu_used),
       ram_mb: quota('ram_mb', account.ram_mb_used),

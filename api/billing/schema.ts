@@ -3,7 +3,14 @@ import { HourPrice, Money, nullable, Timestamp, uuid } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const billingProblems = defineProblems({
-  insufficient_balance: { status: 402, title: 'The balance is too low' },
+  insufficient_balance: {
+    status: 402,
+    title: 'The balance is too low',
+    members: {
+      required: Type.String({ ...Money, description: 'Rubles that are needed', examples: ['9.87'] }),
+      available: Type.String({ ...Money, description: 'Rubles of the balance', examples: ['0.00'] }),
+    },
+  },
 })
 
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')

@@ -3,13 +3,30 @@ import { cpuTypes } from '../drivers/driver.ts'
 import { HourPrice, Money, Timestamp, uuid } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
-export const catalogProblems = defineProblems({
-  capacity_unavailable: { status: 409, title: 'Not enough capacity for this plan' },
-})
-
 export const CpuTypeName = Type.Enum([...cpuTypes])
 
 export const ZoneSlug = Type.String({ maxLength: 64, examples: ['local-1'] })
+
+export const catalogProblems = defineProblems({
+  capacity_unavailable: {
+    status: 409,
+    title: 'Not enough capacity for this plan',
+    members: {
+      max_server: Type.Object(
+        {
+          cpu: Type.Integer({ examples: [2] }),
+          ram_mb: Type.Integer({ examples: [4096] }),
+          disk_gb: Type.Integer({ examples: [40] }),
+        },
+        { description: 'The largest server that fits there now' },
+      ),
+      alternatives: Type.Array(Type.Object({ zone_slug: ZoneSlug, cpu_type: CpuTypeName }), {
+        description: 'Where the plan fits now',
+      }),
+    },
+  },
+})
+
 export const TemplateId = uuid('9ef5d402-7877-5f38-9a75-eb3232b25976')
 export const PresetId = uuid('b9c43e68-d1e3-58c7-a042-2cef0167acdb')
 export const size = {

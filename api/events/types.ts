@@ -17,6 +17,7 @@ export const eventTypes = {
   'project.updated': 'account:read',
   'project.deleted': 'account:read',
   'ssh_key.created': 'account:read',
+  'ssh_key.updated': 'account:read',
   'ssh_key.deleted': 'account:read',
   'token.created': 'account:read',
   'token.revoked': 'account:read',

@@ -14,6 +14,18 @@ export interface Known {
   claim: Claim | null
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    known: Known | null
+  }
+  interface FastifyContextConfig {
+    /** Neither counted nor asked for a token. */
+    isFree?: true
+    /** Counted as a read, whatever its method. */
+    isRead?: true
+  }
+}
+
 /** A request that has an actor. */
 export type Admitted = Known & { actor: Actor }
 

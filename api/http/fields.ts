@@ -3,8 +3,8 @@ import Type, { type TSchemaOptions, type TString } from 'typebox'
 /** Pieces of wire contract that every feature uses. */
 
 /** The id of something; the example tells its kind from others in the API's description. */
-export function uuid(example: string) {
-  return Type.String({ format: 'uuid', examples: [example] })
+export function uuid(example: string, description?: string) {
+  return Type.String({ format: 'uuid', examples: [example], ...(description ? { description } : {}) })
 }
 
 export const Uuid = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11')

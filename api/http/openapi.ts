@@ -1,6 +1,16 @@
-import type { TObject, TSchema } from 'typebox'
+import Type, { type TObject } from 'typebox'
+import {
+  type Components,
+  contentOf,
+  exampleOf,
+  type Json,
+  plain,
+  publish,
+  type Shape,
+  withoutDefaults,
+} from './components.ts'
 import { Uuid } from './fields.ts'
-import { ApiError, httpProblems, Issue, Problem, type ProblemType } from './problem.ts'
+import { ApiError, httpProblems, Problem, type ProblemType } from './problem.ts'
 import { acceptedBy, carriesEtag, PREFIX, type Route, takesIfMatch } from './route.ts'
 import { closed } from './validation.ts'
 
@@ -24,17 +34,6 @@ const OF_WRITE = [
   httpProblems.unsupported_media_type,
 ]
 
-type Json = Record<string, unknown>
-
-/** What routes share, by name: each is described once, and referred to. */
-interface Components {
-  schemas: Json
-  responses: Json
-  parameters: Json
-  /** One problem document of each code. */
-  examples: Json
-}
-
 /**
  * The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies.
  * @param tags what the groups of routes are about, by their names
@@ -51,8 +50,7 @@ export function openApi(
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, components) }
   }
-  publish(Problem, components)
-  publish(Issue, components)
+  publish(problemSchema(routes), components)
   return {
     openapi: '3.1.0',
     info: {
@@ -197,7 +195,7 @@ function headerParameters(route: Route): Parameter[] {
 
 function requestBody(body: TObject, components: Components): object {
   const required: readonly string[] = body.required ?? []
-  const content = { 'application/json': contentOf(closed(body), components) }
+  const content = { 'application/json': contentOf(withoutDefaults(closed(body)), components) }
   return { required: required.length > 0, content }
 }
 
@@ -207,6 +205,37 @@ const TEXTS: Record<string, string> = {
   202: 'Accepted: an operation is in progress',
   204: 'Done; no body',
 }
+
+/** Every code that a reply can have: most say nothing more, each of the others has a form of its own. */
+function problemSchema(routes: readonly Route[]): TObject {
+  const types = new Map(
+    [...Object.values(httpProblems), ...routes.flatMap(problemsOf)].map((type) => [type.code, type]),
+  )
+  const [plainTypes, others] = [
+    [...types.values()].filter(isPlain),
+    [...types.values()].filter((type) => !isPlain(type)),
+  ]
+  const { code: _, ...common } = Problem.properties
+  const form = (title: string, description: string, these: readonly ProblemType[]) =>
+    Type.Object(
+      {
+        ...common,
+        code: Type.Enum(these.map((type) => type.code).sort(), { description: 'What a client acts on' }),
+        ...these[0]?.members,
+      },
+      { title, description, examples: these.slice(0, 1).map(problemOf) },
+    )
+  return Type.Object(Problem.properties, {
+    ...plain(Problem),
+    discriminator: { propertyName: 'code' },
+    forms: [
+      form('PlainProblem', 'An error that says no more than every one does', plainTypes),
+      ...others.map((type) => form(`${pascal(type.code)}Problem`, type.title, [type])),
+    ],
+  })
+}
+
+const isPlain = ({ members }: ProblemType) => members === undefined
 
 function successes(route: Route, components: Components): Json {
   const replies = Object.entries(route.reply).map(([status, schema]): [string, object] => {
@@ -219,7 +248,7 @@ function successes(route: Route, components: Components): Json {
       ...(route.method === 'POST' ? (['Idempotency-Replayed'] as const) : []),
     ]
     const type = route.contentType ?? 'application/json'
-    const content = schema && { [type]: contentOf(schema, components) }
+    const content = schema && { [type]: contentOf(schema, components, route.examples?.[Number(status)]) }
     return [
       status,
       { description: TEXTS[status] ?? 'OK', headers: refs(...own), ...(content ? { content } : {}) },
@@ -234,16 +263,20 @@ function successes(route: Route, components: Components): Json {
 /** Statuses of refusals that a repeat with the same Idempotency-Key gets again. */
 const REPLAYED = [402, 404, 409, 422]
 
-/** Refusals, by status; routes that refuse for the same reasons share one. */
-function failures(route: Route, components: Components): Json {
-  const types = new Set([
+function problemsOf(route: Route): ProblemType[] {
+  return [
     ...EVERYWHERE,
     ...Object.values(route.params ?? {}),
     ...(route.method === 'GET' ? [] : OF_WRITE),
     ...(route.body || route.query ? [httpProblems.validation_failed] : []),
     ...(route.method === 'POST' ? OF_POST : []),
     ...(route.errors ?? []),
-  ])
+  ]
+}
+
+/** Refusals, by status; routes that refuse for the same reasons share one. */
+function failures(route: Route, components: Components): Json {
+  const types = new Set(problemsOf(route))
   for (const type of types) components.examples[type.code] = { value: problemOf(type) }
   const byStatus = Map.groupBy(types, ({ status }) => status)
   return Object.fromEntries(
@@ -290,72 +323,9 @@ function failureHeaders(status: number, types: readonly ProblemType[], isReplaye
 
 /** A problem document with the members that every one has. */
 function problemOf(type: ProblemType): object {
-  return new ApiError(type, type.title).toProblem('6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55', `${PREFIX}/…`)
-}
-
-/** The words of JSON Schema that examples depend on. */
-interface Shape extends TSchema {
-  title?: string
-  description?: string
-  type?: string
-  enum?: readonly unknown[]
-  properties?: Record<string, Shape>
-  items?: Shape
-  anyOf?: readonly Shape[]
-  default?: unknown
-  examples?: readonly unknown[]
-}
-
-/**
- * A value as a schema wants it: its own example, or one that is made of those of its parts.
- * @throws where a part says none
- */
-function exampleOf(schema: Shape): unknown {
-  const { examples, default: fallback, enum: allowed, anyOf, properties, items, type } = schema
-  if (examples) return examples[0]
-  if (fallback !== undefined) return fallback
-  if (allowed) return allowed[0]
-  if (anyOf?.[0]) return exampleOf(anyOf[0])
-  if (properties)
-    return Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, exampleOf(part)]))
-  if (items) return [exampleOf(items)]
-  if (type === 'boolean') return true
-  throw new Error(`This schema needs an example: ${JSON.stringify(schema)}`)
-}
-
-/** A body: named schemas have their example with them. */
-function contentOf(schema: TSchema, components: Components): Json {
-  const placed = publish(schema, components)
-  const isNamed = JSON.stringify(placed).includes('"$ref"')
-  return isNamed ? { schema: placed } : { schema: placed, example: exampleOf(schema) }
-}
-
-/** Puts named schemas, also nested ones, among the components. @returns what stands in their place */
-function publish(schema: TSchema, components: Components): Json {
-  return placed(plain(schema), components) as Json // a schema is an object
-}
-
-function placed(part: unknown, components: Components): unknown {
-  if (Array.isArray(part)) return part.map((item) => placed(item, components))
-  if (typeof part !== 'object' || part === null) return part
-  const shape = part as Shape // or something else, to which these words do not apply
-  const copy = Object.fromEntries(
-    Object.entries(part)
-      .filter(([key, value]) => !(key === 'examples' && Array.isArray(value)))
-      .map(([key, value]) => [key, placed(value, components)]),
+  const members = type.members ? Object(exampleOf(Type.Object({ ...type.members }))) : {}
+  return new ApiError(type, type.title, members).toProblem(
+    '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
+    `${PREFIX}/…`,
   )
-  if (typeof shape.title !== 'string' || shape.type !== 'object') return copy
-  components.schemas[shape.title] = { ...copy, examples: [exampleOf(shape)] }
-  return { $ref: `#/components/schemas/${shape.title}` }
-}
-
-/** JSON Schema as it goes over the wire: without the words that only our own checks read, and with each type. */
-function plain(schema: TSchema): Shape {
-  const text = JSON.stringify(schema, (key, value) => {
-    if (key === 'errorMessage') return undefined
-    // Generators of clients make of an enum without a type something that may be anything.
-    return Array.isArray(value?.enum) ? { type: 'string', ...value } : value
-  })
-  const copy: Shape = JSON.parse(text)
-  return copy
 }

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 
 /**
  * A type of problem (RFC 9457, 4): what an error is. Clients decide by its code, never by the texts. Each feature
@@ -10,6 +10,8 @@ export interface ProblemType {
   readonly title: string
   /** Whether the reply says in Retry-After when to try again. */
   readonly isRetried?: true
+  /** What its documents say besides. */
+  readonly members?: Readonly<Record<string, TSchema>>
 }
 
 /** Problem types by their codes. */
@@ -22,28 +24,6 @@ export function defineProblems<Code extends string>(
   ])
   return Object.fromEntries(types) as Record<Code, ProblemType> // of the same keys
 }
-
-/** What any route can reply, or the server before it comes to a route. */
-export const httpProblems = defineProblems({
-  bad_request: { status: 400, title: 'The request is malformed' },
-  invalid_json: { status: 400, title: 'The body is not valid JSON' },
-  missing_token: { status: 401, title: 'A token is required' },
-  invalid_token: { status: 401, title: 'The token is not valid' },
-  token_expired: { status: 401, title: 'The token has expired' },
-  token_revoked: { status: 401, title: 'The token was revoked' },
-  insufficient_scope: { status: 403, title: 'The token lacks a scope' },
-  route_not_found: { status: 404, title: 'No such path' },
-  method_not_allowed: { status: 405, title: 'Method not allowed' },
-  idempotency_key_in_use: { status: 409, title: 'A request with this key is in progress', isRetried: true },
-  precondition_failed: { status: 412, title: 'The object has changed' },
-  payload_too_large: { status: 413, title: 'The body is too large' },
-  unsupported_media_type: { status: 415, title: 'The body has the wrong content type' },
-  validation_failed: { status: 422, title: 'The request has invalid values' },
-  idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
-  rate_limited: { status: 429, title: 'Too many requests', isRetried: true },
-  internal_error: { status: 500, title: 'Internal error' },
-  backend_unavailable: { status: 503, title: 'The service is not available right now', isRetried: true },
-})
 
 export const issueCodes = [
   'required',
@@ -65,30 +45,64 @@ export const issueCodes = [
 /** One thing wrong with a request: where it is and what to do. */
 export const Issue = Type.Object(
   {
-    in: Type.Enum(['body', 'query', 'path', 'header']),
+    in: Type.Enum(['body', 'query', 'path', 'header'], { description: 'The part of the request' }),
     field: Type.String({ description: 'Name of the field; dots separate nested names', examples: ['name'] }),
     pointer: Type.String({
       description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
       examples: ['/name'],
     }),
-    code: Type.Enum([...issueCodes]),
-    message: Type.String({ examples: ['name is required.'] }),
+    code: Type.Enum([...issueCodes], { description: 'Stable code for programs' }),
+    message: Type.String({ description: 'What is wrong, for humans', examples: ['name is required.'] }),
   },
   { title: 'Issue' },
 )
 export type Issue = Static<typeof Issue>
 
+/** What any route can reply, or the server before it comes to a route. */
+export const httpProblems = defineProblems({
+  bad_request: { status: 400, title: 'The request is malformed' },
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  missing_token: { status: 401, title: 'A token is required' },
+  invalid_token: { status: 401, title: 'The token is not valid' },
+  token_expired: { status: 401, title: 'The token has expired' },
+  token_revoked: { status: 401, title: 'The token was revoked' },
+  insufficient_scope: {
+    status: 403,
+    title: 'The token lacks a scope',
+    members: {
+      required_scope: Type.String({ description: 'The scope that is needed', examples: ['servers:write'] }),
+      accepted_scopes: Type.Array(Type.String({ examples: ['servers:write'] }), {
+        description: 'Scopes of which one is enough',
+      }),
+    },
+  },
+  route_not_found: { status: 404, title: 'No such path' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  idempotency_key_in_use: { status: 409, title: 'A request with this key is in progress', isRetried: true },
+  precondition_failed: { status: 412, title: 'The object has changed' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body has the wrong content type' },
+  validation_failed: {
+    status: 422,
+    title: 'The request has invalid values',
+    members: { errors: Type.Array(Issue, { description: 'Every mistake, at most the first 100' }) },
+  },
+  idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
+  rate_limited: { status: 429, title: 'Too many requests', isRetried: true },
+  internal_error: { status: 500, title: 'Internal error' },
+  backend_unavailable: { status: 503, title: 'The service is not available right now', isRetried: true },
+})
+
 /** RFC 9457, with our code and request id; some codes carry further members. */
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: 'uri-reference' }),
-    title: Type.String(),
-    status: Type.Integer(),
+    type: Type.String({ format: 'uri-reference', description: 'urn:berth:problem: and the code' }),
+    title: Type.String({ description: 'What kind of error it is, for humans' }),
+    status: Type.Integer({ description: 'The HTTP status' }),
     detail: Type.String({ description: 'What happened and what to do, for humans' }),
     instance: Type.String({ description: 'Path of the request' }),
     code: Type.String({ description: 'Stable code for programs' }),
-    request_id: Type.String(),
-    errors: Type.Optional(Type.Array(Issue)),
+    request_id: Type.String({ description: 'Quote it when you report a problem to the operator' }),
   },
   {
     title: 'Problem',

@@ -58,6 +58,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
+  /** What of the example of a success is otherwise on this route, by status. */
+  examples?: Readonly<Record<number, object>>
   /** What a success is written in, where that is not JSON. */
   contentType?: string
   /** Whether replies carry an ETag, and a client that has it already gets 304. */
@@ -97,6 +99,8 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
+  /** A POST that only reads, and counts as such. */
+  makesNothing?: true
 }
 
 export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {

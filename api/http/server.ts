@@ -105,16 +105,6 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   return http
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    known: Known | null
-  }
-  interface FastifyContextConfig {
-    /** Neither counted nor asked for a token. */
-    isFree?: true
-  }
-}
-
 /** Finds out who asks and counts the request, before anything else is looked at. */
 async function admit(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): Promise<Known> {
   const known: Known = { actor: null, refusal: null, params: {}, loaded: undefined, claim: null }
@@ -123,7 +113,8 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
   } catch (error) {
     known.refusal = error
   }
-  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const { method, routeOptions } = request
+  const isRead = method === 'GET' || method === 'HEAD' || routeOptions.config.isRead === true
   const verdict = known.actor
     ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
     : options.rateLimiter.take('anonymous', addressOf(request))
@@ -174,6 +165,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
+    ...(route.makesNothing ? { config: { isRead: true } } : {}),
     onRequest: async (request) => {
       const known = admitted(request)
       requireScope(known.actor, route)

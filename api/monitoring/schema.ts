@@ -77,7 +77,8 @@ export type MetricsQuery = Static<typeof MetricsQuery>
 
 const Point = Type.Unsafe<[number, number | null]>({
   type: 'array',
-  prefixItems: [{ type: 'integer' }, { type: ['number', 'null'] }],
+  prefixItems: [{ type: 'integer' }, { anyOf: [{ type: 'number' }, { type: 'null' }] }],
+  items: false,
   minItems: 2,
   maxItems: 2,
   examples: [[1_795_172_400, 12.5]],

@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto'
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
 import { monthCost, monthStart, wholeSecond } from '../billing/accrual.ts'
 import { ratesSince } from '../billing/rates.ts'
 import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
-import { type Catalog, findTemplate, findZone } from '../catalog/file.ts'
+import { findTemplate, findZone } from '../catalog/file.ts'
 import { presetPrice, sizeOf } from '../catalog/plans.ts'
 import { pricesAt } from '../catalog/prices.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
@@ -20,20 +21,16 @@ import { findActive } from '../operations/operations.ts'
 import type { Secrets } from '../secrets.ts'
 import { BOOT_TIMEOUT } from './lifecycle/boot.ts'
 import { subjectOf } from './lifecycle/operations.ts'
-import { sshAddress } from './ports.ts'
 import { type ServerDetails, serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
-import { serverView, storedKeys } from './view.ts'
+import { type SshPlace, serverView, sshView, storedKeys } from './view.ts'
 
-export interface DetailsOptions {
+export interface DetailsOptions extends SshPlace {
   db: Database
   clock: Clock
-  catalog: Catalog
   capacity: Capacity
   drivers: Drivers
   secrets: Secrets
-  /** The address that leads to this installation's ssh ports. */
-  sshHost: string
 }
 
 /** The details of a server: names, SSH access, costs, allowed actions. */
@@ -49,7 +46,7 @@ export async function serverDetails(
   ])
   if (!project) throw notFound(serverProblems.server_not_found)
   return {
-    ...serverView(server, active),
+    ...serverView(options, server, active),
     project: projectView(project),
     ...(await offers(options, server)),
     network: {
@@ -58,6 +55,7 @@ export async function serverDetails(
       ipv4: guestAddress(drivers, server),
       ipv6: null,
     },
+    user_data_sha256: userDataHash(options, server),
     ssh: sshCard(options, actor, server),
     billing: {
       price_hour_rub: formatMoney(server.price_hour, 4),
@@ -68,6 +66,11 @@ export async function serverDetails(
     },
     allowed_actions: allowedActions(server),
   }
+}
+
+/** Lets a client see whether its user data is what the server was made with, which is kept sealed. */
+function userDataHash({ secrets }: DetailsOptions, { user_data }: ServerTable): string | null {
+  return user_data === null ? null : hash('sha256', secrets.open(user_data))
 }
 
 function guestAddress(drivers: Drivers, { server_id, pool }: ServerTable): ServerDetails['network']['ipv4'] {
@@ -99,24 +102,18 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   }
 }
 
-function sshCard(
-  { catalog, secrets, sshHost }: DetailsOptions,
-  actor: Actor,
-  server: ServerTable,
-): ServerDetails['ssh'] {
-  const template = findTemplate(catalog, server.template_id)
-  const username = template?.defaultUsername ?? 'root'
-  const address = sshAddress(server, sshHost)
+function sshCard(options: DetailsOptions, actor: Actor, server: ServerTable): ServerDetails['ssh'] {
+  const { host, port, username } = sshView(options, server)
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
   // A password opens the server: only a token that may change the server gets to see it.
   const password =
-    server.password !== null && holds(actor, 'servers:write') ? secrets.open(server.password) : null
+    server.password !== null && holds(actor, 'servers:write') ? options.secrets.open(server.password) : null
   return {
-    host: address?.host ?? sshHost,
-    port: address?.port ?? null,
+    host,
+    port,
     username,
-    command: address && `ssh -p ${address.port} ${username}@${address.host}`,
+    command: port === null ? null : `ssh -p ${port} ${username}@${host}`,
     auth_methods: [server.password === null ? 'public_key' : 'password'],
     keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
     host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({

@@ -4,7 +4,7 @@ import { type Event, record } from '../events/outbox.ts'
 import { findActive } from '../operations/operations.ts'
 import { subjectOf } from './lifecycle/operations.ts'
 import { isTransient } from './states.ts'
-import { serverView } from './view.ts'
+import { serverData } from './view.ts'
 
 /** What of a server customers set, or pay. */
 const DESCRIBED = [
@@ -24,19 +24,19 @@ const DESCRIBED = [
 
 /** Records the event of a new server, once its first operation exists. */
 export function recordCreated(tx: Queries, server: ServerTable, operation: OperationTable): Promise<void> {
-  return record(tx, [eventOf('server.created', server, serverView(server, operation))])
+  return record(tx, [eventOf('server.created', server, serverData(server, operation))])
 }
 
 /** Records the events of a change, if customers can see it. */
 export async function recordChange(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
   // As the last reader saw it: what is gone has forgotten its keys.
   if (after.deleted_at !== null)
-    return record(tx, [eventOf('server.deleted', after, serverView(before, null))])
+    return record(tx, [eventOf('server.deleted', after, serverData(before, null))])
   const hasStatus = before.status !== after.status
   const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
   if (!hasStatus && !isUpdated) return
   const active = isTransient(after.status) ? await findActive(tx, subjectOf(after.server_id)) : null
-  const view = serverView(after, active)
+  const view = serverData(after, active)
   const change = { ...view, old_status: before.status, new_status: after.status }
   await record(tx, [
     ...(hasStatus ? [eventOf('server.status_changed', after, change)] : []),

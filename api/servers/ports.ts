@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Queries } from '../database/database.ts'
-import type { ServerTable } from '../database/schema.ts'
 import { ApiError } from '../http/problem.ts'
 import { isPortFree, usedPorts } from './store.ts'
 
@@ -11,17 +10,6 @@ export interface PortRange {
 }
 
 const QUICK_TRIES = 16
-
-/**
- * Where a server's ssh is reached; null: nowhere.
- * @param host the address that leads to the ports of this installation
- */
-export function sshAddress(
-  { ssh_port }: Pick<ServerTable, 'ssh_port'>,
-  host: string,
-): { host: string; port: number } | null {
-  return ssh_port === null ? null : { host, port: ssh_port }
-}
 
 /**
  * A port of the range that no server has. Random ones are tried first: that costs the same for ten servers as for

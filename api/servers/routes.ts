@@ -92,7 +92,8 @@ async function activeOn(
   return isTransient(status) ? findActive(db, subjectOf(server_id)) : undefined
 }
 
-function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
+function collectionRoutes(options: ServerRoutesOptions): Route[] {
+  const { db, servers } = options
   return [
     route({
       id: 'listServers',
@@ -110,7 +111,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
           const active = await findActiveOf(db, SUBJECT_TYPE, busy)
           return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
         }
-        return paged(call, find, ({ row, active }) => serverView(row, active))
+        return paged(call, find, ({ row, active }) => serverView(options, row, active))
       },
     }),
     route({
@@ -122,6 +123,7 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       summary: 'Create a server',
       body: ServerCreate,
       reply: { 202: Server },
+      examples: { 202: { status: 'creating', started_at: null, current_operation: beginning('create') } },
       errors: [
         accountProblems.account_suspended,
         accountProblems.quota_exceeded,
@@ -132,15 +134,20 @@ function collectionRoutes({ db, servers }: ServerRoutesOptions): Route[] {
       run: async ({ actor, body, setHeader, remember }) => {
         const { server, operation } = await servers.create(actor, body, remember)
         setHeader('location', `/v1/servers/${server.server_id}`)
-        return serverView(server, operation)
+        return serverView(options, server, operation)
       },
       recover: async ({ actor, setHeader }, serverId) => {
         const server = found(await findServer(db, actor.accountId, serverId), serverProblems.server_not_found)
         setHeader('location', `/v1/servers/${serverId}`)
-        return serverView(server, await activeOn(db, server))
+        return serverView(options, server, await activeOn(db, server))
       },
     }),
   ]
+}
+
+/** What the example of a server says of the operation that a request has just begun. */
+function beginning(type: 'create' | 'resize') {
+  return { operation_id: '01a1fb45-1ac4-7139-823a-0f4159fa3bf6', type, status: 'pending', progress: 0 }
 }
 
 function quoteRoute({ servers, clock }: ServerRoutesOptions): Route {
@@ -178,7 +185,7 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
         return server
       },
       reply: { 200: Server },
-      run: async ({ loaded }) => serverView(loaded, await activeOn(db, loaded)),
+      run: async ({ loaded }) => serverView(options, loaded, await activeOn(db, loaded)),
     }),
     route({
       id: 'getServerDetails',
@@ -203,16 +210,17 @@ function objectRoutes(options: ServerRoutesOptions, load: ReturnType<typeof load
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
+      examples: { 202: { status: 'resizing', started_at: null, current_operation: beginning('resize') } },
       errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>
-          requireMatch(ifMatch, serverView(current, active))
+          requireMatch(ifMatch, serverView(options, current, active))
         const { server, operation } = await servers.update(actor, loaded, body, check)
         if (operation) {
           setStatus(202)
           setHeader('location', operationPath(operation))
         }
-        return serverView(server, operation ?? (await activeOn(db, server)))
+        return serverView(options, server, operation ?? (await activeOn(db, server)))
       },
     }),
   ]

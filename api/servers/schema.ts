@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { Project, ProjectId, SshKeyId } from '../accounts/schema.ts'
 import {
   CpuTypeName,
@@ -18,15 +18,30 @@ import { OperationStatus, Progress } from '../operations/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'
 import { statuses } from './states.ts'
 
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
+const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
 export const serverProblems = defineProblems({
   server_not_found: { status: 404, title: 'No such server' },
-  server_state_conflict: { status: 409, title: 'The server is not in a state that allows this' },
-  operation_in_progress: { status: 409, title: 'Another operation is in progress', isRetried: true },
+  server_state_conflict: {
+    status: 409,
+    title: 'The server is not in a state that allows this',
+    members: {
+      current_status: Type.Enum([...statuses], { description: 'Its status', examples: ['running'] }),
+      allowed_statuses: Type.Array(Type.Enum([...statuses]), {
+        description: 'Statuses that allow it',
+        examples: [['stopped', 'error']],
+      }),
+    },
+  },
+  operation_in_progress: {
+    status: 409,
+    title: 'Another operation is in progress',
+    isRetried: true,
+    members: { operation_id: nullable(OperationId, { description: 'The operation to wait for' }) },
+  },
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })
 
-const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
-const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
 const PlanType = Type.Enum(['preset', 'custom'])
 const Name = Type.String({
   minLength: 1,
@@ -35,22 +50,30 @@ const Name = Type.String({
   examples: ['web-1'],
   errorMessage: 'must be a host name: letters, digits and dashes, without a dash at either end.',
 })
+const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
+/** One of a selector: a label that is there or not, or has a value or not. */
+const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
   examples: [{ env: 'prod' }],
   propertyNames: {
-    pattern: '^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$',
+    pattern: `^${LABEL_NAME}$`,
     errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
   },
   additionalProperties: { type: 'string', maxLength: 63 },
 })
 const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }))
+const customSize = {
+  cpu: Type.Integer({ minimum: 1, description: 'Cores of a custom plan', examples: [2] }),
+  ram_mb: Type.Integer({ minimum: 1, description: 'Memory in MB of a custom plan', examples: [2048] }),
+  disk_gb: Type.Integer({ minimum: 1, description: 'Disk in GB of a custom plan', examples: [20] }),
+}
 const plan = {
   preset_id: Type.Optional(PresetId),
-  cpu: Type.Optional(Type.Integer({ minimum: 1 })),
-  ram_mb: Type.Optional(Type.Integer({ minimum: 1 })),
-  disk_gb: Type.Optional(Type.Integer({ minimum: 1 })),
+  cpu: Type.Optional(customSize.cpu),
+  ram_mb: Type.Optional(customSize.ram_mb),
+  disk_gb: Type.Optional(customSize.disk_gb),
 }
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
 /** Part of a schema's rules: these fields must be there, these must not; the rest is not its affair. */
@@ -103,16 +126,40 @@ const orderExample = {
   labels: { env: 'prod' },
 }
 
+const { preset_id: _, ...noPreset } = orderExample
+const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, disk_gb: 20 }
+
+/** The two orders, as the API's description has them: planRules say the same, field by field. */
+const orderForms = (title: string, template_id: TSchema) => {
+  const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
+  return {
+    ...planRules,
+    title,
+    examples: [orderExample],
+    discriminator: { propertyName: 'plan_type' },
+    forms: [
+      Type.Object(
+        { plan_type: Type.Enum(['preset']), preset_id: PresetId, ...rest, template_id },
+        { title: `${title}Preset`, examples: [orderExample] },
+      ),
+      Type.Object(
+        { plan_type: Type.Enum(['custom']), ...customSize, ...rest, template_id },
+        { title: `${title}Custom`, examples: [customExample] },
+      ),
+    ],
+  }
+}
+
 export const ServerCreate = Type.Object(
   { ...order, template_id: TemplateId },
-  { title: 'ServerCreate', examples: [orderExample], ...planRules },
+  orderForms('ServerCreate', TemplateId),
 )
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create; what a price does not depend on may be left out. */
 export const QuoteRequest = Type.Object(
   { ...order, template_id: Type.Optional(TemplateId) },
-  { title: 'QuoteRequest', examples: [orderExample], ...planRules },
+  orderForms('QuoteRequest', Type.Optional(TemplateId)),
 )
 export type QuoteRequest = Static<typeof QuoteRequest>
 
@@ -144,24 +191,36 @@ export const Quote = Type.Object(
 )
 export type Quote = Static<typeof Quote>
 
+const metadata = {
+  name: Type.Optional(Name),
+  description: Type.Optional(Description),
+  labels: Type.Optional(Labels),
+  project_id: Type.Optional(ProjectId),
+  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether DELETE is refused' })),
+}
+const updateExample = { name: 'web-2', labels: { env: 'test' } }
+const { preset_id: optionalPreset, ...optionalSize } = plan
+
 export const ServerUpdate = Type.Object(
-  {
-    name: Type.Optional(Name),
-    description: Type.Optional(Description),
-    labels: Type.Optional(Labels),
-    project_id: Type.Optional(ProjectId),
-    delete_protection: Type.Optional(Type.Boolean()),
-    plan_type: Type.Optional(PlanType),
-    ...plan,
-  },
+  { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
   {
     title: 'ServerUpdate',
     minProperties: 1,
-    examples: [{ name: 'web-2', labels: { env: 'test' } }],
+    examples: [updateExample],
     allOf: [
       when(isPlan('preset'), fields(['preset_id'], SIZE)),
       when(isPlan('custom'), fields([], ['preset_id'])),
       when(fields(['preset_id'], []), fields([], SIZE)),
+    ],
+    forms: [
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(Type.Enum(['custom'])), ...optionalSize },
+        { title: 'ServerUpdateCustom', minProperties: 1, examples: [updateExample] },
+      ),
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(Type.Enum(['preset'])), preset_id: PresetId },
+        { title: 'ServerUpdatePreset', examples: [{ preset_id: orderExample.preset_id }] },
+      ),
     ],
   },
 )
@@ -186,6 +245,13 @@ export const StopRequest = Type.Object(
 )
 export type StopRequest = Static<typeof StopRequest>
 
+const ssh = {
+  host: Type.String({ description: 'Address that leads to it', examples: ['127.0.0.1'] }),
+  port: nullable(
+    Type.Integer({ description: 'Port of its own; null where it has none', examples: [22_424] }),
+  ),
+  username: Type.String({ description: 'Who logs in', examples: ['debian'] }),
+}
 const server = {
   server_id: ServerId,
   name: Type.String({ examples: ['web-1'] }),
@@ -212,6 +278,7 @@ const server = {
   delete_protection: Type.Boolean(),
   price_month_rub: Money,
   price_hour_rub: HourPrice,
+  ssh: Type.Object(ssh, { description: 'Where ssh reaches it' }),
   current_operation: nullable(
     Type.Object({
       operation_id: OperationId,
@@ -246,10 +313,15 @@ export const ServerDetails = Type.Object(
       ipv4: Address,
       ipv6: Address,
     }),
+    user_data_sha256: nullable(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'SHA-256 of the user_data that it was created with, in hexadecimal; null without',
+        examples: ['5c3a77f4a5f9ed3ca5bd5ac2db1fda6b4e6a0d1d1cb3e0a5e6ac3d4b1e1f0a2b'],
+      }),
+    ),
     ssh: Type.Object({
-      host: Type.String({ examples: ['127.0.0.1'] }),
-      port: nullable(Type.Integer({ examples: [22_424] })),
-      username: Type.String({ examples: ['debian'] }),
+      ...ssh,
       command: nullable(
         Type.String({
           description: 'Shell command that logs in',
@@ -311,7 +383,16 @@ export const ServerQuery = Type.Object({
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(TemplateId),
   name: Type.Optional(Type.String({ maxLength: 63, description: 'Exact name' })),
-  label: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^=]', description: 'name or name=value' })),
+  label: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      pattern: `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`,
+      description:
+        'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
+      examples: ['env=prod,tier!=web,!retired'],
+      errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
+    }),
+  ),
   sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })
 export type ServerQuery = Static<typeof ServerQuery>

@@ -137,7 +137,7 @@ export async function listServers(db: Queries, accountId: string, filter: Server
     }
   let matching = alive(db).where('account_id', '=', accountId)
   for (const field of wanted) matching = matching.where(field, '=', filter[field] ?? null)
-  if (filter.label !== undefined) matching = matching.where(labelMatches(filter.label))
+  for (const term of filter.label?.split(',') ?? []) matching = matching.where(labelMatches(term))
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
   // Ids are in order of time, so that newest first is a walk along an index.
   const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
@@ -160,12 +160,12 @@ async function countServers(db: Queries, accountId: string): Promise<number> {
 }
 
 /** Labels are JSON text: a whole `"name":"value"` or `"name":` in it can only be a label, as quotes inside are escaped. */
-function labelMatches(label: string) {
-  const [name = '', value] = label.split(/=(.*)/s)
-  const fragment =
-    value === undefined ? `${JSON.stringify(name)}:` : `${JSON.stringify(name)}:${JSON.stringify(value)}`
+function labelMatches(term: string) {
+  const [, negation, name = '', operator = '', value = ''] = /^(!?)([^!=]*)(!=|==?)?(.*)$/s.exec(term) ?? []
+  const fragment = `${JSON.stringify(name)}:${operator ? JSON.stringify(value) : ''}`
   // LIKE would ignore case on one of the two databases; replace is exact on both.
-  return sql<boolean>`replace(labels, ${fragment}, '') <> labels`
+  const rest = sql`replace(labels, ${fragment}, '')`
+  return negation || operator === '!=' ? sql<boolean>`${rest} = labels` : sql<boolean>`${rest} <> labels`
 }
 
 /** The servers whose machines should be on. */

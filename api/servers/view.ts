@@ -1,3 +1,4 @@
+import { type Catalog, findTemplate } from '../catalog/file.ts'
 import type { Plan } from '../catalog/plans.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
@@ -44,11 +45,39 @@ export const LISTED = [
   'created_at',
   'updated_at',
   'started_at',
+  'ssh_port',
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
+/** What leads to the servers of this installation. */
+export interface SshPlace {
+  catalog: Catalog
+  /** The address that leads to its ssh ports. */
+  sshHost: string
+}
+
 /** @param active the operation that is carried out on it now */
-export function serverView(row: ListedServer, active: OperationTable | null | undefined): Server {
+export function serverView(
+  place: SshPlace,
+  row: ListedServer,
+  active: OperationTable | null | undefined,
+): Server {
+  return { ...serverData(row, active), ssh: sshView(place, row) }
+}
+
+export function sshView(
+  { catalog, sshHost }: SshPlace,
+  { template_id, ssh_port }: Pick<ServerTable, 'template_id' | 'ssh_port'>,
+): Server['ssh'] {
+  const username = findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
+  return { host: sshHost, port: ssh_port, username }
+}
+
+/** A server as events carry it: what its row alone says. */
+export function serverData(
+  row: ListedServer,
+  active: OperationTable | null | undefined,
+): Omit<Server, 'ssh'> {
   const labels: Server['labels'] = JSON.parse(row.labels)
   return {
     server_id: row.server_id,

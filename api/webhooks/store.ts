@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import { heldAccounts } from '../accounts/status.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { type Page, pageOf } from '../database/page.ts'
 import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
@@ -96,17 +96,13 @@ function liveWebhook(db: Queries, accountId: string, webhookId: string) {
 }
 
 /** Those that are not deleted: the row of one that is may be there for a while yet. */
-function liveOf(db: Queries, accountId: string) {
+export function liveOf(db: Queries, accountId: string) {
   return db.selectFrom('webhooks').where('account_id', '=', accountId).where('deleted_at', 'is', null)
 }
 
 /** Newest first. */
 export function listWebhooks(db: Queries, accountId: string, page: Page) {
   return pageOf(liveOf(db, accountId).selectAll().orderBy('webhook_id', 'desc'), page)
-}
-
-export function countWebhooks(db: Queries, accountId: string): Promise<number> {
-  return countOf(liveOf(db, accountId))
 }
 
 // ---- the job of a webhook ----

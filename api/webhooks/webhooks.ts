@@ -13,15 +13,9 @@ import type { Remember } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { restartDelivery } from './deliveries.ts'
+import { countWebhooks } from './queries.ts'
 import { type WebhookCreate, type WebhookUpdate, webhookProblems } from './schema.ts'
-import {
-  askForTest,
-  changeWebhook,
-  countWebhooks,
-  deleteWebhook,
-  insertWebhook,
-  lockWebhook,
-} from './store.ts'
+import { askForTest, changeWebhook, deleteWebhook, insertWebhook, lockWebhook } from './store.ts'
 import { typesOf } from './view.ts'
 
 /** How long a secret signs after it was replaced, so that customers can change theirs in between. */

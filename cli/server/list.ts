@@ -36,7 +36,7 @@ export function listServers(): Command {
     },
   })
     .option('--status <status>', 'only servers with this status')
-    .option('--label <label>', 'only servers with this label: name or name=value')
+    .option('--label <label>', 'only servers with these labels, such as env=prod,tier!=web,has,!lacks')
     .option('--project <project>', 'only servers in this project, by name or id')
     .option('--zone <zone>', 'only servers in this zone')
 }

@@ -36,10 +36,13 @@ const scopes: Record<string, string> = {
 const added: Record<string, string> = {
   'GET /operations': 'servers:read',
   'GET /operations/{operation_id}': 'servers:read',
+  'GET /account/projects/{project_id}': 'account:read',
   'GET /account/ssh_keys/{ssh_key_id}': 'account:read',
+  'PATCH /account/ssh_keys/{ssh_key_id}': 'account:write',
   'DELETE /account/ssh_keys/{ssh_key_id}': 'account:write',
   'GET /account/tokens': 'account:read',
   'POST /account/tokens': 'account:write',
+  'GET /account/tokens/{token_id}': 'account:read',
   'DELETE /account/tokens/{token_id}': 'account:write',
   'GET /account/transactions': 'account:read',
   'GET /account/usage': 'account:read',
@@ -133,6 +136,15 @@ test('a token is sent as Authorization: Bearer, in any case of the scheme, and n
     ).toBe(200)
   for (const query of [`token=${token}`, `access_token=${token}`, `authorization=Bearer%20${token}`])
     expect((await nobody('GET', `/account/me?${query}`)).body.code).toBe('missing_token')
+})
+
+test('GET /account/tokens/{token_id} shows a token without its value, until it is revoked', async (t) => {
+  const { token, ...shown } = await add(t, 'tokens', { name: fresh('shown'), scopes: ['account:read'] })
+  const path = `/account/tokens/${shown.token_id}`
+  expect(await call('GET', path)).toMatchObject({ status: 200, body: shown })
+  expect(Object.keys((await call('GET', path)).body)).not.toContain('token')
+  expect((await call('DELETE', path)).status).toBe(204)
+  expect(await call('GET', path)).toMatchObject({ status: 404, body: { code: 'token_not_found' } })
 })
 
 test('a missing, malformed, unknown or revoked token is a 401 with WWW-Authenticate', async (t) => {

@@ -105,6 +105,19 @@ test('the default project, and a project with servers, cannot be deleted', async
   expect((await call('DELETE', path)).status).toBe(204)
 })
 
+test('GET /account/projects/{project_id} is where Location leads, with an ETag for the next change', async (t) => {
+  const made = await add(t, 'projects', { name: 'one' })
+  const path = `/account/projects/${made.project_id}`
+  const { status, body, headers } = await call('GET', path)
+  expect([status, body]).toEqual([200, made])
+  expect((await call('PATCH', path, { name: 'two' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+  expect((await call('PATCH', path, { name: 'three' }, { 'if-match': headers.etag ?? '' })).status).toBe(412)
+  expect(await call('GET', `/account/projects/${NOBODY}`)).toMatchObject({
+    status: 404,
+    body: { code: 'project_not_found' },
+  })
+})
+
 // ---- SSH keys ----
 
 test('POST /account/ssh_keys answers 201 with the key, its fingerprint as OpenSSH prints it', async (t) => {
@@ -172,6 +185,20 @@ test('deleting an SSH key never touches servers', async (t) => {
   })
 })
 
+test('PATCH /account/ssh_keys/{ssh_key_id} renames a key, and nothing else of it', async (t) => {
+  const made = await add(t, 'ssh_keys', { name: 'before', public_key: ed25519() })
+  const path = `/account/ssh_keys/${made.ssh_key_id}`
+  const renamed = { ...made, name: 'after' }
+  expect(await call('PATCH', path, { name: 'after' })).toMatchObject({ status: 200, body: renamed })
+  expect((await call('GET', path)).body).toEqual(renamed)
+  for (const body of [{}, { name: null }, { name: ' ' }, { public_key: ed25519() }])
+    expect([body, (await call('PATCH', path, body)).status]).toEqual([body, 422])
+  expect(await call('PATCH', `/account/ssh_keys/${NOBODY}`, { name: 'x' })).toMatchObject({
+    status: 404,
+    body: { code: 'ssh_key_not_found' },
+  })
+})
+
 // ---- profile and money ----
 
 test('GET /account/me shows the account, the token that asks, and each quota with its use', async (t) => {
@@ -183,9 +210,10 @@ test('GET /account/me shows the account, the token that asks, and each quota wit
   )
   await add(t, 'projects', { name: 'one' })
   await add(t, 'ssh_keys', { name: 'one', public_key: ed25519() })
+  await add(t, 'tokens', { name: 'one', scopes: ['account:read'] })
   const { cpu, ram_mb, disk_gb } = await makeStopped(t)
   const { quotas } = (await call('GET', '/account/me')).body
-  const grown = { projects: 1, ssh_keys: 1, servers: 1, cpu, ram_mb, disk_gb }
+  const grown = { projects: 1, ssh_keys: 1, tokens: 1, webhooks: 0, servers: 1, cpu, ram_mb, disk_gb }
   for (const [name, by] of Object.entries(grown))
     expect([name, quotas[name]]).toEqual([
       name,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { describe, expect, type TestContext, test } from 'vitest'
 import { ed25519 } from '../api/harness/keys.ts'
 import type { Reply } from '../harness/app.ts'
@@ -79,11 +80,15 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       allowed_actions: ['start', 'update', 'resize', 'delete'],
     })
     expect(body.ssh.command).toBe(`ssh -p ${body.ssh.port} ${body.ssh.username}@${body.ssh.host}`)
+    const { host, port, username } = body.ssh
+    expect((await call('GET', `/servers/${server_id}`)).body.ssh).toEqual({ host, port, username })
     const reader = await holderOf(t, ['servers:read'])
     expect((await reader('GET', path)).body.ssh.password).toBeNull()
     const key = await add(t, 'ssh_keys', { name: 'x', public_key: ed25519() })
-    const withKey = await makeStopped(t, { ssh_key_ids: [key.ssh_key_id] })
-    const { ssh } = (await call('GET', `/servers/${withKey.server_id}/details`)).body
+    const user_data = '#cloud-config\n# ж\n'
+    const withKey = await makeStopped(t, { ssh_key_ids: [key.ssh_key_id], user_data })
+    const { ssh, user_data_sha256 } = (await call('GET', `/servers/${withKey.server_id}/details`)).body
+    expect([body.user_data_sha256, user_data_sha256]).toEqual([null, hash('sha256', user_data)])
     expect(ssh).toMatchObject({ auth_methods: ['public_key'], password: null })
   })
 
@@ -109,11 +114,25 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       { zone_slug: a.zone_slug },
       { label: 'tier' },
       { label: `env=${labels.env}` },
+      { label: `env=${labels.env},tier!=db,!none` },
     ])
       expect([same, (await list(same)).length]).toEqual([same, 2])
-    for (const other of [{ status: 'running' }, { label: 'tier=db' }, { label: 'none' }, { name: 'c' }])
+    for (const other of [
+      { status: 'running' },
+      { label: 'tier=db' },
+      { label: 'none' },
+      { label: 'tier=web,!env' },
+      { name: 'c' },
+    ])
       expect([other, await list(other)]).toEqual([other, []])
-    for (const wrong of ['status=asleep', 'sort=price', 'project_id=me', 'cpu_type=arm'])
+    for (const wrong of [
+      'status=asleep',
+      'sort=price',
+      'project_id=me',
+      'cpu_type=arm',
+      'label=a%20b',
+      'label=a,',
+    ])
       expect([wrong, (await call('GET', `/servers?${wrong}`)).status]).toEqual([wrong, 422])
   })
 

@@ -22,6 +22,8 @@ test('an account sees itself, its quotas and the token that asks', async () => {
     quotas: {
       projects: { limit: 50, used: 1 },
       ssh_keys: { limit: 100, used: 0 },
+      tokens: { limit: 50, used: 1 },
+      webhooks: { limit: 20, used: 0 },
       servers: { limit: 20, used: 0 },
       cpu: { limit: 64, used: 0 },
       ram_mb: { limit: 262_144, used: 0 },

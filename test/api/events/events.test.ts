@@ -59,7 +59,9 @@ test('the life of a server is told event by event, each with what the API showed
     status: 'creating',
     current_operation: { type: 'create' },
   })
-  expect(running.data).toEqual({ ...shown, old_status: 'creating', new_status: 'running' })
+  // Where it is reached is the installation's affair, not part of its row.
+  const { ssh: _, ...row } = shown
+  expect(running.data).toEqual({ ...row, old_status: 'creating', new_status: 'running' })
   expect(events[9].data).toMatchObject({ name: 'renamed', cpu: 2, disk_gb: 40 })
 })
 

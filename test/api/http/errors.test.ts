@@ -54,7 +54,7 @@ test('a path that exists says which methods it takes; one that does not is a 404
   expect(await allowed('PUT', `/servers/${NOBODY}`)).toBe('GET, HEAD, PATCH, DELETE')
   expect(await allowed('GET', `/servers/${NOBODY}/start`)).toBe('POST')
   expect(await allowed('DELETE', `/servers/${NOBODY}/operations/${NOBODY}`)).toBe('GET, HEAD')
-  expect(await allowed('GET', `/account/projects/${NOBODY}`)).toBe('PATCH, DELETE')
+  expect(await allowed('POST', `/account/projects/${NOBODY}`)).toBe('GET, HEAD, PATCH, DELETE')
   for (const path of [
     '/',
     '',

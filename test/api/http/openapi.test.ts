@@ -3,10 +3,12 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect, test } from 'vitest'
+import { closed, compileCheck } from '../../../api/http/validation.ts'
+import { QuoteRequest, ServerCreate, ServerUpdate } from '../../../api/servers/schema.ts'
 import { Schema } from '../../acceptance/harness/schema.ts'
 import { testApp } from '../../harness/app.ts'
 import { ed25519 } from '../harness/keys.ts'
-import { make, order } from '../harness/ordering.ts'
+import { make, NOBODY, order } from '../harness/ordering.ts'
 
 interface Content {
   schema: object
@@ -68,6 +70,37 @@ test('every body has an example, and every example is what its schema says', asy
       wrong.push(...faultsOf(schema, sample).map((fault) => [name, ...fault]))
   expect(bodies).not.toEqual([])
   expect(wrong).toEqual([])
+})
+
+test('an order or a change is one of the forms that the document has, just where the service takes it', async () => {
+  const document = await served()
+  const ajv = formats.default(new Ajv2020({ strict: false }))
+  ajv.addSchema(document, 'openapi')
+  const parts = { preset_id: NOBODY, cpu: 1, ram_mb: 512, disk_gb: 5 }
+  const place = { zone_slug: 'a', cpu_type: 'amd', template_id: NOBODY }
+  const wrong: unknown[] = []
+  for (const [name, schema, base] of [
+    ['ServerCreate', ServerCreate, place],
+    ['QuoteRequest', QuoteRequest, place],
+    ['ServerUpdate', ServerUpdate, { name: 'x' }],
+  ] as const) {
+    const isForm = ajv.compile({ $ref: `openapi#/components/schemas/${name}` })
+    const check = compileCheck('body', closed(schema))
+    for (const plan_type of [undefined, 'preset', 'custom', 'other'])
+      for (let some = 0; some < 16; some++) {
+        const chosen = Object.entries(parts).filter((_, at) => some & (1 << at))
+        const body = { ...base, ...(plan_type && { plan_type }), ...Object.fromEntries(chosen) }
+        if (isForm(body) !== (check({ ...body }).length === 0)) wrong.push([name, body])
+      }
+  }
+  expect(wrong).toEqual([])
+})
+
+test('no field of a request has a default, which generated clients would require', async () => {
+  const { components } = await served()
+  const bodies = Object.entries(components.schemas).filter(([name]) => /(Create|Request|Update)/.test(name))
+  expect(bodies.length).toBeGreaterThan(10)
+  expect(bodies.filter(([, schema]) => JSON.stringify(schema).includes('"default":'))).toEqual([])
 })
 
 test('every route says what it takes, what it replies, and how it fails', async () => {

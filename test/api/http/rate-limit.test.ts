@@ -26,6 +26,12 @@ test('an account has its reads and its writes a minute, and gets them back evenl
   expect((await t.call('GET', '/zones')).status).toBe(429)
 })
 
+test('a quote counts as a read, as it changes nothing', async () => {
+  const t = await testApp({ rateLimits })
+  const { status, headers } = await t.call('POST', '/pricing/quote', {})
+  expect([status, headers.ratelimit]).toEqual([422, '"reads";r=2;t=20'])
+})
+
 test('who has no valid token shares what its address has, on every path', async () => {
   const t = await testApp({ rateLimits })
   const stranger = t.callAs(null)

@@ -423,6 +423,31 @@ test('servers are filtered, sorted and paged, with exact totals and links', asyn
   expect(await names('label=env=prod&sort=-name')).toEqual(['charlie', 'alpha'])
   expect(await names('label=env=PROD')).toEqual([])
   expect(await names('label=tier')).toEqual(['charlie'])
+  expect(await names('label=env=prod,tier')).toEqual(['charlie'])
+  expect(await names('label=env=prod,!tier')).toEqual(['alpha'])
+  expect(await names('label=tier!=web')).toEqual(['bravo', 'alpha'])
+  expect(await names('label=env!=prod,tier!=web')).toEqual(['bravo'])
+  expect(await names('label=env==prod&sort=name')).toEqual(['alpha', 'charlie'])
+  expect(await names('label=env=')).toEqual([])
+  const many = (terms: number) => `label=${Array(terms).fill('env').join(',')}`
+  expect(await names(many(32))).toHaveLength(3)
+  for (const wrong of [
+    'label=',
+    'label=,',
+    'label=env,',
+    'label=!',
+    'label==prod',
+    'label=!env=prod',
+    'label=env%3Ea',
+    'label=env,%20tier',
+    'label=env%20in%20(prod)',
+    `label=${'a'.repeat(64)}`,
+    many(33),
+  ])
+    expect([wrong, (await t.call('GET', `/servers?${wrong}`)).body.errors]).toMatchObject([
+      wrong,
+      [{ in: 'query', field: 'label', pointer: '/label', code: 'invalid_format' }],
+    ])
   expect(await names('name=bravo&status=creating')).toEqual(['bravo'])
   const page = await t.call('GET', '/servers?limit=1&offset=1')
   expect(page.body).toMatchObject({ total: 3, items: [{ name: 'bravo' }] })

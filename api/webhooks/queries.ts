@@ -1,0 +1,8 @@
+import type { Queries } from '../database/database.ts'
+import { countOf } from '../database/page.ts'
+import { liveOf } from './store.ts'
+
+/** How many of its quota an account has; api/app.ts hands it to the account's profile. */
+export function countWebhooks(db: Queries, accountId: string): Promise<number> {
+  return countOf(liveOf(db, accountId))
+}
