@@ -68,7 +68,7 @@ export async function serverDetails(
   }
 }
 
-/** Lets a client see whether its user data is what the server was made with, which is kept sealed. */
+/** Lets a client see whether its user data is what the server was created with, which is kept sealed. */
 function userDataHash({ secrets }: DetailsOptions, { user_data }: ServerTable): string | null {
   return user_data === null ? null : hash('sha256', secrets.open(user_data))
 }
