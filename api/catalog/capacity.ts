@@ -142,7 +142,7 @@ export class Capacity {
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
     const max_server = roomIn(others, zone_slug, cpu_type)?.max_server ?? NOTHING
     const detail = [
-      `Not enough capacity for this plan${alternatives.length > 0 ? ' here' : ''}${shortOf(short)}.`,
+      `Not enough ${namesOf(short)} for this plan${alternatives.length > 0 ? ' here' : ''}.`,
       largest(max_server),
       alternatives.length > 0
         ? 'Choose a smaller plan, or one of the alternatives.'
@@ -206,9 +206,8 @@ const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
 
 const NAMES = { cpu: 'cores', ram_mb: 'memory', disk_gb: 'disk' }
 
-function shortOf(parts: readonly (keyof Size)[]): string {
-  if (parts.length === 0) return ''
-  return `: not enough ${new Intl.ListFormat('en').format(parts.map((part) => NAMES[part]))}`
+function namesOf(parts: readonly (keyof Size)[]): string {
+  return new Intl.ListFormat('en').format(parts.map((part) => NAMES[part])) || 'capacity'
 }
 
 function largest({ cpu, ram_mb, disk_gb }: Size): string {

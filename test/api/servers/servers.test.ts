@@ -351,7 +351,7 @@ test('a create that the balance, a quota or the host can not carry says which, a
     body: {
       code: 'capacity_unavailable',
       detail:
-        'There is no room for this plan now: not enough cores, memory, and disk. The largest server that fits has ' +
+        'Not enough cores, memory, and disk for this plan. The largest server that fits has ' +
         '8 cores, 1024 MB of memory and 30 GB of disk. Choose a smaller plan.',
       max_server: { cpu: 8, ram_mb: 1024, disk_gb: 30 },
       alternatives: [],
