@@ -385,7 +385,7 @@ export const ServerQuery = Type.Object({
   name: Type.Optional(Type.String({ maxLength: 63, description: 'Exact name' })),
   label: Type.Optional(
     Type.String({
-      maxLength: 4096,
+      maxLength: 192,
       pattern: `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`,
       description:
         'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
