@@ -30,6 +30,11 @@ export function heldByStatus(routes: readonly Route[]): Route[] {
   })
 }
 
+/** @throws ApiError account_suspended, where an account in this status may change nothing */
+export function refuseHeld(status: Status): void {
+  if (!allowedIn[status].includes('change')) throw refusal(status)
+}
+
 function refusal(status: Status): ApiError {
   const detail =
     status === 'closed'

@@ -22,7 +22,7 @@ const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 const USE_IS_NOTED_EVERY = 60_000
 
 /** A new token: `berth_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
-export function generateToken(): string {
+function generateToken(): string {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
   return `berth_${secret}${checksum(secret)}`
 }
@@ -210,7 +210,7 @@ async function adoptChildren(tx: Queries, tokenId: string): Promise<void> {
 }
 
 function tokenRevoked(): ApiError {
-  return new ApiError(httpProblems.token_revoked, 'This token was revoked. Make a new one.')
+  return new ApiError(httpProblems.token_revoked, 'The token was revoked. Create a new one.')
 }
 
 function outlives(expiresAt: number): ApiError {

@@ -114,7 +114,9 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Http
     known.refusal = error
   }
   const { method, routeOptions } = request
-  const isRead = method === 'GET' || method === 'HEAD' || routeOptions.config.isRead === true
+  // To keep a reply for its key is to write.
+  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
+  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
   const verdict = known.actor
     ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
     : options.rateLimiter.take('anonymous', addressOf(request))

@@ -50,6 +50,7 @@ const STATE_ERRORS: readonly ProblemType[] = [
 ]
 const UPDATE_ERRORS: readonly ProblemType[] = [
   ...STATE_ERRORS,
+  billingProblems.insufficient_balance,
   httpProblems.precondition_failed,
   accountProblems.quota_exceeded,
   catalogProblems.capacity_unavailable,
@@ -125,7 +126,6 @@ function collectionRoutes(options: ServerRoutesOptions): Route[] {
       reply: { 202: Server },
       examples: { 202: { status: 'creating', started_at: null, current_operation: beginning('create') } },
       errors: [
-        accountProblems.account_suspended,
         accountProblems.quota_exceeded,
         billingProblems.insufficient_balance,
         catalogProblems.capacity_unavailable,
@@ -297,12 +297,7 @@ function powerRoutes(options: ServerRoutesOptions, load: ReturnType<typeof loade
       load,
       body: type === 'start' ? StartRequest : StopRequest,
       reply: { 202: operationSchemas.Operation },
-      errors: [
-        ...STATE_ERRORS,
-        ...(type === 'start'
-          ? ([billingProblems.insufficient_balance, accountProblems.account_suspended] as const)
-          : []),
-      ],
+      errors: [...STATE_ERRORS, ...(type === 'stop' ? [] : [billingProblems.insufficient_balance])],
       run: async ({ actor, loaded, body, remember, setHeader }) => {
         const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, remember)
         return accepted(operation, setHeader)

@@ -1,6 +1,6 @@
 import { lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
-import { accountProblems } from '../accounts/schema.ts'
+import { refuseHeld } from '../accounts/status.ts'
 import { balanceOf, insufficientBalance, requireBalance, requireGrace } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
@@ -20,6 +20,7 @@ import { costOrdered } from './commitment.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
+import { SUSPENDED } from './lifecycle/procedures.ts'
 import { newServer, projectIssue, validateOrder } from './order.ts'
 import { type PortRange, pickPort } from './ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
@@ -60,7 +61,6 @@ export class Servers {
   async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
     const { db, capacity, engine } = this.#options
     const wanted = await validateOrder(this.#options, actor, request)
-    refuseSuspended(actor)
     const row = newServer(this.#options, actor, request, wanted)
     const started = await db.transaction().execute(async (tx) => {
       await reserveQuota(tx, row, row, 1)
@@ -99,7 +99,7 @@ export class Servers {
         blockers.push(error)
       }
     }
-    await attempt(() => refuseSuspended(actor))
+    await attempt(() => refuseHeld(actor.accountStatus))
     await dryRun(db, async (tx) => {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
       await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
@@ -123,9 +123,9 @@ export class Servers {
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
+      if (type !== 'stop') refuseHeld(actor.accountStatus)
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
-        refuseSuspended(actor)
         await lockQuotas(tx, actor.accountId)
         await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
       }
@@ -289,7 +289,9 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
     throw insufficientBalance(
       await balanceOf(tx, server.account_id),
       server.price_hour,
-      'The server is suspended because the balance was used up; it resumes automatically after a top-up. ',
+      server.status_reason === SUSPENDED
+        ? 'The server is suspended because the balance was used up; it resumes automatically after a top-up. '
+        : 'The server was suspended with its account and is about to resume. ',
     )
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, subjectOf(server.server_id))
@@ -313,12 +315,4 @@ async function guard(tx: Queries, server: ServerTable, action: Action, force = f
 
 function difference(to: Size, from: Size): Size {
   return { cpu: to.cpu - from.cpu, ram_mb: to.ram_mb - from.ram_mb, disk_gb: to.disk_gb - from.disk_gb }
-}
-
-function refuseSuspended(actor: Actor): void {
-  if (actor.accountStatus !== 'active')
-    throw new ApiError(
-      accountProblems.account_suspended,
-      `The account is ${actor.accountStatus}. Ask the operator to reopen it.`,
-    )
 }

@@ -19,7 +19,8 @@ interface SuspensionOptions {
 
 /**
  * Suspends the servers of accounts that are suspended or closed, or whose balance has been used up for longer than the
- * time of grace, and resumes them when the account is active and has money. What is in the middle of an operation gets its turn at a later look.
+ * time of grace, and resumes them when the account is active and has money. What is in the middle of an operation gets
+ * its turn at a later look.
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
@@ -58,5 +59,6 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   const change = { status_reason: null, suspended_from: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })
-  await changeRate(tx, server, server, now)
+  // A server that was free, such as one whose create failed, stays so.
+  if (server.billed_since !== null) await changeRate(tx, server, server, now)
 }

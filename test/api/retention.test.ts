@@ -97,7 +97,12 @@ test('an account keeps so many revoked tokens, operations, events and entries of
   const id = await make(t)
   const now = t.clock.now()
   const neighbour = await t.makeToken(['read'], { accountId: await t.makeAccount() })
-  await fill(t, 'tokens', kept.revokedTokens + 700, `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL`)
+  await fill(
+    t,
+    'tokens',
+    kept.revokedTokens + 700,
+    `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL`,
+  )
   await fill(
     t,
     'operations',

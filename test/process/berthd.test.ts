@@ -254,7 +254,7 @@ function wrongCommands(data: string): Mistake[] {
       /No such account: nobody@example\.com\./,
     ],
     [['account', 'credit', nobody, '5', '--reason', 'x'], own, new RegExp(`No such account: ${nobody}`)],
-    [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not an amount/],
+    [['account', 'credit', 'a@example.com', 'much', '--reason', 'x'], own, /"much" is not a valid amount/],
     [['account', 'credit', 'a@example.com', '5.555', '--reason', 'x'], own, /"5.555" is not a valid amount/],
     [['account', 'credit', 'a@example.com', '0', '--reason', 'x'], own, /The amount must not be 0/],
     [['account', 'credit', 'a@example.com', '5'], own, /required option '--reason <text>'/],

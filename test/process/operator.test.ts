@@ -26,7 +26,7 @@ test(
     await expect.poll(status, { timeout: 15_000 }).toBe('stopped')
     expect(await run(['server', 'stop', 'web-1'], env)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The server is stopped; stop needs it to be running or error.'),
+      stderr: expect.stringContaining('The server is stopped; stop requires it to be running or error.'),
     })
     await run(['server', 'start', made.server_id], env)
     await expect.poll(status, { timeout: 15_000 }).toBe('running')

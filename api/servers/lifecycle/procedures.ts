@@ -105,7 +105,7 @@ export async function becomeSuspended(
     started_at: null,
     updated_at: now,
   })
-  await changeRate(tx, server, null, now)
+  if (server.billed_since !== null) await changeRate(tx, server, null, now)
 }
 
 /** The status of a server whose machine is off after an operation. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { changeQuotas, changeStatus } from '../../../api/accounts/accounts.ts'
+import { DriverError } from '../../../api/drivers/driver.ts'
 import { onBehalfOf } from '../../../api/http/origin.ts'
 import { type Call, type TestApp, testApp } from '../../harness/app.ts'
 import { read } from '../../harness/sources.ts'
@@ -108,4 +109,24 @@ test('the audit has who changed the status, and the events why', async () => {
   expect((await t.call('GET', '/account/me')).body.quotas.servers.limit).toBe(1)
   const back = await changeQuotas(t.db, t.clock, t.accountId, { change: { servers: null }, reason: 'paid' })
   expect(back.servers).toBe(20)
+})
+
+test('a server that was free is free also after its account was suspended and resumed', async () => {
+  const t = await testApp()
+  for (let attempt = 0; attempt < 6; attempt++)
+    t.driver.failNext('define', new DriverError('disk_full', 'full'))
+  const id = await make(t)
+  await t.finish()
+  expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('error')
+  await to(t, 'suspended')
+  await t.app.billing.look()
+  await to(t, 'active')
+  await t.app.billing.look()
+  await t.finish()
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  t.clock.advance(3 * 3600_000)
+  await t.app.billing.look()
+  const { items } = (await t.call('GET', '/account/transactions')).body
+  expect(items.filter((entry: { type: string }) => entry.type === 'charge')).toEqual([])
 })
