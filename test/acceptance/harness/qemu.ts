@@ -9,7 +9,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const service = new Service()
   await service.prepare()
   await service.start()
-  project.provide('berthUrl', /API +(\S+)/.exec(service.output)?.[1] ?? '')
+  project.provide('berthUrl', service.address)
   project.provide('berthToken', readFileSync(path.join(service.dataDir, 'demo-token'), 'utf8').trim())
   return () => service.dispose()
 }
