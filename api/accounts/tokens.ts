@@ -298,35 +298,26 @@ const byHash = prepared((db, { hash }: { hash: string }) =>
 )
 
 /** Deletes some of the tokens that were revoked before a moment; @returns how many */
-export async function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('tokens')
-    .where('token_id', 'in', (eb) =>
-      eb.selectFrom('tokens as old').select('old.token_id').where('old.revoked_at', '<', before).limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+export function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
+  return forget(db, ids(db).where('revoked_at', '<', before).limit(limit))
 }
 
 /** Of an account's revoked tokens deletes some beyond the newest; @returns how many */
-export async function forgetExcessTokens(
+export function forgetExcessTokens(
   db: Database,
   accountId: string,
   most: number,
   limit: number,
 ): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('tokens')
-    .where('token_id', 'in', (eb) =>
-      eb
-        .selectFrom('tokens as old')
-        .select('old.token_id')
-        .where('old.account_id', '=', accountId)
-        .where('old.revoked_at', 'is not', null)
-        .orderBy('old.revoked_at', 'desc')
-        .limit(limit)
-        .offset(most),
-    )
-    .executeTakeFirst()
+  const revoked = ids(db).where('account_id', '=', accountId).where('revoked_at', 'is not', null)
+  return forget(db, revoked.orderBy('revoked_at', 'desc').limit(limit).offset(most))
+}
+
+function ids(db: Database) {
+  return db.selectFrom('tokens').select('token_id')
+}
+
+async function forget(db: Database, old: ReturnType<typeof ids>): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('tokens').where('token_id', 'in', old).executeTakeFirst()
   return Number(numDeletedRows)
 }

@@ -25,7 +25,7 @@ import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { Secrets } from '../secrets.ts'
 
-export const DEMO_EMAIL = 'demo@berth.local'
+const DEMO_EMAIL = 'demo@berth.local'
 const DEMO_BALANCE = '10000.00'
 
 type DataDir = Pick<Config, 'dataDir'>
@@ -35,7 +35,7 @@ type DataDir = Pick<Config, 'dataDir'>
  * each machine's QEMU then runs as a user of its own.
  * @throws ConfigError
  */
-export function openDataDir({ dataDir }: DataDir): void {
+function openDataDir({ dataDir }: DataDir): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   } catch (error) {

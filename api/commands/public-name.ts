@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
 /** Whether only programs of this machine can reach an address. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return LOOPBACK.test(host)
 }
 

@@ -8,34 +8,26 @@ export function listAudit(db: Queries, accountId: string, page: Page) {
 }
 
 /** Deletes some of the entries from before a moment; @returns how many */
-export async function forgetAudit(db: Database, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('audit')
-    .where('audit_id', 'in', (eb) =>
-      eb.selectFrom('audit as old').select('old.audit_id').where('old.created_at', '<', before).limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+export function forgetAudit(db: Database, before: number, limit: number): Promise<number> {
+  return forget(db, ids(db).where('created_at', '<', before).limit(limit))
 }
 
 /** Of an account's entries deletes some beyond the newest; @returns how many */
-export async function forgetExcessAudit(
+export function forgetExcessAudit(
   db: Database,
   accountId: string,
   most: number,
   limit: number,
 ): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('audit')
-    .where('audit_id', 'in', (eb) =>
-      eb
-        .selectFrom('audit as old')
-        .select('old.audit_id')
-        .where('old.account_id', '=', accountId)
-        .orderBy('old.audit_id', 'desc')
-        .limit(limit)
-        .offset(most),
-    )
-    .executeTakeFirst()
+  const newest = ids(db).where('account_id', '=', accountId).orderBy('audit_id', 'desc')
+  return forget(db, newest.limit(limit).offset(most))
+}
+
+function ids(db: Database) {
+  return db.selectFrom('audit').select('audit_id')
+}
+
+async function forget(db: Database, old: ReturnType<typeof ids>): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('audit').where('audit_id', 'in', old).executeTakeFirst()
   return Number(numDeletedRows)
 }
