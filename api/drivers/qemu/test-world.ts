@@ -47,7 +47,7 @@ export class QemuWorld {
     chmodSync(world.dataDir, 0o711)
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
-    for (let i = 0; i < 12; i++) world.#ports.set(`free-${i}`, await freePort())
+    for (let i = 0; i < 24; i++) world.#ports.set(`free-${i}`, await freePort())
     await world.restart()
     return world
   }
