@@ -247,6 +247,7 @@ export class QemuDriver implements Driver {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#listeners.clear()
+    this.#readiness.close()
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()))
     await this.#context.cgroups.close()
     this.#context.layout.close()

@@ -73,4 +73,9 @@ export class Readiness {
     if (hostKeys.length > 0) boot.answer = { hostKeys }
     return { hostKeys }
   }
+
+  /** Ends the thread that asks; questions under way are answered by null. */
+  close(): void {
+    this.#probe.close()
+  }
 }
