@@ -121,7 +121,7 @@ export function listTokens(db: Queries, accountId: string, page: Page) {
   return pageOf(valid(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
 }
 
-/** The tokens of all accounts that were not revoked: for operators. */
+/** A query of the tokens of all accounts that were not revoked: for operators. */
 export function everyToken(db: Queries) {
   return db
     .selectFrom('tokens')
@@ -130,7 +130,6 @@ export function everyToken(db: Queries) {
     .select('accounts.email')
     .where('revoked_at', 'is', null)
     .orderBy('token_id')
-    .execute()
 }
 
 /** Those that were not revoked, also where they have expired. */

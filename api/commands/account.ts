@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import { Command } from 'commander'
 import { changeQuotas, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
 import { defaultQuotas, quotaNames, quotasOf } from '../accounts/quotas.ts'
-import { everyToken } from '../accounts/tokens.ts'
+import { countTokens } from '../accounts/tokens.ts'
 import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -110,7 +110,6 @@ function addShowCommand(account: Command, config: ReadConfig): void {
     .action(async (given: string) => {
       await withDatabase(config(), 'account show', async (db) => {
         const row = await accountByNameOrId(db, given)
-        const tokens = (await everyToken(db)).filter(({ account_id }) => account_id === row.account_id)
         const limits = quotasOf(row.quotas)
         const quota = (name: 'servers' | 'cpu' | 'ram_mb' | 'disk_gb') => {
           const own = limits[name] === defaultQuotas[name] ? '' : ' (its own limit)'
@@ -127,7 +126,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           quota('cpu'),
           quota('ram_mb'),
           quota('disk_gb'),
-          ['tokens', String(tokens.length)],
+          ['tokens', String(await countTokens(db, row.account_id))],
         ])
       })
     })

@@ -74,10 +74,9 @@ function addListCommand(token: Command, config: ReadConfig): void {
 }
 
 async function tokensOf(db: Database, account: string | undefined) {
-  const tokens = await everyToken(db)
-  if (account === undefined) return tokens
+  if (account === undefined) return everyToken(db).execute()
   const { account_id } = await accountByNameOrId(db, account)
-  return tokens.filter((token) => token.account_id === account_id)
+  return everyToken(db).where('tokens.account_id', '=', account_id).execute()
 }
 
 /** @throws ConfigError if no token is meant, or several could be */
