@@ -108,9 +108,20 @@ const programs = [
     zypper: 'qemu-x86',
   },
   { program: 'qemu-img', apt: 'qemu-utils', zypper: 'qemu-tools' },
-  // Missing in older distributions; without it guests use QEMU's own network, which isolates them less.
+  // The way out of the guests' network for an ordinary user; with it comes pasta. Missing in older distributions.
   { program: 'passt', isOptional: true },
-  // Isolates guests from this host, if Berth runs as root.
+  // It gives QEMU its filter of system calls.
+  { program: 'perl', isOptional: true },
+  // These two make the network of the guests, and keep them from this host.
+  {
+    program: 'ip',
+    apt: 'iproute2',
+    dnf: 'iproute',
+    pacman: 'iproute2',
+    zypper: 'iproute2',
+    apk: 'iproute2',
+    isOptional: true,
+  },
   {
     program: 'nft',
     apt: 'nftables',
@@ -233,10 +244,10 @@ function reportMissing(missing) {
   say(`Not installed: ${namesOf(missing)}.`)
   if (forTests) say('Tests that need them are skipped, or fail if CI is set.')
   else if (needsQemu) say('Without QEMU, servers are only simulated.')
-  else say('Without passt and nft, guests can reach services on this machine.')
+  else say('Without ip, nft and passt, guests can reach services on this machine.')
   if (process.platform !== 'linux')
     say('Real servers need Linux on x86_64: run Berth there, or in a Linux virtual machine.')
-  else if (!manager) say("Install QEMU, passt and nftables with this system's package manager.")
+  else if (!manager) say("Install QEMU, iproute2, nftables and passt with this system's package manager.")
   else
     say(
       `To install them, run${sudo || isRoot ? '' : ' as root'}: ${refresh}${sudo}${manager.byHand} ${names}`,
@@ -244,12 +255,70 @@ function reportMissing(missing) {
   say('')
 }
 
+// ---- the console ----
+
+const consoleFolder = path.join(root, 'console')
+const builtNote = path.join(consoleFolder, 'dist/.sources')
+
+/** All that the built console comes from, as one hash. */
+function consoleSources() {
+  const hash = createHash('sha256')
+  const add = (place) => {
+    for (const entry of readdirSync(path.join(root, place), { withFileTypes: true }).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )) {
+      const inner = path.join(place, entry.name)
+      if (entry.isDirectory() && !['dist', 'node_modules', 'examples'].includes(entry.name)) add(inner)
+      else if (entry.isFile()) hash.update(`${inner}\0`).update(readFileSync(path.join(root, inner)))
+    }
+  }
+  add('console')
+  add('sdk')
+  return hash.update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex')
+}
+
+function consoleIsBuilt() {
+  try {
+    return readFileSync(builtNote, 'utf8') === consoleSources()
+  } catch {
+    return false
+  }
+}
+
+/** Built once, and again only when its sources have changed. The API works without it. */
+async function buildConsole() {
+  say('Building the web console. This takes a few seconds, and is repeated only when its sources change.')
+  const sources = consoleSources()
+  const vite = path.join(root, 'node_modules/vite/bin/vite.js')
+  const { ok, words } = await run(nodeBinary, [vite, 'build', consoleFolder, '--logLevel', 'error'], {
+    ...process.env,
+    NODE_ENV: 'production',
+  })
+  if (ok) writeFileSync(builtNote, sources)
+  else {
+    say('The console could not be built, so the service starts without it:')
+    for (const line of lines(words).slice(0, 6)) say(`  ${line}`)
+  }
+}
+
 // ---- running things ----
 
-/** Runs a program quietly, with a progress line every 15 s. */
+/**
+ * Runs a program quietly, with a progress line every 15 s. Who stops the setup stops the program first, and waits for
+ * its end: the next setup, which the lock holds back, would meet it in node_modules.
+ */
 function run(command, args, env) {
   return new Promise((resolve) => {
     const startedAt = Date.now()
+    let stopped = null
+    const stop = (signal) => {
+      if (!stopped) say(`Stopping: waiting for ${command} to end, which may take a minute.`)
+      stopped ??= signal
+      clearInterval(beat)
+      child.kill(signal)
+    }
+    const signals = ['SIGINT', 'SIGTERM']
+    for (const signal of signals) process.on(signal, stop)
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     const beat = setInterval(
       () => say(`  still running after ${Math.round((Date.now() - startedAt) / 1000)} s`),
@@ -263,6 +332,8 @@ function run(command, args, env) {
     child.stderr.on('data', hear)
     const end = (ok) => {
       clearInterval(beat)
+      for (const signal of signals) process.off(signal, stop)
+      if (stopped) process.exit(stopped === 'SIGINT' ? 130 : 143)
       resolve({ ok, words })
     }
     child.on('error', (error) => {
@@ -306,7 +377,9 @@ if (process.platform === 'win32')
 
 let missing = missingPrograms()
 const isWorthTrying = () => process.platform === 'linux' && missing.length > 0 && !wasTriedLately(missing)
-if (!packagesAreInstalled() || isWorthTrying()) {
+const needsConsole = () =>
+  process.env.BERTH_CONSOLE !== 'off' && existsSync(consoleFolder) && !consoleIsBuilt()
+if (!packagesAreInstalled() || isWorthTrying() || needsConsole()) {
   const unlock = await lock()
   if (!packagesAreInstalled()) await installPackages()
   missing = missingPrograms()
@@ -315,6 +388,7 @@ if (!packagesAreInstalled() || isWorthTrying()) {
     missing = missingPrograms()
     writeFileSync(noteFile, JSON.stringify({ tried: namesOf(missing), at: Date.now() }))
   }
+  if (needsConsole()) await buildConsole()
   unlock()
 }
 reportMissing(missing)

@@ -7,25 +7,32 @@ const has = (program: string) =>
   (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
 const hasQemu = has('qemu-system-x86_64')
 const hasChromium = has('chromium')
+// npm run test:cluster sets it, after it has installed what these need.
+const isCluster = process.env.BERTH_TEST_CLUSTER === '1'
 
 export default defineConfig({
   test: {
-    // One file at a time per core is plenty: QEMU guests are emulated on the same two cores.
+    // One file at a time per core is plenty: QEMU guests are emulated on the same two cores. Files that run the
+    // service in memory share a process (isolate: false), since to load the service takes longer than most of them.
     maxWorkers: 2,
-    testTimeout: 30_000,
+    // Nobody waits this long but where something hangs: a busy machine is no reason to fail.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['api/**/*.test.ts', 'test/*.test.ts'],
-          exclude: ['api/drivers/qemu/**', 'api/drivers/images/**'],
+          exclude: ['api/drivers/{guest,qemu,images,incus}/**'],
         },
       },
       {
         extends: true,
         test: {
           name: 'api-sqlite',
+          isolate: false,
           include: ['test/api/**/*.test.ts'],
           env: { BERTH_TEST_DATABASE: 'sqlite' },
         },
@@ -34,6 +41,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'api-postgres',
+          isolate: false,
           include: ['test/api/**/*.test.ts'],
           env: { BERTH_TEST_DATABASE: 'postgres' },
           globalSetup: 'test/harness/postgres.ts',
@@ -41,23 +49,23 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'sdk', include: ['test/sdk/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: { name: 'sdk', isolate: false, include: ['test/sdk/**/*.test.ts'] },
       },
       {
         extends: true,
-        test: { name: 'cli', include: ['test/cli/**/*.test.ts'], testTimeout: 60_000 },
+        test: { name: 'cli', isolate: false, include: ['test/cli/**/*.test.ts'] },
       },
       ...(hasChromium
         ? [
             {
               extends: true as const,
-              test: { name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 60_000 },
+              test: { name: 'browser', include: ['test/browser/**/*.test.ts'] },
             },
           ]
         : []),
       {
         extends: true,
-        test: { name: 'process', include: ['test/process/**/*.test.ts'], testTimeout: 120_000 },
+        test: { name: 'process', include: ['test/process/**/*.test.ts'] },
       },
       {
         extends: true,
@@ -70,8 +78,6 @@ export default defineConfig({
               : 'test/acceptance/**/*.test.ts',
           ],
           globalSetup: 'test/acceptance/harness/simulator.ts',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
           fileParallelism: false,
         },
       },
@@ -89,14 +95,34 @@ export default defineConfig({
             },
           ]
         : []),
+      ...(isCluster
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'acceptance-cluster',
+                include: ['test/acceptance/**/*.test.ts'],
+                globalSetup: 'test/acceptance/harness/cluster.ts',
+                fileParallelism: false,
+              },
+            },
+            {
+              extends: true as const,
+              test: {
+                name: 'cluster',
+                include: ['api/drivers/incus/**/*.test.ts', 'test/cluster/**/*.test.ts'],
+                fileParallelism: false,
+              },
+            },
+          ]
+        : []),
       {
         extends: true,
         test: {
           name: 'qemu',
-          include: ['api/drivers/{qemu,images}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
+          include: ['api/drivers/{guest,qemu,images}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
         },
       },
     ],

@@ -1,39 +1,68 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { accountRoutes } from './accounts/routes.ts'
 import { heldByStatus } from './accounts/status.ts'
-import { authenticator, validTokens } from './accounts/tokens.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { BillingWorker } from './billing/worker.ts'
 import { Capacity, openPools } from './catalog/capacity.ts'
-import type { Catalog } from './catalog/file.ts'
+import { type Catalog, hostOf } from './catalog/file.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
-import { type Database, ping } from './database/database.ts'
+import type { ProviderSettings } from './config.ts'
+import { type Database, isSqlite, ping } from './database/database.ts'
+import { asCaller } from './database/line.ts'
+import type { RecentReads } from './database/replica.ts'
+import type { PortRange } from './drivers/driver.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { recordEnd } from './events/operations.ts'
 import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
+import { countFirewalls } from './firewalls/firewalls.ts'
+import { firewallRoutes } from './firewalls/routes.ts'
+import type { Access } from './http/auth.ts'
 import { mountDocs } from './http/docs.ts'
 import { mountHealth } from './http/health.ts'
 import { Idempotency } from './http/idempotency.ts'
 import { openApi } from './http/openapi.ts'
-import { RateLimiter, type RateLimits } from './http/rate-limit.ts'
+import { mountPages, type Pages } from './http/pages.ts'
+import { networkOf, RateLimiter, type RateLimits } from './http/rate-limit.ts'
 import type { Route } from './http/route.ts'
+import { SecurityLog } from './http/security-log.ts'
 import { buildHttp } from './http/server.ts'
+import { Turns } from './http/turns.ts'
+import type { SocketRoute } from './http/websocket.ts'
+import type { Mailer } from './mail/mailer.ts'
+import { MailQueue } from './mail/queue.ts'
 import { Sampler } from './monitoring/sampler.ts'
+import { countNetworks, SUBJECT_TYPE as NETWORK } from './networks/networks.ts'
+import { networkRoutes } from './networks/routes.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import { operationRoutes } from './operations/routes.ts'
 import { operationSchemas } from './operations/schema.ts'
+import { operatorRoutes } from './operator/routes.ts'
+import { CredentialAccess, callerFinder, requireOperator } from './people/access.ts'
+import { countMembers, roleNow } from './people/members.ts'
+import { Passwords } from './people/passwords.ts'
+import { personOf } from './people/people.ts'
+import { peopleRoutes } from './people/routes.ts'
+import type { SignUpPolicy } from './people/sign-in.ts'
+import { noPeers, type Peers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
+import { countAddresses } from './servers/addresses/addresses.ts'
+import { addressRoutes } from './servers/addresses/routes.ts'
+import { missingToResume } from './servers/commitment.ts'
+import { Consoles } from './servers/console/consoles.ts'
+import { networkProcedures } from './servers/lifecycle/attach.ts'
+import { Networks } from './servers/lifecycle/networks.ts'
 import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
-import type { PortRange } from './servers/ports.ts'
-import { allServers, poweredServers, presentServers } from './servers/queries.ts'
+import { countPorts } from './servers/ports/ports.ts'
+import { billedThings, poweredServers, presentServers, protectedServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
 import { serverRoutes } from './servers/routes.ts'
+import { serverProblems } from './servers/schema.ts'
 import { Servers } from './servers/servers.ts'
 import { suspendAndResume } from './servers/suspension.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -52,10 +81,14 @@ export interface AppOptions {
   catalog: Catalog
   secrets: Secrets
   log: Logger
+  /** Where the security log goes; with the rest unless told. */
+  securityLog?: Logger | undefined
   sshPorts: PortRange
   rateLimits: RateLimits
   /** How long servers go on after the balance of their account is used up; a day unless told. */
   graceMs?: number
+  /** After how long suspended servers are deleted; never unless told. */
+  keepSuspendedMs?: number | null
   /** The address that customers' ssh commands name. */
   sshHost: string
   /** Where customers find the API, up to and with /v1; unless told, wherever its description was loaded from. */
@@ -68,8 +101,28 @@ export interface AppOptions {
   trustProxy?: readonly string[]
   /** Finds the addresses of webhooks' hosts; by DNS unless told. */
   lookup?: Lookup
+  /** What takes mails from here; unless told they wait. */
+  mailer?: Mailer
+  /** Hashes passwords; as costly as the service does unless told. */
+  passwords?: Passwords
+  /** Who can sign up; everybody unless told. */
+  signUp?: SignUpPolicy
+  /** The OpenID Connect provider that people can sign in with; none unless told. */
+  oidc?: ProviderSettings | null
+  /** Where people open the console, for the links in mails. */
+  siteUrl?: () => string
+  /** The console as it was built; without one `/` leads to the API's documentation. */
+  pages?: Pages | null
   /** Where the operator watches the service. */
   telemetry?: Telemetry | undefined
+  /** Where reads go that may be a second old; to the database unless told. */
+  recent?: RecentReads
+  /** The other processes that serve the same database; none unless told. */
+  peers?: Peers
+  /** By which name this process takes work. */
+  owner?: string
+  /** Whether it answers no requests but those for its health. */
+  isWorker?: boolean
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
@@ -79,62 +132,98 @@ export interface AppOptions {
 export interface App {
   http: FastifyInstance
   engine: Engine
+  networks: Networks
   reconciler: Reconciler
   billing: BillingWorker
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
   retention: Retention
+  consoles: Consoles
+  mails: MailQueue
+  security: SecurityLog
   capacity: Capacity
   servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
   close(): Promise<void>
 }
 
+/** What the parts of the program are made of. */
+type Wired = AppOptions & { peers: Peers; recent: RecentReads }
+
 const DAY_MS = 24 * 3600_000
+
+/** How many an account has of what these features keep. */
+const COUNTS = {
+  webhooks: countWebhooks,
+  ports: countPorts,
+  addresses: countAddresses,
+  networks: countNetworks,
+  firewalls: countFirewalls,
+  members: countMembers,
+}
 
 /** What the groups of routes are about, for the API's description. */
 const TAGS = {
+  'Sign-in': 'How people sign up and in, with a browser.',
+  Person: 'Who is signed in: name, password, sessions.',
+  Members: 'Who is in an account, and who is invited.',
   Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
   Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
   Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
+  Networks: 'Private networks, in which servers reach each other.',
+  Firewalls: 'Which connections of servers get through.',
   Operations: 'Slow work on what the account has: to list, and to wait for.',
   Servers: 'Virtual machines, and the operations on them.',
+  Operator: 'The installation as a whole, for the people who run it.',
 }
 
 /** The whole program, wired by hand: database, drivers, features, routes, workers. Nothing runs yet. */
-export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, drivers, catalog } = options
+export async function buildApp(given: AppOptions): Promise<App> {
+  const { peers: others = noPeers(), recent = (read) => read(given.db) } = given
+  const options: Wired = { ...given, peers: others, recent }
+  const { db, clock, drivers, catalog, peers } = options
+  const turns = new Turns()
   await openPools(db, drivers.pools)
   const capacity = new Capacity(drivers, catalog, clock, options.log)
-  const { engine, servers, reconciler, sampler, routes: rentRoutes } = renting(options, capacity)
+  const access = new CredentialAccess(db, clock)
+  const consoles = new Consoles({ ...options, access })
+  const { routes: rentRoutes, ...rented } = renting(options, capacity, consoles, turns)
+  const { engine, networks, reconciler, sampler } = rented
   const { billing, routes: chargeRoutes } = charging(options, engine)
-  const { events, webhooks, routes: pushRoutes } = pushing(options)
-  const retention = new Retention({ db, clock, log: options.log })
+  const { events, webhooks, routes: pushRoutes } = pushing(options, access)
+  const { mails, routes: signInRoutes } = signingIn(options)
+  const retention = new Retention({ db, clock, log: options.log, peers })
   const routes = heldByStatus([
-    ...accountRoutes(db, clock, countWebhooks),
+    ...signInRoutes,
+    ...accountRoutes(db, clock, { counts: COUNTS, person: (actor) => personOf(db, actor), roleNow }),
     ...chargeRoutes,
     ...catalogRoutes({ db, clock, catalog, capacity }),
     ...pushRoutes,
     ...rentRoutes,
+    ...networkRoutes({ db, clock, catalog, capacity }),
   ])
-  const http = answering(options, routes)
+  const security = watching(options)
+  const http = answering(options, routes, { sockets: [consoles.socket], security, turns })
   return {
     http,
-    engine,
-    reconciler,
+    ...rented,
     billing,
-    sampler,
     events,
     webhooks,
     retention,
+    consoles,
+    mails,
+    security,
     capacity,
-    servers,
     close: async () => {
-      // The engine first: long polls end with it, so that the listener has nothing to wait for.
-      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention]
+      // The engine first: long polls and consoles end with these, so that the listener has nothing to wait for.
+      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention, consoles, mails]
       await Promise.all(workers.map((worker) => worker.stop()))
       await http.close()
+      await networks.settled()
+      await security.stop()
+      await peers.stop()
       await drivers.close()
       await db.destroy()
     },
@@ -142,62 +231,106 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 /** What carries out what customers do with servers, and watches their machines. */
-function renting(options: AppOptions, capacity: Capacity) {
-  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost } = options
+function renting(options: Wired, capacity: Capacity, consoles: Consoles, turns: Turns) {
+  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
+  const networks = new Networks({ db, drivers, log })
+  const steps = { db, clock, drivers, networks, catalog, secrets, sshPorts, log }
+  const changed = (serverIds: readonly string[]) => networks.changed(serverIds)
   const procedures = {
-    [SUBJECT_TYPE]: serverProcedures({ db, clock, drivers, catalog, secrets, sshPorts, log }),
+    [SUBJECT_TYPE]: serverProcedures(steps),
+    [NETWORK]: networkProcedures(steps),
   }
   const schemas = operationSchemas(procedures)
   const engine = new Engine({
-    db,
-    clock,
-    log,
-    procedures,
+    ...{ db, clock, log, procedures, peers, owner: options.owner },
     ended: recordEnd,
     onEnd: telemetry?.operation,
+    takeTurn: (accountId) => turns.take(accountId),
     observe: options.observe,
     saveEveryMs: options.saveEveryMs,
   })
-  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, sshPorts, graceMs })
-  const reconciler = new Reconciler({ db, clock, drivers, engine, log })
+  const leading = { changed, sshPorts, sshHost, hostOf: (zone: string) => hostOf(catalog, zone, sshHost) }
+  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, ...leading, graceMs })
+  const watching = { db, clock, drivers, log, peers }
+  const reconciler = new Reconciler({ ...watching, engine, networks })
   const measured = { powered: poweredServers, present: presentServers }
-  const sampler = new Sampler({ db, clock, drivers, log, servers: measured, everySeconds: sampleSeconds })
-  const details = { db, clock, catalog, capacity, drivers, secrets, sshHost }
+  const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
+  const details = { db, recent: options.recent, clock, catalog, capacity, drivers, secrets, sshHost }
   const routes = [
-    ...serverRoutes({ ...details, sampleSeconds, servers, engine, operationSchemas: schemas }),
+    ...serverRoutes({
+      ...details,
+      ...leading,
+      consoles,
+      sampleSeconds,
+      servers,
+      engine,
+      operationSchemas: schemas,
+    }),
+    ...addressRoutes({ db, clock, catalog, capacity, changed }),
+    ...firewallRoutes({
+      db,
+      clock,
+      capacity,
+      servers: protectedServers,
+      serverNotFound: serverProblems.server_not_found,
+      changed,
+    }),
     ...operationRoutes({ db, clock, engine, schemas }),
+    ...operatorRoutes({ db, clock, catalog, drivers, operationSchemas: schemas }),
   ]
-  return { engine, servers, reconciler, sampler, routes }
+  return { engine, servers, networks, reconciler, sampler, routes }
 }
 
 /** What money comes and goes by. */
-function charging({ db, clock, log, catalog, graceMs = DAY_MS }: AppOptions, engine: Engine) {
+function charging(options: Wired, engine: Engine) {
+  const { db, clock, log, catalog, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
   const billing = new BillingWorker({
     db,
     clock,
     log,
-    servers: allServers,
+    peers,
+    servers: billedThings,
     reprice: (now) => reprice(db, catalog, now),
-    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs }),
+    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
   })
-  return { billing, routes: billingRoutes({ db, clock, servers: allServers }) }
+  const missing = (accountId: string) => missingToResume(db, accountId)
+  return { billing, routes: billingRoutes({ db, clock, servers: billedThings, missingToResume: missing }) }
 }
 
 /** What answers requests. */
-function answering(options: AppOptions, routes: readonly Route[]): FastifyInstance {
+function answering(
+  options: Wired,
+  routes: readonly Route[],
+  { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
+): FastifyInstance {
   const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
+  const authenticate = callerFinder(db, clock)
+  const pages = options.isWorker ? null : (options.pages ?? null)
   const http = buildHttp({
-    routes,
-    authenticate: authenticator(db, clock),
-    rateLimiter: new RateLimiter(rateLimits, clock),
+    routes: options.isWorker ? [] : routes,
+    sockets: options.isWorker ? [] : sockets,
+    hasPages: pages !== null,
+    publicUrl,
+    authenticate: isSqlite(db)
+      ? authenticate
+      : (credentials) => asCaller(networkOf(credentials.address), () => authenticate(credentials)),
+    ...(isSqlite(db) ? {} : { asCaller }),
+    requireOperator: (signedIn) => requireOperator(db, signedIn),
+    rateLimiter: new RateLimiter(rateLimits, clock, () => options.peers.answering),
+    turns,
     idempotency: new Idempotency(db, clock, secrets),
     log,
+    clock,
+    security,
     trustProxy,
     validateReplies: options.validateReplies ?? false,
     observe: telemetry?.request,
   })
-  mountDocs(http, openApi(routes, TAGS, publicUrl))
+  if (!options.isWorker) {
+    mountDocs(http, openApi(routes, TAGS, publicUrl))
+    mountPages(http, pages)
+  }
   const compute = drivers.pools.map((pool, at) => {
     return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
   })
@@ -205,29 +338,55 @@ function answering(options: AppOptions, routes: readonly Route[]): FastifyInstan
   return http
 }
 
+/** Where the operator sees who tries what. */
+function watching({ log, securityLog = log, clock, telemetry }: AppOptions): SecurityLog {
+  return new SecurityLog({ log: securityLog, clock, count: telemetry?.security })
+}
+
+/** What people come in by, and the mails to them. */
+function signingIn(options: Wired) {
+  const {
+    db,
+    clock,
+    log,
+    secrets,
+    signUp = 'open',
+    mailer = NO_MAILER,
+    passwords = new Passwords(),
+    peers,
+  } = options
+  const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null } = options
+  const mails = new MailQueue({ db, clock, log, secrets, mailer })
+  peers.on('mailed', () => mails.wake())
+  const mailed = () => peers.ring('mailed')
+  const routes = peopleRoutes({ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc })
+  return { mails, routes }
+}
+
+const NO_MAILER: Mailer = {
+  place: 'nowhere',
+  send: () => Promise.reject(new Error('there is nothing that takes mails')),
+  close: () => {},
+}
+
 /** What brings events to customers: the relay, streams, webhooks. */
-function pushing({
-  db,
-  clock,
-  log,
-  secrets,
-  webhookAllow = [],
-  lookup = (name) => lookupName(name),
-}: AppOptions) {
+function pushing(options: Wired, access: Access) {
+  const { db, clock, log, secrets, webhookAllow = [], lookup = (name) => lookupName(name) } = options
+  const { peers, owner } = options
   const addresses = new Addresses(webhookAllow)
-  const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup })
-  const streams = new Streams({ db, clock, log, validTokens: (ids) => validTokens(db, clock, ids) })
+  const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup, peers, owner })
+  const streams = new Streams({ db, clock, log, access })
   const events = new EventWorker({
     db,
     clock,
     log,
     streams,
     publish: (tx, events) => enqueue(tx, events, clock.now()),
-    published: () => webhooks.wake(),
+    peers,
     forget: (before, limit) => forgetDeliveries(db, before, limit),
   })
   const routes = [
-    ...eventRoutes({ db, worker: events, streams }),
+    ...eventRoutes({ db, recent: options.recent, worker: events, streams }),
     ...webhookRoutes({ db, clock, secrets, addresses, relay: () => events.relay() }),
   ]
   return { events, webhooks, routes }

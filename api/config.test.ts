@@ -1,14 +1,18 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expect, test } from 'vitest'
-import { ConfigError, readConfig, settings } from './config.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { ConfigError, readConfig } from './config.ts'
+import { defaultDataDir } from './files.ts'
+import { settings } from './settings.ts'
 
 test('without settings the defaults hold, and the whole is frozen', () => {
   const config = readConfig({})
   expect(config).toMatchObject({
     host: '127.0.0.1',
     port: 8080,
-    dataDir: path.resolve('data'),
-    catalogFile: path.resolve('catalog.yaml'),
+    dataDir: defaultDataDir(),
+    catalogFile: path.join(defaultDataDir(), 'catalog.yaml'),
     compute: 'auto',
     accel: 'auto',
     sshPorts: { first: 22000, last: 22999 },
@@ -16,6 +20,31 @@ test('without settings the defaults hold, and the whole is frozen', () => {
     logLevel: settings.logLevel.fallback,
   })
   expect(Object.isFrozen(config)).toBe(true)
+})
+
+test('data lies in the checkout, but for root where only root may reach that, and an installation stays where it is', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const places = { checkout: path.join(folder, 'berth/data'), system: path.join(folder, 'system') }
+  const byDefault = (isRoot: boolean) => path.relative(folder, defaultDataDir(isRoot, places))
+  const install = (place: string) => {
+    mkdirSync(place, { recursive: true })
+    writeFileSync(path.join(place, 'berth.db'), '')
+  }
+  // The folder is closed to others, as /root is.
+  expect([byDefault(false), byDefault(true)]).toEqual(['berth/data', 'system'])
+  chmodSync(folder, 0o711)
+  expect([byDefault(false), byDefault(true)]).toEqual(['berth/data', 'berth/data'])
+  install(places.system)
+  expect([byDefault(false), byDefault(true)]).toEqual(['berth/data', 'system'])
+  install(places.checkout)
+  chmodSync(folder, 0o700)
+  expect([byDefault(false), byDefault(true)]).toEqual(['berth/data', 'berth/data'])
+})
+
+test('the catalogue is in the data folder, unless another file is named', () => {
+  expect(readConfig({ BERTH_DATA: '/srv/berth' }).catalogFile).toBe('/srv/berth/catalog.yaml')
+  expect(readConfig({ BERTH_CATALOG: '/etc/catalog.yaml' }).catalogFile).toBe('/etc/catalog.yaml')
 })
 
 test('a flag wins over the environment, and an empty variable is none', () => {
@@ -50,6 +79,19 @@ test('proxies are named by address or range, and nobody is one by himself', () =
   ])
 })
 
+test('a provider needs an id, and its secret may be in a file', () => {
+  const own = { BERTH_OIDC_ISSUER: 'https://id.example', BERTH_OIDC_CLIENT_ID: 'berth' }
+  expect(readConfig(own).oidc).toMatchObject({ clientId: 'berth', clientSecret: null })
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(path.join(folder, 'secret'), 'hush\n')
+  const read = (BERTH_OIDC_CLIENT_SECRET: string) => readConfig({ ...own, BERTH_OIDC_CLIENT_SECRET }).oidc
+  expect(read('plain')?.clientSecret).toBe('plain')
+  expect(read(`file:${folder}/secret`)?.clientSecret).toBe('hush')
+  expect(() => read(`file:${folder}/none`)).toThrow('BERTH_OIDC_CLIENT_SECRET')
+  expect(() => readConfig({ BERTH_OIDC_ISSUER: 'https://id.example' })).toThrow('BERTH_OIDC_CLIENT_ID')
+})
+
 test.each([
   ['host', 'two words'],
   ['port', '-1'],
@@ -58,6 +100,7 @@ test.each([
   ['port', '0x50'],
   ['compute', 'QEMU'],
   ['accel', 'hvf'],
+  ['isPublic', 'yes'],
   ['sshPorts', '22000'],
   ['sshPorts', '22999-22000'],
   ['sshPorts', '80-90'],
@@ -67,6 +110,8 @@ test.each([
   ['sampleSeconds', '120'],
   ['sampleSeconds', '10.5'],
   ['webhookAllow', '10.0.0.0/33'],
+  ['oidcIssuer', 'http://accounts.example.com'],
+  ['oidcIssuer', 'accounts.example.com'],
   ['trustProxy', 'true'],
   ['trustProxy', '10.0.0.1:80'],
   ['trustProxy', '::/0'],

@@ -1,5 +1,16 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import path from 'node:path'
+import { defaultDataDir } from './files.ts'
+import type { Role } from './processes/peers.ts'
+import { LOG_LEVELS, type SettingName, settings } from './settings.ts'
+
+export interface ProviderSettings {
+  readonly issuer: URL
+  readonly clientId: string
+  /** Null: the provider knows the installation as one without. */
+  readonly clientSecret: string | null
+}
 
 /** Every setting of the program, parsed once at the start and passed as an argument. */
 export interface Config {
@@ -10,128 +21,42 @@ export interface Config {
   /** The name that customers use for this installation; null: the addresses listened on. */
   readonly publicName: string | null
   readonly dataDir: string
+  /** Of PostgreSQL, where the installation is there; null: SQLite in the data folder. */
+  readonly databaseUrl: string | null
+  /** Of a replica of it, for what may be a second old. */
+  readonly databaseReplicaUrl: string | null
+  /** What this process does, where several serve one database. */
+  readonly role: Role
+  readonly databaseConnections: number
   readonly catalogFile: string
   readonly compute: 'auto' | 'qemu' | 'simulator'
   readonly accel: 'auto' | 'kvm' | 'tcg'
+  /** Whether strangers may become customers: then the service starts behind all walls only. */
+  readonly isPublic: boolean
   readonly sshPorts: { readonly first: number; readonly last: number }
   readonly graceMs: number
+  /** After how long suspended servers are deleted; null: never. */
+  readonly keepSuspendedMs: number | null
+  readonly hasConsole: boolean
   /** Requests a minute. */
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** Between two measurements of the machines. */
   readonly sampleSeconds: number
   /** Ranges that webhooks may reach besides the public internet. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
+  /** The server that takes mails; null: they are written to files. */
+  readonly smtp: URL | null
+  readonly mailFrom: string
+  /** Who can sign up in the console. */
+  readonly signUp: 'open' | 'invitation' | 'closed'
+  /** The OpenID Connect provider that people can sign in with; null: none. */
+  readonly oidc: ProviderSettings | null
   /** Ranges of the reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   /** Address to serve metrics on for Prometheus; null if off. */
   readonly metrics: { readonly host: string; readonly port: number } | null
   readonly logLevel: string
 }
-
-interface Setting {
-  env: string
-  flag: string
-  fallback: string
-  /** Shown in --help and in README's table. */
-  help: string
-}
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
-
-/** The single table of settings: `--help`, README and the parser use it. */
-export const settings = {
-  host: {
-    env: 'HOST',
-    flag: '--host',
-    fallback: '127.0.0.1',
-    help: 'address that the API listens on',
-  },
-  port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
-  guestHost: {
-    env: 'BERTH_GUEST_HOST',
-    flag: '--guest-host',
-    fallback: 'as HOST',
-    help: 'address that the SSH ports of servers listen on',
-  },
-  publicName: {
-    env: 'BERTH_PUBLIC_NAME',
-    flag: '--public-name',
-    fallback: 'none',
-    help: 'host name that customers are shown, in SSH commands and in the URL of the API',
-  },
-  dataDir: {
-    env: 'BERTH_DATA',
-    flag: '--data',
-    fallback: './data',
-    help: 'folder for the database, images and machines',
-  },
-  catalogFile: {
-    env: 'BERTH_CATALOG',
-    flag: '--catalog',
-    fallback: './catalog.yaml',
-    help: 'catalogue file: zones, templates, presets, prices',
-  },
-  compute: {
-    env: 'BERTH_COMPUTE',
-    flag: '--compute',
-    fallback: 'auto',
-    help: 'driver that runs the servers: auto, qemu or simulator',
-  },
-  accel: {
-    env: 'BERTH_ACCEL',
-    flag: '--accel',
-    fallback: 'auto',
-    help: 'how QEMU runs guests: auto, kvm or tcg',
-  },
-  sshPorts: {
-    env: 'BERTH_SSH_PORTS',
-    flag: '--ssh-ports',
-    fallback: '22000-22999',
-    help: 'range of ports for SSH to servers',
-  },
-  graceMs: {
-    env: 'BERTH_GRACE_HOURS',
-    flag: '--grace-hours',
-    fallback: '24',
-    help: 'hours that servers keep running after the balance is used up, before they are suspended',
-  },
-  rateLimits: {
-    env: 'BERTH_RATE_LIMITS',
-    flag: '--rate-limits',
-    fallback: '600,120,60',
-    help: 'requests per minute: reads and writes per account, and requests without a token per address',
-  },
-  sampleSeconds: {
-    env: 'BERTH_SAMPLE_SECONDS',
-    flag: '--sample-seconds',
-    fallback: '10',
-    help: 'seconds between measurements of the servers; must divide 60',
-  },
-  webhookAllow: {
-    env: 'BERTH_WEBHOOK_ALLOW',
-    flag: '--webhook-allow',
-    fallback: 'none',
-    help: 'ranges that webhooks may reach besides the public internet, such as 10.1.0.0/16,fd00::/8',
-  },
-  trustProxy: {
-    env: 'BERTH_TRUST_PROXY',
-    flag: '--trust-proxy',
-    fallback: 'none',
-    help: 'addresses or ranges of reverse proxies whose X-Forwarded-For is trusted',
-  },
-  metrics: {
-    env: 'BERTH_METRICS',
-    flag: '--metrics',
-    fallback: 'off',
-    help: 'host:port to serve GET /metrics on for Prometheus; keep it private',
-  },
-  logLevel: {
-    env: 'BERTH_LOG',
-    flag: '--log',
-    fallback: 'warn',
-    help: `lowest log level to write: ${LOG_LEVELS.join(', ')}`,
-  },
-} as const satisfies Record<keyof Config, Setting>
 
 /** A setting has an invalid value, or can't be applied. The message says which, and why. */
 export class ConfigError extends Error {
@@ -147,48 +72,52 @@ export class CommandError extends Error {
  * @param flags values from the command line by setting name; they take precedence over the environment
  * @throws ConfigError
  */
-export function readConfig(
-  env: NodeJS.ProcessEnv,
-  flags: Partial<Record<keyof Config, string>> = {},
-): Config {
-  const raw = (name: keyof Config) => flags[name] ?? (env[settings[name].env] || settings[name].fallback)
-  const given = (name: keyof Config) => (raw(name) === settings[name].fallback ? null : raw(name))
+export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<SettingName, string>> = {}): Config {
+  const raw = (name: SettingName) => flags[name] ?? (env[settings[name].env] || settings[name].fallback)
+  const given = (name: SettingName) => (raw(name) === settings[name].fallback ? null : raw(name))
   const host = readHost('host', raw('host'))
+  const dataDir = given('dataDir') === null ? defaultDataDir() : path.resolve(raw('dataDir'))
   return Object.freeze({
     host,
     port: readPort('port', raw('port')),
     guestHost: readHost('guestHost', given('guestHost') ?? host),
     publicName: readName(given('publicName')),
-    dataDir: path.resolve(raw('dataDir')),
-    catalogFile: path.resolve(raw('catalogFile')),
+    dataDir,
+    databaseUrl: readDatabaseUrl('databaseUrl', given('databaseUrl')),
+    databaseReplicaUrl: readDatabaseUrl('databaseReplicaUrl', given('databaseReplicaUrl')),
+    role: readRole(raw('role'), given('databaseUrl')),
+    databaseConnections: readConnections(raw('databaseConnections')),
+    catalogFile: path.resolve(given('catalogFile') ?? path.join(dataDir, 'catalog.yaml')),
     compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
     accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
+    isPublic: oneOf('isPublic', raw('isPublic'), ['on', 'off'] as const) === 'on',
     sshPorts: readPortRange(raw('sshPorts')),
     graceMs: readHours('graceMs', raw('graceMs')),
+    keepSuspendedMs: readDays('keepSuspendedMs', raw('keepSuspendedMs')),
+    hasConsole: oneOf('hasConsole', raw('hasConsole'), ['on', 'off'] as const) === 'on',
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
     webhookAllow: readRanges('webhookAllow', raw('webhookAllow')),
+    smtp: readSmtp(given('smtp')),
+    mailFrom: readMailFrom(given('mailFrom') ?? `berth@${given('publicName') ?? 'localhost'}`),
+    signUp: oneOf('signUp', raw('signUp'), ['open', 'invitation', 'closed'] as const),
+    oidc: readProvider(given('oidcIssuer'), given('oidcClientId'), given('oidcClientSecret')),
     trustProxy: readProxies(raw('trustProxy')),
     metrics: readMetrics(raw('metrics')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
   })
 }
 
-/** No setting of the service's, so that neither its flags, which others can see, nor its configuration hold it. */
-export function passphraseFrom(env: NodeJS.ProcessEnv): string | undefined {
-  return env.BERTH_PASSPHRASE || undefined
-}
-
-function refuse(name: keyof Config, value: string, why: string): never {
+function refuse(name: SettingName, value: string, why: string): never {
   throw new ConfigError(`${settings[name].env} (${settings[name].flag}) is "${value}": ${why}`)
 }
 
-function oneOf<T extends string>(name: keyof Config, value: string, allowed: readonly T[]): T {
+function oneOf<T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value)
   return found ?? refuse(name, value, `it must be one of ${allowed.join(', ')}.`)
 }
 
-function readHost(name: keyof Config, value: string): string {
+function readHost(name: SettingName, value: string): string {
   return /^[\w.:-]+$/.test(value) ? value : refuse(name, value, 'it must be an address or a host name.')
 }
 
@@ -198,7 +127,35 @@ function readName(value: string | null): string | null {
   return refuse('publicName', value, 'it must be a host name or an IPv4 address, without scheme and port.')
 }
 
-function readPort(name: keyof Config, value: string): number {
+/** What is wrong is said without the value, which can hold a password. */
+function readDatabaseUrl(name: SettingName, value: string | null): string | null {
+  if (value === null) return null
+  const isUrl = /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)
+  if (isUrl && new URL(value).pathname.length > 1) return value
+  return refuse(
+    name,
+    '…',
+    'it must be a URL with the name of a database: postgres://user:password@host:5432/berth.',
+  )
+}
+
+function readRole(value: string, databaseUrl: string | null): Role {
+  const role = oneOf('role', value, ['all', 'api', 'worker'] as const)
+  if (role === 'all' || databaseUrl !== null) return role
+  return refuse(
+    'role',
+    value,
+    'several processes need PostgreSQL. Set DATABASE_URL (--database-url), or leave it "all".',
+  )
+}
+
+function readConnections(value: string): number {
+  const count = /^\d{1,4}$/.test(value) ? Number(value) : 0
+  // Half of them are for one caller at the most.
+  return count >= 4 ? count : refuse('databaseConnections', value, 'it must be a whole number from 4.')
+}
+
+function readPort(name: SettingName, value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : -1
   return port >= 0 && port <= 65535 ? port : refuse(name, value, 'it must be a port number from 0 to 65535.')
 }
@@ -219,9 +176,17 @@ function readMetrics(value: string): Config['metrics'] {
   return { host: readHost('metrics', match[1] ?? ''), port: readPort('metrics', match[2] ?? '') }
 }
 
-function readHours(name: keyof Config, value: string): number {
+function readHours(name: SettingName, value: string): number {
   if (!/^\d{1,5}$/.test(value)) refuse(name, value, 'it must be a whole number of hours.')
   return Number(value) * 3600_000
+}
+
+/** Less than a week leaves customers no time to hear of it. */
+function readDays(name: SettingName, value: string): number | null {
+  if (value === '0') return null
+  if (!/^\d{1,4}$/.test(value) || Number(value) < 7)
+    refuse(name, value, 'it must be 0, or a whole number of days from 7.')
+  return Number(value) * 24 * 3600_000
 }
 
 function readRateLimits(value: string): Config['rateLimits'] {
@@ -232,7 +197,7 @@ function readRateLimits(value: string): Config['rateLimits'] {
 }
 
 /** A bare address is a range of one. */
-function readRanges(name: keyof Config, value: string): Config['webhookAllow'] {
+function readRanges(name: SettingName, value: string): Config['webhookAllow'] {
   if (value === 'none') return []
   return value.split(',').map((part) => {
     const [, address = '', bits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(part.trim()) ?? []
@@ -243,6 +208,44 @@ function readRanges(name: keyof Config, value: string): Config['webhookAllow'] {
       refuse(name, value, 'it must be "none", or ranges such as 10.1.0.0/16,fd00::/8.')
     return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
   })
+}
+
+/** What is wrong with it is said without it: it may have a password. */
+function readSmtp(value: string | null): URL | null {
+  if (value === null) return null
+  const url = URL.parse(value)
+  const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname)
+  if (isServer) return url
+  return refuse('smtp', '…', 'it must be a URL such as smtp://user:password@mail.example.com:587.')
+}
+
+function readMailFrom(value: string): string {
+  if (/^[^\s@<>]+@[^\s@<>]+$/.test(value)) return value
+  return refuse('mailFrom', value, 'it must be an address such as berth@example.com.')
+}
+
+function readProvider(issuer: string | null, id: string | null, secret: string | null): Config['oidc'] {
+  if (issuer === null && id === null && secret === null) return null
+  const url = URL.parse(issuer ?? '')
+  const isPlain = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+  if (!url || !(url.protocol === 'https:' || isPlain) || url.search || url.hash || url.username)
+    return refuse(
+      'oidcIssuer',
+      issuer ?? 'none',
+      'it must be the URL of a provider, such as https://accounts.example.com.',
+    )
+  if (id === null) return refuse('oidcClientId', 'none', 'it must be the id that the provider gave.')
+  return { issuer: url, clientId: id, clientSecret: readSecret(secret) }
+}
+
+/** What is wrong with it is said without it. */
+function readSecret(value: string | null): string | null {
+  if (!value?.startsWith('file:')) return value
+  try {
+    return readFileSync(value.slice('file:'.length), 'utf8').trim()
+  } catch {
+    return refuse('oidcClientSecret', '…', 'it must be the secret, or file:/path of a file that can be read.')
+  }
 }
 
 /** Trusting everybody would let callers choose their address. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { open, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import path, { dirname } from 'node:path'
 
 /**
  * Writes so that a reader, also after a power cut, finds the old or the new content, never a part.
@@ -63,6 +63,20 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
+/** Whether any user may pass through this folder and all above it, as far as they are there. */
+export function isPassable(folder: string): boolean {
+  return closedFolder(folder) === null
+}
+
+/** The first folder on the way to this one, from the root, that not everybody may pass through. */
+export function closedFolder(folder: string): string | null {
+  const above = dirname(folder)
+  const closed = above === folder ? null : closedFolder(above)
+  if (closed !== null) return closed
+  const stat = statSync(folder, { throwIfNoEntry: false })
+  return stat && (stat.mode & constants.S_IXOTH) === 0 ? folder : null
+}
+
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT'
 }
@@ -71,4 +85,17 @@ export function isMissing(error: unknown): boolean {
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return String(error.code)
+}
+
+/**
+ * The checkout's `data`. Root's machines run as users who have to reach them, and a checkout below /root is closed to
+ * these: then it is the system's place. Wherever an installation is already stays the default.
+ */
+export function defaultDataDir(
+  isRoot = process.getuid?.() === 0,
+  { checkout = path.resolve('data'), system = '/var/lib/berth' } = {},
+): string {
+  const isInstalled = (folder: string) => existsSync(path.join(folder, 'berth.db'))
+  if (!isRoot || isInstalled(checkout)) return checkout
+  return !isInstalled(system) && isPassable(checkout) ? checkout : system
 }

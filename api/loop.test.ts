@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../test/harness/clock.ts'
-import { Alarm, Loop } from './loop.ts'
+import { Alarm, Loop, Pace } from './loop.ts'
 
 /** Lets what is due run. */
 const settle = () => new Promise(setImmediate)
@@ -95,4 +95,16 @@ test('an alarm that rang before the pause leaves it out, until it is reset', asy
   expect(isAwake).toBe(false)
   alarm.ring()
   await pause
+})
+
+test('a pace lets a burst pass at once and the rest at its rate, whatever the clock does', () => {
+  const clock = new ManualClock()
+  const pace = new Pace(clock, { perSecond: 100, burst: 50 })
+  expect([pace.take(25), pace.take(25), pace.take(25)]).toEqual([0, 0, 250])
+  clock.advance(250)
+  expect(pace.take(10)).toBe(100)
+  clock.advance(60_000)
+  expect(pace.take(50)).toBe(0)
+  clock.advance(-3600_000)
+  expect(pace.take(50)).toBeLessThanOrEqual(1_000)
 })

@@ -27,6 +27,19 @@ export class Alarm {
   }
 }
 
+/** Carries out one piece of work after the other, as they come; one that fails holds up none of those after it. */
+export function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => {})
+    return result
+  }
+}
+
+/** Until a loop looks again whether its turns are its own by now. */
+const NOT_OURS_MS = 1_000
+
 export interface LoopOptions {
   clock: Clock
   log: Logger
@@ -35,6 +48,8 @@ export interface LoopOptions {
   failure: string
   /** How long to pause after a turn. */
   pauseMs: () => number
+  /** Whether the turns are this process's to take; otherwise it looks again and again whether they are by now. */
+  isOurs?: () => boolean
 }
 
 /** Takes one turn after the other in the background, with pauses in between, until it is stopped. */
@@ -67,10 +82,14 @@ export class Loop {
   }
 
   async #run(isPauseFirst: boolean): Promise<void> {
-    const { log, turn, failure, pauseMs } = this.#options
+    const { log, turn, failure, pauseMs, isOurs = () => true } = this.#options
     if (isPauseFirst) await this.#alarm.sleep(pauseMs())
     while (!this.#isStopped) {
       this.#alarm.reset()
+      if (!isOurs()) {
+        await this.#alarm.sleep(Math.min(pauseMs(), NOT_OURS_MS))
+        continue
+      }
       try {
         await turn()
       } catch (error) {
@@ -78,5 +97,29 @@ export class Loop {
       }
       await this.#alarm.sleep(pauseMs())
     }
+  }
+}
+
+/** Holds a flow to a rate: a burst passes at once, the rest is spread evenly. */
+export class Pace {
+  readonly #clock: Clock
+  readonly #perMs: number
+  readonly #burstMs: number
+  #paidUntil = 0
+
+  /** @param rate in whatever unit is counted */
+  constructor(clock: Clock, rate: { perSecond: number; burst: number }) {
+    this.#clock = clock
+    this.#perMs = rate.perSecond / 1000
+    this.#burstMs = rate.burst / this.#perMs
+  }
+
+  /** Counts so much of the flow, no more than a burst. @returns for how many milliseconds to hold what follows */
+  take(amount: number): number {
+    const now = this.#clock.now()
+    // A clock that was set back must not hold it for longer than it ever would.
+    const paidUntil = Math.min(Math.max(now, this.#paidUntil), now + 2 * this.#burstMs)
+    this.#paidUntil = paidUntil + amount / this.#perMs
+    return Math.max(0, this.#paidUntil - now - this.#burstMs)
   }
 }

@@ -3,16 +3,29 @@ import { Command, Option } from 'commander'
 import pino from 'pino'
 import { CatalogError } from './catalog/file.ts'
 import { accountCommands } from './commands/account.ts'
+import { addressCommands } from './commands/address.ts'
 import { backupCommand } from './commands/backup.ts'
-import { catalogCommands, imageCommands, migrateCommand } from './commands/operator.ts'
+import { catalogCommands } from './commands/catalog.ts'
+import { logCommand } from './commands/command-log.ts'
+import { exportCommand, importCommand } from './commands/move.ts'
+import { imageCommands, migrateCommand } from './commands/operator.ts'
+import { personCommands } from './commands/person.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
 import { tokenCommands } from './commands/token.ts'
-import { CommandError, type Config, ConfigError, readConfig, settings } from './config.ts'
+import { checkCommand } from './commands/walls.ts'
+import { CommandError, ConfigError, readConfig } from './config.ts'
+import { type SettingName, settings } from './settings.ts'
 
 // node:sqlite is a release candidate in Node 24 and warns at every start; operators can't act on it.
 process.removeAllListeners('warning')
+
+// What is secret says so in its mode; a stricter umask would close to machines' users what they have to reach.
+process.umask(0o022)
+
+// An ordinary user's PATH on Debian lacks what has chroot and nft.
+process.env.PATH = `${process.env.PATH || '/usr/bin:/bin'}:/usr/sbin:/sbin`
 
 /** Prints a user error without a stack. Exit code 2 is for usage and settings, 1 for the rest. */
 function refuse(error: unknown): never {
@@ -34,14 +47,14 @@ for (const [name, setting] of Object.entries(settings))
       `${setting.flag} <value>`,
       `${setting.help} [${setting.env}] (default: ${setting.fallback})`,
     ).argParser((value: string) => {
-      flags[name as keyof Config] = value // the keys of settings are those of Config
+      flags[name as SettingName] = value // a key of settings
       return value
     }),
   )
-const flags: Partial<Record<keyof Config, string>> = {}
+const flags: Partial<Record<SettingName, string>> = {}
 const config = () => readConfig(process.env, flags)
 
-program
+const serving = program
   .command('serve')
   .description('run the service until Ctrl-C')
   .action(async () => {
@@ -51,11 +64,16 @@ program
     const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
     await serve(parsed, log, notices)
   })
+program.addCommand(checkCommand(config))
 program.addCommand(migrateCommand(config))
 program.addCommand(backupCommand(config))
 program.addCommand(restoreCommand(config))
+program.addCommand(exportCommand(config))
+program.addCommand(importCommand(config))
 program.addCommand(accountCommands(config))
+program.addCommand(personCommands(config))
 program.addCommand(serverCommands(config))
+program.addCommand(addressCommands(config))
 program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
@@ -66,4 +84,19 @@ function inherit(command: Command): void {
 }
 
 inherit(program)
-await program.parseAsync().catch(refuse)
+// npm keeps the flags before two dashes for itself, and passes on their values.
+serving.showHelpAfterError(
+  '(see --help for usage; npm start takes flags after two dashes: npm start -- --port 9000)',
+)
+let started: Command | null = null
+program.hook('preAction', (_, command) => {
+  started = command.name() === 'serve' ? null : command
+})
+const log = (outcome: 'succeeded' | 'failed') => void (started && logCommand(started, outcome))
+await program.parseAsync().then(
+  () => log('succeeded'),
+  (error: unknown) => {
+    log('failed')
+    refuse(error)
+  },
+)

@@ -49,3 +49,14 @@ export function divideHalfUp(dividend: number, divisor: number): number {
   const whole = (dividend - rest) / divisor // exact: the rest is taken off
   return whole + (rest * 2 >= divisor ? 1 : 0)
 }
+
+/**
+ * What a quantity costs of which so many have a price, rounded half up to whole kopecks; exact also where the product is
+ * too large for a number.
+ * @returns units
+ */
+export function costOf(quantity: number, price: number, per: number): number {
+  const divisor = BigInt(per) * BigInt(UNITS_PER_KOPECK)
+  const kopecks = (BigInt(quantity) * BigInt(price) * 2n + divisor) / (divisor * 2n) // exact: whole numbers
+  return Number(kopecks) * UNITS_PER_KOPECK
+}

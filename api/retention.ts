@@ -1,13 +1,22 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { listAccounts } from './accounts/accounts.ts'
 import { forgetExcessTokens, forgetTokens } from './accounts/tokens.ts'
+import { forgetRates } from './billing/rates.ts'
 import type { Clock } from './clock.ts'
 import type { Database } from './database/database.ts'
 import { forgetExcessAudit } from './events/audit.ts'
 import { forgetExcessEvents } from './events/excess.ts'
 import { forgetExcessKeys, forgetKeys } from './http/idempotency.ts'
 import { Loop } from './loop.ts'
+import { forgetTraffic } from './monitoring/traffic.ts'
 import { forgetExcessOperations } from './operations/operations.ts'
+import { forgetDeviceLogins } from './people/devices/devices.ts'
+import { forgetInvitations } from './people/invitations.ts'
+import { forgetLinks } from './people/links.ts'
+import { forgetSessions } from './people/sessions.ts'
+import { forgetTickets } from './people/tickets.ts'
+import type { Peers } from './processes/peers.ts'
+import { forgetAddresses } from './servers/addresses/taking.ts'
 import { forgetServers } from './servers/gone.ts'
 import { forgetExcessDeliveries } from './webhooks/deliveries.ts'
 
@@ -17,6 +26,11 @@ const ACCOUNTS_EVERY_MS = 10 * 60_000
 const DAY = 24 * 3600_000
 const TOKENS_KEPT_DAYS = 30
 const SERVERS_KEPT_DAYS = 30
+/** Longer than they are held back from others. */
+const ADDRESSES_KEPT_DAYS = 2
+/** The month to date looks at those of this month; the rest is for people who look into a bill. */
+const RATES_KEPT_DAYS = 62
+const TRAFFIC_KEPT_DAYS = 400
 const AT_ONCE = 500
 
 /** What an account may keep of each thing, however fast it makes more: the oldest go first. */
@@ -32,6 +46,7 @@ interface RetentionOptions {
   db: Database
   clock: Clock
   log: Logger
+  peers: Peers
 }
 
 /** Deletes what nobody can ask for any more, and what an account has too much of, in steps that hold up nobody. */
@@ -49,6 +64,7 @@ export class Retention {
       turn: () => this.look(),
       failure: 'what is old could not be deleted; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => options.peers.holds('retention'),
     })
   }
 
@@ -64,7 +80,15 @@ export class Retention {
     const { db, clock } = this.#options
     const now = clock.now()
     await inSteps((limit) => forgetKeys(db, now, limit))
+    await inSteps((limit) => forgetRates(db, now - RATES_KEPT_DAYS * DAY, limit))
+    await inSteps((limit) => forgetTraffic(db, now - TRAFFIC_KEPT_DAYS * DAY, limit))
     await inSteps((limit) => forgetTokens(db, now - TOKENS_KEPT_DAYS * DAY, limit))
+    await inSteps((limit) => forgetLinks(db, now, limit))
+    await inSteps((limit) => forgetDeviceLogins(db, now, limit))
+    await inSteps((limit) => forgetInvitations(db, now, limit))
+    await inSteps((limit) => forgetSessions(db, now, limit))
+    await inSteps((limit) => forgetTickets(db, now, limit))
+    await inSteps((limit) => forgetAddresses(db, now - ADDRESSES_KEPT_DAYS * DAY, limit))
     this.#walked = await forgetServers(db, this.#walked, now - SERVERS_KEPT_DAYS * DAY, AT_ONCE)
     // A clock that was ahead must not put the next time off for as long.
     if (Math.abs(now - this.#accountsLookedAt) < ACCOUNTS_EVERY_MS) return

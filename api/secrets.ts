@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -13,6 +20,21 @@ export class Secrets {
     this.#key = createSecretKey(key)
   }
 
+  /** Tells whether two keys are the same, and nothing else about them. */
+  get fingerprint(): string {
+    return createHmac('sha256', this.#key).update('fingerprint').digest('base64url')
+  }
+
+  /** With a key of its own: what is sealed for one use opens for no other. */
+  for(use: string): Secrets {
+    return new Secrets(createHmac('sha256', this.#key).update(`use ${use}`).digest())
+  }
+
+  /** A hash for what is too short to be safe in a bare one, such as a code that people type. */
+  digest(text: string): string {
+    return createHmac('sha256', this.#key).update(`digest ${text}`).digest('hex')
+  }
+
   /** @returns base64 of iv, tag and ciphertext */
   seal(text: string): string {
     const iv = randomBytes(IV_BYTES)
@@ -24,7 +46,10 @@ export class Secrets {
   /** @throws Error where the text was sealed with another key, or was changed */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64')
-    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES))
+    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES), {
+      // Else a shorter one would do, of which more are right.
+      authTagLength: TAG_BYTES,
+    })
     decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
     return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString(
       'utf8',

@@ -2,16 +2,21 @@ import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { accountProblems } from './accounts/schema.ts'
 import { chargeLagSeconds } from './billing/metering.ts'
 import { countStandings } from './billing/standing.ts'
 import type { Capacity, Size } from './catalog/capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Database, ping } from './database/database.ts'
+import { httpProblems } from './http/problem.ts'
+import type { SecurityEvent } from './http/security-log.ts'
 import type { OperationEnd } from './operations/engine.ts'
 import { activeOperations, queueDepth } from './operations/operations.ts'
 import manifest from './package.json' with { type: 'json' }
 import type { Servers } from './servers/servers.ts'
 import { deliveryBacklog } from './webhooks/deliveries.ts'
+import { countVerifications } from './webhooks/queries.ts'
+import type { WebhookWorker } from './webhooks/worker.ts'
 
 /** What gauges are read from when somebody asks for them. */
 export interface TelemetrySources {
@@ -21,9 +26,15 @@ export interface TelemetrySources {
   servers: Servers
   /** The bytes of each template's image, null where it is not ready; and whether the last try to prepare it failed. */
   images: () => Promise<{ template: string; bytes: number | null; isFailed: boolean }[]>
+  /** Whether this process tells what is true of all of them. */
+  tellsTotals?: () => boolean
   /** The folder whose file system must not run full. */
   dataDir: string
+  webhooks: Pick<WebhookWorker, 'waiting'>
 }
+
+/** Reads a gauge, and sets its values. */
+type Read = (set: (value: number, labels?: Record<string, string>) => void) => Promise<void>
 
 const OPEN_METRICS = 'application/openmetrics-text'
 /** Gauges of prom-client that are named as counters are; each stands under a proper name, by type, as well. */
@@ -32,11 +43,20 @@ const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
 ]
+const { missing_token, invalid_token, token_expired, token_revoked, address_not_allowed } = httpProblems
+const SIGN_IN_PROBLEMS = [missing_token, invalid_token, token_expired, token_revoked, address_not_allowed]
+const REFUSALS = [
+  httpProblems.insufficient_scope,
+  httpProblems.rate_limited,
+  accountProblems.account_suspended,
+  accountProblems.quota_exceeded,
+]
 const BALANCES = ['enough', 'low', 'depleted']
 
 /** The service's own metrics, for the operator's Prometheus (text exposition format). */
 export class Telemetry {
   readonly #registry = new Registry()
+  #tellsTotals = () => true
   readonly #requests = new Histogram({
     name: 'berth_http_request_duration_seconds',
     help: 'Requests by route and status, from the head of the request to the end of the reply',
@@ -57,6 +77,29 @@ export class Telemetry {
     labelNames: ['type', 'code'],
     registers: [this.#registry],
   })
+  readonly #signIns = new Counter({
+    name: 'berth_auth_failures_total',
+    help: 'Requests without a valid token, by reason',
+    labelNames: ['reason'],
+    registers: [this.#registry],
+  })
+  readonly #refusals = new Counter({
+    name: 'berth_refusals_total',
+    help: 'Requests that were refused for what the account or token may do, by error code; rate_limited also without a token',
+    labelNames: ['code'],
+    registers: [this.#registry],
+  })
+  readonly #security = new Counter({
+    name: 'berth_security_events_total',
+    help: 'Secrets shown, tokens created and revoked over the API, by event',
+    labelNames: ['event'],
+    registers: [this.#registry],
+  })
+  readonly #unwritten = new Counter({
+    name: 'berth_security_log_suppressed_total',
+    help: 'Events that are in the security log only as part of a count',
+    registers: [this.#registry],
+  })
   readonly #unreadable = new Counter({
     name: 'berth_metrics_unreadable_total',
     help: 'Gauges that could not be read when scraped',
@@ -65,6 +108,9 @@ export class Telemetry {
   })
 
   constructor() {
+    // From the start, so that the first of a kind is an increase.
+    for (const { code } of SIGN_IN_PROBLEMS) this.#signIns.inc({ reason: code }, 0)
+    for (const { code } of REFUSALS) this.#refusals.inc({ code }, 0)
     // The process, the heap and the lag of the event loop.
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
@@ -86,8 +132,16 @@ export class Telemetry {
     if (code !== null) this.#failures.inc({ type, code })
   }
 
+  readonly security = ({ event, code }: SecurityEvent, isWritten: boolean): void => {
+    if (event === 'sign_in_failed') this.#signIns.inc({ reason: code ?? '' })
+    else if (event === 'request_refused') this.#refusals.inc({ code: code ?? '' })
+    else this.#security.inc({ event })
+    if (!isWritten && code !== httpProblems.missing_token.code) this.#unwritten.inc()
+  }
+
   /** Adds what is read anew at each scrape. */
   watch(sources: TelemetrySources): void {
+    this.#tellsTotals = sources.tellsTotals ?? this.#tellsTotals
     this.#watchServers(sources)
     this.#watchQueues(sources)
     this.#watchPlace(sources)
@@ -123,17 +177,17 @@ export class Telemetry {
       },
     )
     const bytes = 'Size of images that are ready; 0 if an image is not'
-    this.#gauge('berth_image_bytes', bytes, ['template'], async (set) => {
+    this.#ownGauge('berth_image_bytes', bytes, ['template'], async (set) => {
       for (const image of await images()) set(image.bytes ?? 0, { template: image.template })
     })
     const failed = '1 if the last attempt to prepare the image failed'
-    this.#gauge('berth_image_failed', failed, ['template'], async (set) => {
+    this.#ownGauge('berth_image_failed', failed, ['template'], async (set) => {
       for (const { template, isFailed } of await images()) set(isFailed ? 1 : 0, { template })
     })
   }
 
   /** What waits, and for how long. */
-  #watchQueues({ db, clock }: TelemetrySources): void {
+  #watchQueues({ db, clock, webhooks }: TelemetrySources): void {
     const age = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1000)
     const queued = 'Operations that are due and queued'
     this.#gauge('berth_operations_queued', queued, [], async (set) => set(await queueDepth(db, clock.now())))
@@ -146,7 +200,7 @@ export class Telemetry {
       for (const { type, status, oldest_created_at } of await activeOperations(db))
         set(age(oldest_created_at), { type, status })
     })
-    const pending = 'Pending webhook deliveries'
+    const pending = 'Pending deliveries to verified webhooks'
     this.#gauge('berth_webhook_deliveries_pending', pending, [], async (set) =>
       set((await deliveryBacklog(db)).total),
     )
@@ -154,6 +208,12 @@ export class Telemetry {
     this.#gauge('berth_webhook_deliveries_oldest_seconds', waiting, [], async (set) =>
       set(age((await deliveryBacklog(db)).oldest_created_at)),
     )
+    const verified = 'Webhooks by whether their endpoint has answered a challenge'
+    this.#gauge('berth_webhooks', verified, ['verification'], async (set) => {
+      for (const { verification, total } of await countVerifications(db)) set(total, { verification })
+    })
+    const throttled = 'Webhooks that wait for their turn, as much is sent to the same destination'
+    this.#ownGauge('berth_webhooks_throttled', throttled, [], async (set) => set(webhooks.waiting))
     const lag = 'How long the oldest charge has been due'
     this.#gauge('berth_ledger_lag_seconds', lag, [], async (set) =>
       set(await chargeLagSeconds(db, clock.now())),
@@ -166,18 +226,23 @@ export class Telemetry {
   }
 
   #watchPlace({ db, dataDir }: TelemetrySources): void {
-    this.#gauge('berth_database_ping_seconds', 'How long the database takes to respond', [], async (set) => {
-      const start = process.hrtime.bigint()
-      await ping(db)
-      set(Number(process.hrtime.bigint() - start) / 1e9)
-    })
+    this.#ownGauge(
+      'berth_database_ping_seconds',
+      'How long the database takes to respond',
+      [],
+      async (set) => {
+        const start = process.hrtime.bigint()
+        await ping(db)
+        set(Number(process.hrtime.bigint() - start) / 1e9)
+      },
+    )
     const free = 'Free in the file system of the data folder'
-    this.#gauge('berth_data_free_bytes', free, [], async (set) => {
+    this.#ownGauge('berth_data_free_bytes', free, [], async (set) => {
       const { bavail, bsize } = await statfs(dataDir)
       set(bavail * bsize)
     })
     const size = 'Size of the file system of the data folder'
-    this.#gauge('berth_data_size_bytes', size, [], async (set) => {
+    this.#ownGauge('berth_data_size_bytes', size, [], async (set) => {
       const { blocks, bsize } = await statfs(dataDir)
       set(blocks * bsize)
     })
@@ -208,13 +273,13 @@ export class Telemetry {
     }
   }
 
+  /** Of what is true of all processes that serve the installation: one of them tells it. */
+  #gauge(name: string, help: string, labelNames: string[], read: Read): void {
+    this.#ownGauge(name, help, labelNames, async (set) => (this.#tellsTotals() ? read(set) : undefined))
+  }
+
   /** A gauge that can't be read is missing from the reply rather than failing it, and is counted. */
-  #gauge(
-    name: string,
-    help: string,
-    labelNames: string[],
-    read: (set: (value: number, labels?: Record<string, string>) => void) => Promise<void>,
-  ): void {
+  #ownGauge(name: string, help: string, labelNames: string[], read: Read): void {
     const unreadable = this.#unreadable
     new Gauge({
       name,

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
+import { seedVolume } from '../api/drivers/guest/seed.ts'
+import { offeredKeys } from '../api/drivers/guest/ssh.ts'
 import { microImage } from '../api/drivers/images/test-image.ts'
-import { seedVolume } from '../api/drivers/qemu/guest/seed.ts'
-import { offeredKeys } from '../api/drivers/qemu/guest/ssh.ts'
 import { Service } from '../test/qemu/harness/service.ts'
 
 const run = promisify(execFile)
@@ -94,7 +94,7 @@ async function rawArguments(dir: string, identity: string, round: number, mac: s
     userData: null,
   }
   const seed = path.join(dir, `raw-${round}.seed`)
-  writeFileSync(seed, seedVolume({ ...guest, interfaces: [{ mac }], passwordHash: null }))
+  writeFileSync(seed, seedVolume({ ...guest, interfaces: [{ mac, addresses: [] }], passwordHash: null }))
   return [
     ...['-nodefaults', '-display', 'none', '-machine', 'q35,graphics=off', '-m', '256M'],
     ...['-accel', 'tcg,thread=multi,tb-size=64', '-cpu', 'max'],

@@ -10,8 +10,9 @@ import { type App, buildApp } from '../api/app.ts'
 import { readCatalog } from '../api/catalog/file.ts'
 import type { Database } from '../api/database/database.ts'
 import { migrate } from '../api/database/migrate.ts'
-import type { SampleTable } from '../api/database/schema.ts'
+import type { SampleTable } from '../api/database/monitoring-schema.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
+import { PLAIN_NETWORK } from '../api/drivers/driver.ts'
 import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
 import { tiers } from '../api/monitoring/tiers.ts'
@@ -68,6 +69,7 @@ async function makeServers(db: Database, driver: Simulator, accountId: string): 
   )
   for (const serverId of ids) {
     await driver.define(specOf(serverId))
+    await driver.connect(new Map([[serverId, { ...PLAIN_NETWORK, number: 1 }]]))
     await driver.start(serverId)
   }
   for (let at = 0; at < ids.length; at += 500) {
@@ -171,6 +173,10 @@ function specOf(serverId: string) {
   return {
     ...{ serverId, hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 20, cpuType: 'amd' as const },
     ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], password: null },
-    ...{ userData: null, owner: 'bench', interfaces: [{ mac: '52:54:00:00:00:01' }], forwards: [] },
+    ...{
+      userData: null,
+      owner: 'bench',
+      interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
+    },
   }
 }

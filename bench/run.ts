@@ -1,8 +1,13 @@
 import { benchApi } from './api.ts'
 import { benchBoot } from './boot.ts'
 import { benchCli } from './cli.ts'
+import { benchCluster } from './cluster.ts'
+import { benchConsole } from './console.ts'
+import { benchGuests } from './guests.ts'
 import { benchMetrics } from './metrics.ts'
 import { benchMonth } from './month.ts'
+import { benchNeighbour } from './neighbour.ts'
+import { benchFloods, benchNetwork } from './network.ts'
 import { benchRefusals } from './refusals.ts'
 
 /** Measurements as ratios within one run; see docs/running.md for what they should be. `npm run bench api 5` */
@@ -11,9 +16,18 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   api: benchApi,
   boot: benchBoot,
   cli: benchCli,
+  cluster: benchCluster,
+  console: benchConsole,
+  floods: benchFloods,
+  guests: benchGuests,
   metrics: benchMetrics,
   month: benchMonth,
-  refusals: benchRefusals,
+  neighbour: benchNeighbour,
+  network: benchNetwork,
+  refusals: async (count) => {
+    await benchRefusals(count)
+    await benchNeighbour(count)
+  },
 }
 const bench = benches[which]
 if (!bench) {

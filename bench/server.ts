@@ -14,6 +14,7 @@ import { migrate } from '../api/database/migrate.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
 import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
+import { readPages } from '../api/http/pages.ts'
 import { parseMoney } from '../api/money.ts'
 import { Secrets } from '../api/secrets.ts'
 
@@ -54,9 +55,11 @@ const berth = await buildApp({
   rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
   sshPorts: { first: 1024, last: 65535 },
   sshHost: '127.0.0.1',
+  pages: readPages(root('console/dist')),
 })
 const berthUrl = await berth.http.listen({ port: 0, host: '127.0.0.1' })
 await berth.engine.start({ isAlone: true })
+berth.events.start()
 
 /** What the limit is: the same prepared SQL on the same file, and nothing that a service needs besides. */
 const sqlite = new DatabaseSync(file)
@@ -135,7 +138,8 @@ function fill(total: number): void {
   const columns = (
     sqlite.prepare('SELECT name FROM pragma_table_info(?)').all('servers') as { name: string }[]
   ).map(({ name }) => name) // the pragma's own column
-  const rest = columns.filter((name) => name !== 'server_id' && name !== 'ssh_port').join(', ')
+  const own = ['server_id', 'ssh_port', 'number']
+  const rest = columns.filter((name) => !own.includes(name)).join(', ')
   const copy = sqlite.prepare(
     `INSERT INTO servers (server_id, ssh_port, ${rest}) SELECT ?, NULL, ${rest} FROM servers ORDER BY server_id LIMIT 1`,
   )

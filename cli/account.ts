@@ -12,8 +12,9 @@ export function whoamiCommand(): Command {
       await show(await berth.account.get(), {
         Account: ({ email }) => email,
         Status: ({ status }) => status,
-        Token: ({ token }) => token.name,
-        Scopes: ({ token }) => token.scopes.join(', '),
+        Token: ({ token }) => token?.name,
+        Scopes: ({ scopes }) => scopes.join(', '),
+        'Outgoing mail': ({ is_smtp_open }) => (is_smtp_open ? 'open' : 'closed'),
         Servers: used('servers'),
         CPU: used('cpu'),
         'RAM MB': used('ram_mb'),
@@ -30,10 +31,13 @@ export function whoamiCommand(): Command {
 export function balanceCommand(): Command {
   return new Command('balance').description('show the balance and how long it lasts').action(
     action(async ({ berth, show }) => {
-      await show(await berth.account.balance(), {
+      const known = await berth.account.balance()
+      const { top_up_to_resume_rub: missing } = known
+      await show(known, {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
         'Cost per month': ({ cost_month_rub }) => rub(cost_month_rub),
         Lasts: ({ hours_left }) => ifKnown(hours_left, (hours) => untilIn(hours, new Date())),
+        ...(missing === null ? {} : { 'Top up to resume': () => rub(missing) }),
       })
     }),
   )

@@ -10,6 +10,7 @@ const columns: Columns<AuditEntry> = {
   object_type: ({ object_type }) => object_type,
   object: ({ object_id }) => object_id,
   token: ({ token_id }) => token_id,
+  person: ({ person_email }) => person_email,
   address: ({ address }) => address,
   request: ({ request_id }) => request_id,
   created: ({ created_at }) => created_at,
@@ -21,7 +22,7 @@ export function auditCommand(): Command {
       listCommand({
         description: 'list who changed what and from where, newest first',
         columns,
-        shown: ['id', 'action', 'object', 'token', 'address', 'created'],
+        shown: ['id', 'action', 'object', 'token', 'person', 'address', 'created'],
         items: async (session, options: LimitOptions) =>
           upTo(session, options, session.berth.audit.listAll()),
       }),

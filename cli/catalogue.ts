@@ -4,7 +4,7 @@ import { idOf } from './find.ts'
 import type { Columns } from './output.ts'
 import { addPlaceOptions, type PlaceOptions, placeOf } from './place.ts'
 import { action, listCommand } from './session.ts'
-import { rub } from './units.ts'
+import { includedOf, rub, trafficParts } from './units.ts'
 
 const zoneColumns: Columns<Zone> = {
   id: ({ zone_slug }) => zone_slug,
@@ -12,6 +12,7 @@ const zoneColumns: Columns<Zone> = {
   city: ({ city }) => city,
   country: ({ country_code }) => country_code,
   cpu_types: ({ cpu_types }) => cpu_types.join(','),
+  features: ({ features }) => features.join(','),
   available: ({ is_available }) => is_available,
 }
 
@@ -20,7 +21,7 @@ export function zoneCommand(): Command {
     listCommand({
       description: 'list zones',
       columns: zoneColumns,
-      shown: Object.keys(zoneColumns),
+      shown: Object.keys(zoneColumns).filter((name) => name !== 'features'),
       items: ({ berth }) => berth.zones.list(),
     }),
   )
@@ -54,6 +55,9 @@ const presetColumns: Columns<Preset> = {
   disk_gb: ({ disk_gb }) => disk_gb,
   month: ({ price_month_rub }) => rub(price_month_rub),
   hour: ({ price_hour_rub }) => rub(price_hour_rub),
+  traffic: includedOf,
+  traffic_tb: ({ traffic_tb_rub }) => rub(traffic_tb_rub),
+  mbit: ({ bandwidth_mbit }) => bandwidth_mbit,
   available: ({ is_available }) => is_available,
 }
 
@@ -63,7 +67,7 @@ export function presetCommand(): Command {
       listCommand({
         description: 'list presets with their prices',
         columns: presetColumns,
-        shown: Object.keys(presetColumns),
+        shown: Object.keys(presetColumns).filter((name) => !['traffic_tb', 'mbit'].includes(name)),
         items: async ({ berth }, options: PlaceOptions) => berth.presets.list(await placeOf(berth, options)),
       }),
     ),
@@ -87,6 +91,7 @@ export function limitsCommand(): Command {
         'CPU per month': ({ unit_prices }) => rub(unit_prices.cpu_month_rub),
         'GB of RAM per month': ({ unit_prices }) => rub(unit_prices.ram_gb_month_rub),
         'GB of disk per month': ({ unit_prices }) => rub(unit_prices.disk_gb_month_rub),
+        ...trafficParts,
       })
     }),
   )

@@ -93,12 +93,18 @@ function exitCodeOf(status: number): ExitCode {
 
 const adviceOnAddress = 'Check the address with berth context list, or set another with --url or BERTH_URL.'
 
-/** `<server>` and `<project>` are replaced by the ids in the request. */
+/** `<server>`, `<project>` and `<webhook>` are replaced by the ids in the request. */
 const adviceByCode: Partial<Record<string, string>> = {
+  access_denied: 'Log in again if that was a mistake.',
+  expired_token: 'Log in again: berth login',
   missing_token: 'Log in with: berth login',
   invalid_token: 'Log in with a valid token: berth login',
   token_expired: 'Create a new token and log in with it: berth login',
   token_revoked: 'Create a new token and log in with it: berth login',
+  role_not_allowed: 'Ask an owner, in the console.',
+  last_owner: 'Make somebody else an owner first: berth member role',
+  already_member: 'Change the role with: berth member role',
+  address_not_allowed: 'Log in with a token that may be used from this address: berth login',
   insufficient_scope: 'Log in with a token that has it, or create one: berth token create',
   insufficient_balance: 'See the balance with: berth balance',
   quota_exceeded: 'See the quotas with: berth whoami',
@@ -106,9 +112,14 @@ const adviceByCode: Partial<Record<string, string>> = {
   operation_in_progress: 'Wait for it with: berth server wait <server>',
   delete_protected: 'Turn protection off with: berth server update <server> --no-delete-protection',
   capacity_unavailable: 'See what fits with: berth capacity',
+  address_in_use: 'Take it away with: berth address unassign <address>',
+  address_unavailable: 'List zones with: berth zone list --columns id,features',
+  not_supported: 'See what zones support with: berth zone list --columns id,features',
+  token_not_revocable: 'Use a token without expiry and cidrs, or ask the operator of this service',
   project_not_empty: 'List its servers with: berth server list --project <project>',
   project_is_default: 'List all projects with: berth project list',
   ssh_key_exists: 'List your keys with: berth ssh-key list',
+  webhook_not_verified: 'Send it a challenge with: berth webhook verify <webhook>',
   validation_failed: 'See the options with --help.',
   server_not_found: 'List servers with: berth server list',
   operation_not_found: 'List operations with: berth operation list',
@@ -130,7 +141,10 @@ function adviceOn({ code, status, retryAfterMs, problem, errors }: BerthError): 
   if (status >= 500) return 'Try again; if it keeps failing, contact the operator.'
   const unknown = errors.find((issue) => issue.code === 'not_found')?.field.split('.')[0] ?? ''
   const advice = adviceByField[unknown] ?? adviceByCode[code] ?? 'Check the current state and try again.'
-  return advice.replace(/<(server|project)>/, (noun, name) => idIn(problem.instance, `${name}s`) ?? noun)
+  return advice.replace(
+    /<(server|project|webhook)>/,
+    (noun, name) => idIn(problem.instance, `${name}s`) ?? noun,
+  )
 }
 
 /** The id in a path such as `/v1/servers/<id>/start`. */

@@ -1,6 +1,5 @@
 import type { BerthEvent } from '@berth/sdk'
 import { Command } from 'commander'
-import { allOf } from './all.ts'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import { type Columns, nameOf, showNext } from './output.ts'
 import { listCommand, type Session } from './session.ts'
@@ -48,7 +47,7 @@ function listEvents(): Command {
     description: 'list events of the last 30 days, newest first; with --follow, stream new ones',
     columns,
     shown: ['id', 'type', 'object', 'created'],
-    items: async (session, options: EventOptions) => upTo(session, options, await eventsOf(session, options)),
+    items: async (session, options: EventOptions) => upTo(session, options, eventsOf(session, options)),
     instead: (session, options) => (options.follow ? follow(session, options) : undefined),
   })
     .option('--follow', 'stream events as they happen, until Ctrl-C; with -o json, one per line')
@@ -61,10 +60,10 @@ function listEvents(): Command {
   return addLimitOption(command)
 }
 
-/** The API lists events oldest first, for those who continue after the last that they have seen. */
-async function eventsOf({ berth }: Session, options: EventOptions) {
-  const events = wanted(berth.events.listAll({ after: options.after }), options)
-  return options.after === undefined ? (await allOf(events)).reverse() : events
+/** Who names the last event that it has seen continues from there. */
+function eventsOf({ berth }: Session, options: EventOptions) {
+  const { after } = options
+  return wanted(berth.events.listAll(after === undefined ? { order: 'desc' } : { after }), options)
 }
 
 function follow({ berth, terminal, format }: Session, options: EventOptions): Promise<void> {

@@ -28,6 +28,12 @@ export const kinds = {
     name: ({ name }) => name,
     listedBy: 'berth server list',
   }),
+  address: kind({
+    all: (berth) => berth.addresses.listAll(),
+    id: ({ address_id }) => address_id,
+    name: ({ address }) => address,
+    listedBy: 'berth address list',
+  }),
   project: kind({
     all: (berth) => berth.projects.listAll(),
     id: ({ project_id }) => project_id,
@@ -39,6 +45,12 @@ export const kinds = {
     id: ({ ssh_key_id }) => ssh_key_id,
     name: ({ name }) => name,
     listedBy: 'berth ssh-key list',
+  }),
+  firewall: kind({
+    all: (berth) => berth.firewalls.listAll(),
+    id: ({ firewall_id }) => firewall_id,
+    name: ({ name }) => name,
+    listedBy: 'berth firewall list',
   }),
   template: kind({
     all: (berth) => berth.templates.list(),
@@ -57,6 +69,24 @@ export const kinds = {
     id: ({ token_id }) => token_id,
     name: ({ name }) => name,
     listedBy: 'berth token list',
+  }),
+  network: kind({
+    all: (berth) => berth.networks.listAll(),
+    id: ({ network_id }) => network_id,
+    name: ({ name }) => name,
+    listedBy: 'berth network list',
+  }),
+  member: kind({
+    all: (berth) => berth.members.listAll(),
+    id: ({ member_id }) => member_id,
+    name: ({ email }) => email,
+    listedBy: 'berth member list',
+  }),
+  invitation: kind({
+    all: (berth) => berth.invitations.listAll(),
+    id: ({ invitation_id }) => invitation_id,
+    name: ({ email }) => email,
+    listedBy: 'berth invitation list',
   }),
   webhook: kind({
     all: (berth) => berth.webhooks.listAll(),

@@ -6,7 +6,7 @@ import { type Command, Help } from 'commander'
 const aliases = new Map([
   ['list', ['ls']],
   ['show', ['describe', 'get']],
-  ['delete', ['rm', 'remove', 'destroy']],
+  ['delete', ['rm', 'remove', 'destroy', 'revoke']],
   ['start', ['poweron', 'power-on']],
   ['stop', ['shutdown', 'poweroff', 'power-off']],
   ['reboot', ['restart']],
@@ -20,6 +20,8 @@ const aliases = new Map([
   ['project', ['projects']],
   ['ssh-key', ['ssh-keys']],
   ['token', ['tokens']],
+  ['member', ['members']],
+  ['invitation', ['invitations']],
   ['webhook', ['webhooks']],
   ['event', ['events']],
   ['transaction', ['transactions']],

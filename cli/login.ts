@@ -1,12 +1,14 @@
+import { hostname } from 'node:os'
 import { text as readAll } from 'node:stream/consumers'
-import { Berth } from '@berth/sdk'
+import { type Account, Berth, ConnectionError, isBerthError, type TokenCreate } from '@berth/sdk'
 import { Command } from 'commander'
 import { ask } from './ask.ts'
 import { checkAddress, checkToken, contextNamed, readContexts, writeContexts } from './contexts.ts'
 import { exitCodes, Refusal } from './errors.ts'
+import { repeated } from './flags.ts'
 import { printable, showList } from './output.ts'
 import { type GlobalOptions, terminalOf } from './session.ts'
-import { isInteractive, type Terminal } from './terminal.ts'
+import { isInteractive, type Terminal, untilInterrupt } from './terminal.ts'
 
 /** From a pipe or a hidden prompt; never an argument, which other users see and shells remember. */
 async function readToken(terminal: Terminal): Promise<string> {
@@ -17,35 +19,105 @@ async function readToken(terminal: Terminal): Promise<string> {
   return typed.trim()
 }
 
+/**
+ * A token that a person approves in a browser, on whatever machine that is.
+ * @throws Refusal if she does not, or on Ctrl-C
+ */
+async function approvedToken(
+  terminal: Terminal,
+  url: string,
+  scopes: TokenCreate['scopes'] | undefined,
+): Promise<string> {
+  const { deviceLogins } = new Berth({ baseUrl: url })
+  const client_name = `berth on ${hostname()}`.slice(0, 64)
+  const started = await deviceLogins.start({ client_name, scopes: scopes ?? null })
+  const { user_code, verification_uri, verification_uri_complete, expires_in } = started
+  const lines = [
+    `Open ${verification_uri} in a browser, on any machine, and enter the code ${user_code}`,
+    `Or open ${verification_uri_complete}`,
+    `Waiting for your approval; the code expires in ${Math.round(expires_in / 60)} minutes.`,
+  ]
+  let token: string | null = null
+  await untilInterrupt(terminal, async (signal) => {
+    terminal.stderr.write(lines.map((line) => `${printable(line)}\n`).join(''))
+    token = (await deviceLogins.wait(started, { signal })).token
+  })
+  if (token === null) throw new Refusal('Canceled.', 'Nothing was saved.', exitCodes.interrupted)
+  return token
+}
+
 /** Whether the token leaves this machine unencrypted. */
 function isExposed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
+/** @throws Refusal if the token is not known there: nothing is saved yet that commands on contexts could show */
+async function accountAt(url: string, token: string): Promise<Account> {
+  try {
+    return await new Berth({ baseUrl: url, token }).account.get()
+  } catch (error) {
+    if (error instanceof ConnectionError)
+      throw new Refusal(error.message, 'Check the address. Nothing was saved.', exitCodes.error)
+    if (!isBerthError(error, 'invalid_token')) throw error
+    throw new Refusal(
+      `The token is cut off or mistyped, or is not a token of ${url}. (${error.code})`,
+      'Copy the whole token, or create a new one. Nothing was saved.',
+      exitCodes.auth,
+    )
+  }
+}
+
+interface LoginOptions {
+  as?: string
+  withToken?: boolean
+  scope?: TokenCreate['scopes']
+}
+
+/** Where to log in, and the context that it becomes. @throws Refusal */
+function placeOf(terminal: Terminal, given: string | undefined, { as }: LoginOptions) {
+  if (given !== undefined) return { url: checkAddress(given), name: as ?? 'default' }
+  const stored = readContexts(terminal.env)
+  if (stored.current === null)
+    throw new Refusal('No address given.', 'Name the one of your cloud: berth login <url>')
+  return { url: checkAddress(contextNamed(stored, stored.current).url), name: as ?? stored.current }
+}
+
 export function loginCommand(): Command {
   return new Command('login')
     .description(
-      'log in to a Berth API and save its address and token; prompts for the token, or reads it from stdin',
+      'log in to a Berth API and save its address and a token, which you approve in a browser, on any machine; a token that is piped to stdin is used instead',
     )
-    .argument('<url>', 'address of the API, such as http://127.0.0.1:8080')
-    .option('--as <context>', 'name to save it under', 'default')
-    .action(async (url: string, { as: name }: { as: string }, command: Command) => {
+    .argument(
+      '[url]',
+      'address of the API, such as http://127.0.0.1:8080 (default: that of the current context)',
+    )
+    .option('--as <context>', 'name to save it under (default: default; without <url> the current context)')
+    .option('--with-token', 'prompt for a token instead')
+    .option(
+      '--scope <scope>',
+      'scope of the token that you approve (repeatable; default: all that your role has)',
+      repeated,
+    )
+    .action(async (given: string | undefined, options: LoginOptions, command: Command) => {
+      const { withToken, scope: scopes } = options
       const terminal = terminalOf(command)
-      checkAddress(url)
+      const { url, name } = placeOf(terminal, given, options)
       if (!name) throw new Refusal('The context name is empty.', 'Omit --as, or give it a name.')
-      const token = await readToken(terminal)
+      const wantsApproval = isInteractive(terminal) && !withToken
+      const token = await (wantsApproval ? approvedToken(terminal, url, scopes) : readToken(terminal))
       if (!token) throw new Refusal('No token given.', 'Pipe it to stdin, or enter it at the prompt.')
-      const { email } = await new Berth({ baseUrl: url, token: checkToken(token) }).account.get()
+      const { email } = await accountAt(url, checkToken(token))
       if (typeof email !== 'string')
         throw new Refusal(`${url} is not a Berth API.`, 'Nothing was saved.', exitCodes.error)
       if (isExposed(url))
         terminal.stderr.write(
           'Warning: http:// is not encrypted; anyone on the network can read the token.\n',
         )
-      const { contexts } = readContexts(terminal.env)
+      const { current, contexts } = readContexts(terminal.env)
       writeContexts(terminal.env, { current: name, contexts: { ...contexts, [name]: { url, token } } })
-      terminal.stdout.write(`Logged in as ${printable(email)}.\n`)
+      const news = name === (current ?? 'default') ? '' : ` (context ${printable(name)}, now current)`
+      terminal.stdout.write(`Logged in as ${printable(email)}${news}.\n`)
     })
 }
 

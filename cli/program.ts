@@ -1,12 +1,16 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
+import { addressCommand } from './address.ts'
 import { auditCommand } from './audit.ts'
 import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
 import { completeCommand, completionCommand } from './completion.ts'
 import { Ended, exitCodes, reportOf } from './errors.ts'
 import { eventCommand } from './event.ts'
+import { firewallCommand } from './firewall.ts'
 import { addAliases, help, suggestionFor } from './foreign.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
+import { invitationCommand, memberCommand } from './member.ts'
+import { networkCommand } from './network.ts'
 import { operationCommand } from './operation.ts'
 import { printable, styled } from './output.ts'
 import { projectCommand } from './project.ts'
@@ -63,6 +67,9 @@ export function programOf(terminal: Terminal): Program {
     usageCommand(),
     transactionCommand(),
     serverCommand(),
+    addressCommand(),
+    networkCommand(),
+    firewallCommand(),
     operationCommand(),
     quoteCommand(),
     zoneCommand(),
@@ -73,6 +80,8 @@ export function programOf(terminal: Terminal): Program {
     projectCommand(),
     sshKeyCommand(),
     tokenCommand(),
+    memberCommand(),
+    invitationCommand(),
     webhookCommand(),
     eventCommand(),
     auditCommand(),

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type Columns, showWithItems } from './output.ts'
 import { addOrderOptions, type OrderOptions, requestOf } from './server/order.ts'
 import { action } from './session.ts'
-import { rub, sizeOf } from './units.ts'
+import { rub, sizeOf, trafficParts } from './units.ts'
 
 const parts: Columns<Quote> = {
   Zone: ({ zone_slug }) => zone_slug,
@@ -11,6 +11,7 @@ const parts: Columns<Quote> = {
   Size: sizeOf,
   'Price per month': ({ price_month_rub, currency }) => `${price_month_rub} ${currency}`,
   'Price per hour': ({ price_hour_rub, currency }) => `${price_hour_rub} ${currency}`,
+  ...trafficParts,
   'Can be created': ({ can_create }) => can_create,
   'Blocked by': ({ blockers }) =>
     blockers.map(({ code, detail }) => `${detail} (${code})`).join('; ') || null,

@@ -68,10 +68,16 @@ function addCommand(): Command {
   return new Command('add')
     .description('add a public key')
     .argument('[name]', "name (default: the key's comment)")
-    .option('--file <file>', `public key file; - reads stdin (default: the first of ${FILES.join(', ')})`)
+    .option(
+      '--file <file>',
+      `public key file; - reads stdin (default: what is piped in, or the first of ${FILES.join(', ')})`,
+    )
     .action(
       action(async (session, given: string | undefined, { file }: { file?: string }) => {
-        const { public_key, comment } = publicKeyIn(await readKey(session, file ?? defaultFile(session)))
+        checkName(given)
+        const { public_key, comment } = publicKeyIn(
+          file === undefined ? await defaultKey(session) : await readKey(session, file),
+        )
         const name = given ?? comment
         if (!name)
           throw new Refusal(
@@ -95,6 +101,42 @@ function updateCommand(): Command {
         await showKey(session, await berth.sshKeys.update(await idOf(berth, 'ssh-key', given), change))
       }),
     )
+}
+
+/** A key that was pasted as the name would add another key under it. @throws Refusal */
+function checkName(name = ''): void {
+  // The encoded key starts with a short length, so all keys start alike.
+  if (!/(^|\s)AAAA\w{4}/.test(name)) return
+  throw new Refusal(
+    'The name is a public key. It was not sent.',
+    'Pass a public key file with --file <file>, or pipe the key in: berth ssh-key add <name> --file -',
+  )
+}
+
+/** What is piped in, else the key that ssh would use by default; says which. */
+async function defaultKey(session: Session): Promise<string> {
+  const piped = await pipedIn(session.terminal)
+  if (!piped.trim()) return readKey(session, defaultFile(session))
+  session.note('Adding the key from stdin.')
+  return piped
+}
+
+/** How long a pipe may stay silent: programs that start others may leave it open, with nothing to say. */
+const SILENCE_MS = 1000
+
+/** What comes from a pipe or a file; nothing from a terminal, /dev/null, or a pipe that stays silent. */
+async function pipedIn({ stdin }: Session['terminal']): Promise<string> {
+  if (stdin.isTTY) return ''
+  const silent = setTimeout(() => stdin.destroy(), SILENCE_MS)
+  stdin.once('readable', () => clearTimeout(silent))
+  try {
+    return await readAll(stdin)
+  } catch (error) {
+    if (stdin.destroyed) return ''
+    throw error
+  } finally {
+    clearTimeout(silent)
+  }
 }
 
 /** The key that ssh would use by default; says which. @throws Refusal if there is none */

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 /** The process that the program runs in, or a stand-in for tests. */
 export interface Terminal {
   env: Record<string, string | undefined>
-  stdin: Readable & { isTTY?: boolean }
+  stdin: Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
   stdout: Writable & { isTTY?: boolean; columns?: number }
   stderr: Writable & { isTTY?: boolean; columns?: number }
   on(event: 'SIGINT', interrupted: () => void): unknown

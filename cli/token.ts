@@ -1,6 +1,8 @@
-import type { Token, TokenCreate } from '@berth/sdk'
-import { Command, InvalidArgumentError } from 'commander'
-import { deleteCommand } from './delete.ts'
+import type { Berth, Token, TokenCreate } from '@berth/sdk'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { allOf } from './all.ts'
+import { deleted } from './delete.ts'
+import { Refusal } from './errors.ts'
 import { idOf } from './find.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
@@ -10,6 +12,7 @@ const columns: Columns<Token> = {
   id: ({ token_id }) => token_id,
   name: ({ name }) => name,
   scopes: ({ scopes }) => scopes.join(','),
+  cidrs: ({ cidrs }) => cidrs.join(','),
   expires: ({ expires_at }) => expires_at,
   last_used: ({ last_used_at }) => last_used_at,
   created: ({ created_at }) => created_at,
@@ -28,12 +31,10 @@ export function tokenCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
-    .addCommand(
-      deleteCommand('token', 'revoke a token immediately, with those created with it', (berth, id) =>
-        berth.tokens.delete(id),
-      ),
-    )
+    .addCommand(removeCommand())
 }
+
+const addresses = ({ cidrs }: Token) => cidrs.join(', ') || 'any'
 
 function showCommand(): Command {
   return new Command('show')
@@ -45,6 +46,7 @@ function showCommand(): Command {
           ID: ({ token_id }) => token_id,
           Name: ({ name }) => name,
           Scopes: ({ scopes }) => scopes.join(', '),
+          Addresses: addresses,
           Expires: ({ expires_at }) => expires_at,
           'Last used': ({ last_used_at }) => last_used_at,
           Created: ({ created_at }) => created_at,
@@ -56,6 +58,7 @@ function showCommand(): Command {
 interface CreateOptions {
   scope: TokenCreate['scopes']
   expires?: string
+  cidr?: string[]
 }
 
 function createCommand(): Command {
@@ -72,19 +75,68 @@ function createCommand(): Command {
       'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: that of your token)',
       (when) => expiry(when, Date.now()),
     )
+    .option(
+      '--cidr <range>',
+      'address or range that it may be used from, such as 203.0.113.0/24 (repeatable; default: those of your token)',
+      repeated,
+    )
     .action(
-      action(async (session, name: string, { scope: scopes, expires }: CreateOptions) => {
+      action(async (session, name: string, { scope: scopes, expires, cidr: cidrs }: CreateOptions) => {
         mustShow(session, 'token')
         const { berth, show, note } = session
-        await show(await berth.tokens.create({ name, scopes, expires_at: expires }), {
+        await show(await berth.tokens.create({ name, scopes, expires_at: expires, cidrs }), {
           ID: ({ token_id }) => token_id,
           Name: ({ name }) => name,
           Scopes: ({ scopes }) => scopes.join(', '),
+          Addresses: addresses,
           Expires: ({ expires_at }) => expires_at,
           Token: ({ token }) => token,
         })
         note('The token is shown only once. Store it in a safe place.')
       }),
+    )
+}
+
+function removeCommand(): Command {
+  return new Command('delete')
+    .description('revoke a token immediately')
+    .argument('<token>', 'name or id')
+    .option('--keep-children', 'keep the tokens that were created with it, as after a rotation')
+    .addOption(
+      new Option('--with-children', 'revoke the tokens that were created with it too').conflicts(
+        'keepChildren',
+      ),
+    )
+    .action(
+      action(async ({ berth, note }, given: string, options: ChildrenOptions) => {
+        const id = await idOf(berth, 'token', given)
+        if (!options.keepChildren && !options.withChildren) await refuseParent(berth, id)
+        await berth.tokens.delete(id, { keep_children: options.keepChildren ?? false })
+        note(deleted('token', given))
+      }),
+    )
+}
+
+interface ChildrenOptions {
+  keepChildren?: boolean
+  withChildren?: boolean
+}
+
+/**
+ * Whoever rotates a token creates the next one with it: to revoke that unasked locks them out.
+ * @throws Refusal if tokens were created with this one, or with those
+ */
+async function refuseParent(berth: Berth, id: string): Promise<void> {
+  const tokens = await allOf(berth.tokens.listAll())
+  const childrenOf = (parent: string): Token[] =>
+    tokens
+      .filter(({ parent_token_id }) => parent_token_id === parent)
+      .flatMap((child) => [child, ...childrenOf(child.token_id)])
+  const names = childrenOf(id).map(({ name }) => name)
+  if (names.length > 0)
+    throw new Refusal(
+      `Tokens created with this one would be revoked too: ${names.join(', ')}. Nothing was revoked.`,
+      'Use --keep-children to keep them, or --with-children to revoke them.',
     )
 }
 

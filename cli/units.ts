@@ -36,6 +36,23 @@ export function untilIn(hours: number, now: Date): string {
 export const sizeOf = ({ cpu, ram_mb, disk_gb }: { cpu: number; ram_mb: number; disk_gb: number }) =>
   `${cpu} CPU, ${ram_mb} MB of memory, ${disk_gb} GB of disk`
 
+interface Traffic {
+  traffic_gb: number
+  traffic_tb_rub: string
+  bandwidth_mbit: number | null
+}
+
+/** What may be sent a month for a price: `1000 GB`, or `unlimited`. */
+export const includedOf = ({ traffic_gb, traffic_tb_rub }: Traffic) =>
+  Number(traffic_tb_rub) === 0 ? 'unlimited' : `${traffic_gb} GB`
+
+/** Lines of a card on what a plan has of the network. */
+export const trafficParts = {
+  'Traffic per month': (plan: Traffic) => includedOf(plan),
+  'TB of further traffic': ({ traffic_tb_rub }: Traffic) => rub(traffic_tb_rub),
+  'Mbit/s': ({ bandwidth_mbit }: Traffic) => bandwidth_mbit ?? 'unlimited',
+}
+
 /** A duration in its largest unit and the next: `3 d 4 h`. */
 export function duration(seconds: number): string {
   const first = TIMES.findIndex((time) => seconds >= time.seconds)

@@ -7,6 +7,8 @@ import { rub } from './units.ts'
 const parts: Columns<Usage> = {
   Month: ({ month }) => month,
   Amount: ({ amount, currency }) => `${amount} ${currency}`,
+  'Traffic in': ({ traffic }) => gigabytes(traffic.map(({ in_bytes }) => in_bytes)),
+  'Traffic out': ({ traffic }) => gigabytes(traffic.map(({ out_bytes }) => out_bytes)),
 }
 
 const columns: Columns<UsageItem> = {
@@ -14,8 +16,11 @@ const columns: Columns<UsageItem> = {
   name: ({ server_name }) => server_name,
   project: ({ project_id }) => project_id,
   hours: ({ hours }) => hours,
+  traffic: ({ traffic_amount }) => rub(traffic_amount),
   amount: ({ amount }) => rub(amount),
 }
+
+const gigabytes = (bytes: number[]) => `${(bytes.reduce((sum, count) => sum + count, 0) / 1e9).toFixed(3)} GB`
 
 export function usageCommand(): Command {
   return new Command('usage')

@@ -1,7 +1,7 @@
 import type { Delivery, NewWebhook, Webhook, WebhookCreate } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { nothingToChange } from './errors.ts'
+import { exitCodes, nothingToChange, Refusal } from './errors.ts'
 import { idOf } from './find.ts'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
@@ -14,6 +14,7 @@ const columns: Columns<Webhook> = {
   events: ({ event_types }) => event_types.join(','),
   enabled: ({ is_enabled }) => is_enabled,
   disabled_reason: ({ disabled_reason }) => disabled_reason,
+  verification: ({ verification }) => verification.status,
   created: ({ created_at }) => created_at,
 }
 
@@ -24,6 +25,7 @@ const card: Columns<Webhook> = {
   Events: ({ event_types }) => event_types.join(', '),
   Enabled: ({ is_enabled }) => is_enabled,
   'Disabled reason': ({ disabled_reason }) => disabled_reason,
+  Verification: ({ verification: { status, error } }) => (error === null ? status : `${status}: ${error}`),
 }
 
 export function webhookCommand(): Command {
@@ -33,7 +35,7 @@ export function webhookCommand(): Command {
       listCommand({
         description: 'list webhooks, newest first',
         columns,
-        shown: ['id', 'name', 'url', 'events', 'enabled', 'disabled_reason'],
+        shown: ['id', 'name', 'url', 'events', 'enabled', 'disabled_reason', 'verification'],
         items: async ({ berth }) => berth.webhooks.listAll(),
       }),
     )
@@ -45,6 +47,7 @@ export function webhookCommand(): Command {
         berth.webhooks.delete(id),
       ),
     )
+    .addCommand(verifyCommand())
     .addCommand(testCommand())
     .addCommand(rotateSecretCommand())
     .addCommand(deliveriesCommand())
@@ -89,6 +92,7 @@ function createCommand(): Command {
           is_enabled: !disable,
         })
         await showSecret(session, created)
+        session.note(nextStep(name))
       }),
     )
 }
@@ -97,6 +101,10 @@ async function showSecret({ show, note }: Session, webhook: NewWebhook): Promise
   await show(webhook, { ...card, Secret: () => webhook.secret })
   note('The secret is shown only once. Use it to verify the signatures of events.')
 }
+
+/** What follows from another address. */
+const nextStep = (webhook: string) =>
+  `Events are sent once the endpoint has answered a challenge. When it has the secret: berth webhook verify ${webhook}`
 
 interface UpdateOptions extends Partial<CreateOptions> {
   name?: string
@@ -113,12 +121,33 @@ function updateCommand(): Command {
     .option('--enable', 'start sending again')
     .addOption(new Option('--disable', 'stop sending, and give up pending deliveries').conflicts('enable'))
     .action(
-      action(async ({ berth, show }, given: string, options: UpdateOptions) => {
+      action(async ({ berth, show, note }, given: string, options: UpdateOptions) => {
         const { name, to: url, event: event_types, enable, disable } = options
         if (Object.keys(options).length === 0) throw nothingToChange('webhook')
         const is_enabled = enable ?? (disable ? false : undefined)
         const webhook_id = await idOf(berth, 'webhook', given)
-        await show(await berth.webhooks.update(webhook_id, { name, url, event_types, is_enabled }), card)
+        const updated = await berth.webhooks.update(webhook_id, { name, url, event_types, is_enabled })
+        await show(updated, card)
+        if (url !== undefined && updated.verification.status === 'pending') note(nextStep(updated.name))
+      }),
+    )
+}
+
+function verifyCommand(): Command {
+  return new Command('verify')
+    .description('enable a webhook, send a challenge unless it is verified, and wait for the result')
+    .argument('<webhook>', 'name or id')
+    .action(
+      action(async ({ berth, show }, given: string) => {
+        const webhook = await berth.webhooks.verify(await idOf(berth, 'webhook', given))
+        await show(webhook, card)
+        const { status, error } = webhook.verification
+        if (status !== 'verified')
+          throw new Refusal(
+            `The endpoint has not answered a challenge${error === null ? ' yet.' : `: ${error}`}`,
+            'It replies with the value of data.challenge and nothing else. Challenges are repeated for a day.',
+            exitCodes.error,
+          )
       }),
     )
 }

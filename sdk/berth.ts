@@ -1,7 +1,15 @@
 import { account, audit, projects, sshKeys, tokens, transactions, usage } from './account.ts'
+import { addresses } from './addresses.ts'
 import { capacity, limits, presets, quote, templates, zones } from './catalogue.ts'
+import { deviceLogins } from './devices.ts'
 import { events } from './events.ts'
+import { firewalls } from './firewalls.ts'
+import { invitations, members } from './members.ts'
+import { networks } from './networks.ts'
 import { operations } from './operations.ts'
+import { operator } from './operator.ts'
+import { passkeys, person, sessions, signIn } from './people.ts'
+import { ports } from './ports.ts'
 import { type Call, caller, type Fetch, type Settings } from './request.ts'
 import { type Sleep, sleep } from './retries.ts'
 import { servers } from './servers.ts'
@@ -28,6 +36,13 @@ export interface BerthOptions {
 export class Berth {
   /** Calls any route by its name, such as `GET /zones`; the other members are built on this. */
   readonly request: Call
+  readonly signIn: ReturnType<typeof signIn>
+  readonly deviceLogins: ReturnType<typeof deviceLogins>
+  readonly person: ReturnType<typeof person>
+  readonly sessions: ReturnType<typeof sessions>
+  readonly passkeys: ReturnType<typeof passkeys>
+  readonly members: ReturnType<typeof members>
+  readonly invitations: ReturnType<typeof invitations>
   readonly account: ReturnType<typeof account>
   readonly projects: ReturnType<typeof projects>
   readonly sshKeys: ReturnType<typeof sshKeys>
@@ -41,16 +56,28 @@ export class Berth {
   readonly capacity: ReturnType<typeof capacity>
   readonly quote: ReturnType<typeof quote>
   readonly servers: ReturnType<typeof servers>
+  readonly ports: ReturnType<typeof ports>
+  readonly addresses: ReturnType<typeof addresses>
+  readonly networks: ReturnType<typeof networks>
+  readonly firewalls: ReturnType<typeof firewalls>
   readonly operations: ReturnType<typeof operations>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
   readonly audit: ReturnType<typeof audit>
+  readonly operator: ReturnType<typeof operator>
 
   /** @throws TypeError if the baseUrl or the token is not valid */
   constructor(options: BerthOptions) {
     const settings = settingsOf(options)
     const call = caller(settings)
     this.request = call
+    this.signIn = signIn(call)
+    this.deviceLogins = deviceLogins(settings, call)
+    this.person = person(call)
+    this.sessions = sessions(call)
+    this.passkeys = passkeys(call)
+    this.members = members(call)
+    this.invitations = invitations(call)
     this.account = account(call)
     this.projects = projects(call)
     this.sshKeys = sshKeys(call)
@@ -63,11 +90,16 @@ export class Berth {
     this.limits = limits(call)
     this.capacity = capacity(call)
     this.quote = quote(call)
-    this.servers = servers(call)
+    this.servers = servers(settings, call)
+    this.ports = ports(call)
+    this.addresses = addresses(call)
+    this.networks = networks(call)
+    this.firewalls = firewalls(call)
     this.operations = operations(call)
     this.events = events(settings, call)
-    this.webhooks = webhooks(call)
+    this.webhooks = webhooks(settings, call)
     this.audit = audit(call)
+    this.operator = operator(call)
   }
 }
 

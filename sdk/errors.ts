@@ -1,4 +1,4 @@
-import type { ErrorCode, Operation, Problem } from './openapi.ts'
+import type { ErrorCode, Operation, Problem, Zone } from './openapi.ts'
 
 /** Additional members of the problem document, by code. */
 export interface ProblemMembers {
@@ -7,12 +7,15 @@ export interface ProblemMembers {
   quota_exceeded: { quota: { name: string; limit: number; used: number; requested: number } }
   server_state_conflict: { current_status: string; allowed_statuses: string[] }
   operation_in_progress: { operation_id: string }
+  slow_down: { interval: number }
   ssh_key_exists: { ssh_key_id: string }
   /** `max_server` is the largest that fits there now; 0 where none does. */
   capacity_unavailable: {
     max_server: { cpu: number; ram_mb: number; disk_gb: number }
     alternatives: { zone_slug: string; cpu_type: 'amd' | 'intel' }[]
   }
+  address_unavailable: { alternatives: string[] }
+  not_supported: { feature: Zone['features'][number] }
 }
 
 /** The problem document for a code; a newer service may have more codes. */

@@ -11,7 +11,11 @@ export interface EventsOptions {
   signal?: AbortSignal | undefined
   /** Id of the last event seen: the stream starts after it. Default: starts now. */
   after?: string | undefined
+  /** Called when the stream opens, and when it breaks; it reconnects by itself. */
+  onConnection?: ((isOpen: boolean) => void) | undefined
 }
+
+type EventListOptions = Omit<Query<'GET /events'>, 'limit'>
 
 /** The API sends heartbeats more often than this: a connection that is silent for longer is dead. */
 const LONGEST_SILENCE_MS = 60_000
@@ -23,18 +27,18 @@ export function events(settings: Settings, call: Call) {
   const list = (query: Query<'GET /events'> = {}, options?: CallOptions) =>
     call('GET /events', { query }, options)
   return Object.assign(follower(settings), {
-    /** One page, oldest first; for the next one pass its last id as `after`. */
+    /** One page, oldest first, or newest first with `order: 'desc'`; for the next one pass its last id as `after`. */
     list,
-    /** All events, or those after a given one; page by page, oldest first. */
-    listAll: async function* ({ after }: { after?: string | undefined } = {}, options?: CallOptions) {
+    /** All events, or those that follow a given one; page by page, in the order of `list`. */
+    listAll: async function* ({ after, order }: EventListOptions = {}, options?: CallOptions) {
       for (let last = after; ; ) {
         const { items, total }: { items: Event[]; total: number } = await list(
-          { after: last, limit: PAGE },
+          { after: last, order, limit: PAGE },
           options,
         )
         yield* items
         last = items.at(-1)?.event_id ?? last
-        // The total counts the events after the cursor.
+        // The total counts the events that follow the cursor.
         if (items.length >= total) return
       }
     },
@@ -44,7 +48,7 @@ export function events(settings: Settings, call: Call) {
 /** Reconnects and resumes when the stream breaks, until the loop ends or the signal is aborted. */
 const follower = (settings: Settings) =>
   async function* (options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
-    const { signal } = options
+    const { signal, onConnection } = options
     let lastEventId = options.after ?? ''
     let retryMs = 0
     let hasBegun = false
@@ -52,6 +56,7 @@ const follower = (settings: Settings) =>
       try {
         const body = await open(settings, lastEventId, signal)
         hasBegun = true
+        onConnection?.(true)
         for await (const message of messagesOf(body)) {
           attempt = 0
           retryMs = message.retryMs ?? retryMs
@@ -66,6 +71,7 @@ const follower = (settings: Settings) =>
         if (!hasBegun || isRefused || error instanceof SyntaxError) throw error
       }
       signal?.throwIfAborted()
+      onConnection?.(false)
       await settings.sleep(Math.max(retryMs, pauseMs(attempt, settings.random)), signal)
     }
   }

@@ -47,7 +47,8 @@ export interface OpenApi {
     schemas: Record<string, Schema>
     parameters: Record<string, Parameter>
     responses: Record<string, Body>
-    examples: Record<string, unknown>
+    /** Problem documents. */
+    examples: Record<string, { value: { code: string } }>
   }
 }
 
@@ -66,7 +67,8 @@ export function typesOf({ paths, components }: OpenApi): string {
     ),
     `/** Every route: what its path, query and body take, and what it replies. */\nexport interface Routes {\n${indent(routes.join('\n'))}\n}`,
     `/** What a BerthError's code can be; a newer service may have more. */\nexport type ErrorCode =\n${indent(
-      Object.keys(components.examples)
+      [...new Set(Object.values(components.examples).map(({ value }) => value.code))]
+        .sort()
         .map((code) => `| '${code}'`)
         .join('\n'),
     )}\n`,

@@ -1,5 +1,6 @@
 // The public interface of the package: the only file that re-exports.
 export { Berth, type BerthOptions } from './berth.ts'
+export type { ConsoleOptions, ServerConsole, SocketClass } from './console.ts'
 export {
   BerthError,
   ConnectionError,
@@ -12,6 +13,13 @@ export {
 export type { BerthEvent, EventsOptions } from './events.ts'
 export type * from './openapi.ts'
 export type { OperationFilter, Waitable, WaitOptions } from './operations.ts'
+export {
+  type ReceivedMessage,
+  readWebhook,
+  type WebhookChallenge,
+  type WebhookMessage,
+  WebhookSignatureError,
+} from './receiver.ts'
 export type { Call, CallOptions, Fetch, Parts, Query, Reply, Route } from './request.ts'
 export type { Sleep } from './retries.ts'
 export type { ServerFilter } from './servers.ts'

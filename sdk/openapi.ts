@@ -1,95 +1,285 @@
 // Written by npm run generate from openapi.json: change the schemas of api/, not this file.
 
 export interface Account {
+  /** Id of the account */
   account_id: string
+  /** Address that the operator knows the account by */
   email: string
+  /** Name of the customer */
   name: string
+  /** A suspended account can read, stop and delete; a closed one can read. The operator sets it */
   status: 'active' | 'suspended' | 'closed'
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
+  /** Id of the project that servers are created in if none is given */
   default_project_id: string
+  /** Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all */
+  is_smtp_open: boolean
+  /** The token of this request; null if a person is signed in instead */
   token: {
+    /** Id of a token, which is not secret */
     token_id: string
+    /** Name of the token */
     name: string
-    scopes: Array<string>
+    /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
+    scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
+    /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+    cidrs: Array<string>
+    /** When it stops being valid; null if never */
     expires_at: string | null
-  }
+  } | null
+  /** The person who is signed in, with her role in this account; null with a token */
+  person: {
+    /** Id of a person */
+    person_id: string
+    /** E-mail address of the person */
+    email: string
+    /** Name of the person */
+    name: string
+    /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+    role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+    /** Whether the person runs this installation */
+    is_operator: boolean
+  } | null
+  /** What this request may do, by token or by role: only these four, `read` and `write` are spelled out */
+  scopes: Array<'account:read' | 'account:write' | 'servers:read' | 'servers:write'>
+  /** What the account may have; a request for more is a 403 `quota_exceeded` */
   quotas: {
+    /** Projects */
     projects: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** SSH keys */
     ssh_keys: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Valid tokens */
     tokens: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Webhooks */
     webhooks: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Servers */
     servers: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Cores of all servers */
     cpu: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Memory of all servers in MB */
     ram_mb: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
       used: number
     }
+    /** Disk of all servers in GB */
     disk_gb: {
+      /** The most that the account may have */
       limit: number
+      /** What it has */
+      used: number
+    }
+    /** Published ports, besides those for SSH */
+    ports: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
+    /** Reserved public addresses, besides those that go with servers */
+    addresses: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
+    /** Private networks */
+    networks: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
+    /** Firewalls */
+    firewalls: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
+    /** People in the account, and invitations */
+    members: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
       used: number
     }
   }
 }
 
+export interface AccountChoice {
+  /** Id of an account */
+  account_id: string
+}
+
+export interface Address {
+  /** Id of the address */
+  address_id: string
+  /** The address; of `ipv6` the whole /64 */
+  address: string
+  /** `ipv4`: one address; `ipv6`: a /64, of which a server is ::2 */
+  family: 'ipv4' | 'ipv6'
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** The server that has it; null if none has */
+  server_id: string | null
+  /** Name that it shall have in the DNS, once the operator has put it there; null for none */
+  reverse_dns: string | null
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface AddressCreate {
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** `ipv4`: one address; `ipv6`: a /64, of which a server is ::2 */
+  family: 'ipv4' | 'ipv6'
+  /** The server that gets it; default: none */
+  server_id?: string | undefined
+}
+
+export interface AddressList {
+  /** The items of this page */
+  items: Array<Address>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface AddressRequest {
+  /** E-mail address; capital letters make no difference */
+  email: string
+  /** Language of mails: English or Russian */
+  language?: 'en' | 'ru' | undefined
+}
+
+export interface AddressUnavailableProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'address_unavailable'
+  /** Zones that have one now */
+  alternatives: Array<string>
+}
+
+export interface AddressUpdate {
+  /** The server that gets it; null takes it away from its server */
+  server_id?: string | null | undefined
+  /** Name for the DNS, up to 253 characters; null for none */
+  reverse_dns?: string | null | undefined
+}
+
 export interface AuditEntry {
+  /** Id of the entry */
   audit_id: string
   /** The operationId of the route, or an operator command */
   action: string
   /** What was changed */
   object_type: string
+  /** Id of what was changed; null if the entry is about no single object */
   object_id: string | null
+  /** The token of the request; null for a person, or a command of the operator */
   token_id: string | null
+  /** The person who was signed in; null for a token, or a command of the operator */
+  person_id: string | null
+  /** E-mail address of the person at that moment; null for others */
+  person_email: string | null
+  /** IP address that the request came from; null for a command of the operator */
   address: string | null
+  /** `X-Request-Id` of the reply */
   request_id: string
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface AuditEntryList {
+  /** The items of this page */
   items: Array<AuditEntry>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface Balance {
-  /** Rubles with two decimals */
+  /** Sum of all transactions; below zero if more was used than paid, in rubles with two decimals */
   balance: string
+  /** Currency of all amounts (ISO 4217) */
   currency: 'RUB'
-  /** Rubles per hour with four decimals */
+  /** Cost per hour of everything that is billed now, in rubles with four decimals */
   cost_hour_rub: string
-  /** Rubles with two decimals */
+  /** Cost per month of 730 hours of everything that is billed now, in rubles with two decimals */
   cost_month_rub: string
+  /** Full hours that the balance will last; null if nothing is billed */
   hours_left: number | null
+  /** What is missing for suspended servers to resume, in rubles; null if none is suspended for want of money */
+  top_up_to_resume_rub: string | null
+  /** The time that these figures are for */
   generated_at: string
 }
 
 export interface Capacity {
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Whether any server can be created there now */
   is_available: boolean
+  /** How much room there is */
   level: 'high' | 'low' | 'none'
+  /** The largest server that fits there now */
   max_server: {
+    /** Cores */
     cpu: number
+    /** Memory in MB */
     ram_mb: number
+    /** Disk in GB */
     disk_gb: number
   }
+  /** When it was determined */
   updated_at: string
 }
 
@@ -110,49 +300,146 @@ export interface CapacityUnavailableProblem {
   code: 'capacity_unavailable'
   /** The largest server that fits there now */
   max_server: {
+    /** Cores */
     cpu: number
+    /** Memory in MB */
     ram_mb: number
+    /** Disk in GB */
     disk_gb: number
   }
   /** Where the plan fits now */
   alternatives: Array<{
+    /** Name of a zone, as `GET /zones` lists them */
     zone_slug: string
+    /** Processor vendor; a zone may have both, at different prices */
     cpu_type: 'amd' | 'intel'
   }>
 }
 
+export interface CodeProof {
+  /** The password as it is; required if the person has one */
+  password?: string | undefined
+  /** A code of the app, or a recovery code; spaces and hyphens make no difference */
+  code: string
+}
+
+export interface ConsoleTicket {
+  /** Path of the WebSocket, on the origin of this request: `wss://` instead of `https://` */
+  url: string
+  /** Opens it, once; offer it as the second subprotocol, after `berth.console.v1` */
+  ticket: string
+  /** When the ticket expires */
+  expires_at: string
+}
+
+export interface Credit {
+  /** Amount in rubles, above zero, with at most two decimals */
+  amount: string
+  /** Money that came in (`payment`), or a gift, which counts as no payment (`correction`) */
+  type: 'payment' | 'correction'
+  /** Why, at most 200 characters; the customer sees it */
+  reason: string
+  /** Reference of the payment, without spaces; a repeated one is booked only once */
+  reference: string
+}
+
 export interface Delivery {
+  /** Id of the delivery */
   delivery_id: string
+  /** Id of the webhook */
   webhook_id: string
+  /** Id of the event */
   event_id: string
   /** What happened */
-  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
-  /** pending: queued, or waiting for the next attempt */
+  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Of many, the first and the last ten; only those to the current address */
   attempts: Array<DeliveryAttempt>
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface DeliveryAttempt {
+  /** When it began */
   attempted_at: string
+  /** How long it took, in milliseconds */
   duration_ms: number
+  /** The HTTP status; null if there was no reply */
   reply_status: number | null
   /** The first 4 KiB of the reply */
   reply: string
+  /** What went wrong, for people; null if it succeeded */
   error: string | null
 }
 
 export interface DeliveryList {
+  /** The items of this page */
   items: Array<Delivery>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
+export interface DeviceApproval {
+  /** The code that the program shows; capital letters, spaces and dashes make no difference */
+  user_code: string
+  /** The account that the program gets a token of */
+  account_id: string
+}
+
+export interface DeviceCodeEntry {
+  /** The code that the program shows; capital letters, spaces and dashes make no difference */
+  user_code: string
+}
+
+export interface DeviceLogin {
+  /** What the program calls itself; anybody can call it anything */
+  client_name: string
+  /** IP address that it asks from */
+  address: string
+  /** Whether it asks from the network of this request */
+  is_from_here: boolean
+  /** What the program asks for; null for what the role of who approves it allows */
+  scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When the code expires */
+  expires_at: string
+}
+
+export interface DeviceLoginRequest {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  client_name: string
+  /** What the program asks for; null for what the role of who approves it allows */
+  scopes?: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null | undefined
+}
+
+export interface DeviceLoginStart {
+  /** What the program asks for its token with; a secret */
+  device_code: string
+  /** What the person types on the page: eight consonants */
+  user_code: string
+  /** The page on which a person approves it */
+  verification_uri: string
+  /** The same page with the code typed in */
+  verification_uri_complete: string
+  /** Seconds until the codes expire */
+  expires_in: number
+  /** Seconds to wait between two requests for the token */
+  interval: number
+}
+
+export interface DeviceTokenRequest {
+  /** What the program asks for its token with; a secret */
+  device_code: string
+}
+
 export interface Event {
+  /** Id of the event */
   event_id: string
   /** What happened */
-  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
   data: {
@@ -161,9 +448,88 @@ export interface Event {
 }
 
 export interface EventList {
+  /** The items of this page */
   items: Array<Event>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface Firewall {
+  /** Id of the firewall */
+  firewall_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name: string
+  /** What it lets through */
+  rules: Array<FirewallRule>
+  /** Servers that it is attached to by id; `label_selector` may bring more */
+  server_ids: Array<string>
+  /** Servers with such labels have it too; null: only those in `server_ids` */
+  label_selector: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface FirewallAttach {
+  /** Servers to attach it to; those that have it keep it */
+  server_ids: Array<string>
+}
+
+export interface FirewallCreate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name: string
+  /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
+  rules?: Array<FirewallRuleCreate> | undefined
+  /** Attaches it to all servers with such labels, also to those that get them later; default: none */
+  label_selector?: string | null | undefined
+}
+
+export interface FirewallList {
+  /** The items of this page */
+  items: Array<Firewall>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface FirewallRule {
+  /** `in`: connections to the server; `out`: those that it begins */
+  direction: 'in' | 'out'
+  /** Protocol; `icmp` is ICMPv6 too, `any` is everything */
+  protocol: 'tcp' | 'udp' | 'icmp' | 'any'
+  /** A port such as "22", or a range such as "8000-9000": of the server for `in`, of the other end for `out`. Null: all; the only value for `icmp` and `any` */
+  ports: string | null
+  /** Addresses and ranges of the other end, IPv4 and IPv6 */
+  cidrs: Array<string>
+  /** Text of your choice, up to 100 characters; null for none */
+  description: string | null
+}
+
+export interface FirewallRuleCreate {
+  /** `in`: connections to the server; `out`: those that it begins */
+  direction: 'in' | 'out'
+  /** Protocol; `icmp` is ICMPv6 too, `any` is everything */
+  protocol: 'tcp' | 'udp' | 'icmp' | 'any'
+  /** A port such as "22", or a range such as "8000-9000": of the server for `in`, of the other end for `out`. Null: all; the only value for `icmp` and `any` */
+  ports?: string | null | undefined
+  /** Addresses and ranges of the other end, IPv4 and IPv6, up to 100. Default: 0.0.0.0/0 and ::/0, all */
+  cidrs?: Array<string> | undefined
+  /** Text of your choice, up to 100 characters; null for none */
+  description?: string | null | undefined
+}
+
+export interface FirewallUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name?: string | undefined
+  /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
+  rules?: Array<FirewallRuleCreate> | undefined
+  /** Which servers have it by their labels; null: none */
+  label_selector?: string | null | undefined
+}
+
+export interface IdentityTicket {
+  /** For `POST /person/identity`, once she has signed in as usual, within 10 minutes and once */
+  identity_ticket: string
 }
 
 export interface InsufficientBalanceProblem {
@@ -181,9 +547,9 @@ export interface InsufficientBalanceProblem {
   request_id: string
   /** What a client acts on */
   code: 'insufficient_balance'
-  /** Rubles that are needed */
+  /** Balance that is needed: 24 hours of everything that the account has, with this, in rubles with two decimals */
   required: string
-  /** Rubles of the balance */
+  /** Balance of the account, in rubles with two decimals */
   available: string
 }
 
@@ -208,6 +574,46 @@ export interface InsufficientScopeProblem {
   accepted_scopes: Array<string>
 }
 
+export interface Invitation {
+  /** Id of the invitation */
+  invitation_id: string
+  /** E-mail address, in lower case */
+  email: string
+  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  /** Address of the person who sent it; null if a token did */
+  invited_by: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When its link stops working */
+  expires_at: string
+}
+
+export interface InvitationAcceptance {
+  /** What follows the # in the link */
+  token: string
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  name?: string | undefined
+  /** The password to be, 10 to 200 characters, and none that many people have */
+  password?: string | undefined
+}
+
+export interface InvitationCreate {
+  /** E-mail address; capital letters make no difference */
+  email: string
+  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  /** Language of mails: English or Russian */
+  language?: 'en' | 'ru' | undefined
+}
+
+export interface InvitationList {
+  /** The items of this page */
+  items: Array<Invitation>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Issue {
   /** The part of the request */
   in: 'body' | 'query' | 'path' | 'header'
@@ -216,83 +622,332 @@ export interface Issue {
   /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
   pointer: string
   /** Stable code for programs */
-  code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key'
+  code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key' | 'password_too_common'
   /** What is wrong, for humans */
   message: string
 }
 
 export interface Limits {
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Cores */
   cpu: {
+    /** Smallest value */
     min: number
+    /** Largest value */
     max: number
+    /** Any other value than `min` is a multiple of this */
     step: number
   }
+  /** Memory in MB */
   ram_mb: {
+    /** Smallest value */
     min: number
+    /** Largest value */
     max: number
+    /** Any other value than `min` is a multiple of this */
     step: number
   }
+  /** Disk in GB */
   disk_gb: {
+    /** Smallest value */
     min: number
+    /** Largest value */
     max: number
+    /** Any other value than `min` is a multiple of this */
     step: number
   }
+  /** Prices that the price of a custom plan is the sum of */
   unit_prices: {
-    /** Rubles with two decimals */
+    /** Price of a core per month, in rubles with two decimals */
     cpu_month_rub: string
-    /** Rubles with two decimals */
+    /** Price of a GB of memory per month, in rubles with two decimals */
     ram_gb_month_rub: string
-    /** Rubles with two decimals */
+    /** Price of a GB of disk per month, in rubles with two decimals */
     disk_gb_month_rub: string
   }
+  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  traffic_gb: number
+  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  traffic_tb_rub: string
+  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  bandwidth_mbit: number | null
+}
+
+export interface LinkUse {
+  /** What follows the # in the link */
+  token: string
+}
+
+export interface Member {
+  /** Id of a membership */
+  member_id: string
+  /** Id of a person */
+  person_id: string
+  /** E-mail address, in lower case */
+  email: string
+  /** Name of the person */
+  name: string
+  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface MemberList {
+  /** The items of this page */
+  items: Array<Member>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface MemberUpdate {
+  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+}
+
+export interface Network {
+  /** Id of the private network */
+  network_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name: string
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Range of its addresses; the first two and the last are reserved */
+  ip_range: string
+  /** The servers in it, with their addresses */
+  servers: Array<{
+    /** Id of the server */
+    server_id: string
+    /** Address of the server in the network */
+    ipv4: string
+  }>
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface NetworkAttach {
+  /** Server of the same zone to attach */
+  server_id: string
+  /** Address for it, of the range of the network; default: the first free one */
+  ipv4?: string | undefined
+}
+
+export interface NetworkCreate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name: string
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of others may have the same. Not in 10.64.0.0/12 */
+  ip_range: string
+}
+
+export interface NetworkList {
+  /** The items of this page */
+  items: Array<Network>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface NetworkUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  name?: string | undefined
 }
 
 export interface NewToken {
+  /** Id of a token, which is not secret */
   token_id: string
+  /** Name of your choice */
   name: string
+  /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
-  /** The token that it was created with, and is revoked with; null if the operator created it */
+  /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
+  /** The person who created it; it is revoked when she leaves the account. Null for others */
+  person_id: string | null
+  /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+  cidrs: Array<string>
+  /** When it stops being valid; null if never */
   expires_at: string | null
+  /** When it was last used, to the minute; null if never */
   last_used_at: string | null
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The value, shown only once */
   token: string
 }
 
 export interface NewWebhook {
+  /** Id of the webhook */
   webhook_id: string
+  /** Name of your choice */
   name: string
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
-  disabled_reason: 'failing' | 'gone' | null
+  /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
+  disabled_reason: 'failing' | 'gone' | 'unverified' | null
+  verification: WebhookVerification
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** Signing secret for Standard Webhooks libraries, shown only once */
   secret: string
 }
 
-export interface Operation {
+export interface NotSupportedProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'not_supported'
+  /** What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console'
+}
+
+export interface OpenInvitation {
+  /** Name of the account */
+  account_name: string
+  /** E-mail address, in lower case */
+  email: string
+  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  /** When the link stops working */
+  expires_at: string
+  /** Whether somebody has signed up with the address, and must sign in to accept */
+  has_person: boolean
+}
+
+export interface OperatedAccount {
+  /** Id of the account */
+  account_id: string
+  /** Address that the account is known by */
+  email: string
+  /** Name of the customer */
+  name: string
+  /** Status of the account */
+  status: 'active' | 'suspended' | 'closed'
+  /** Sum of all transactions; below zero if more was used than paid, in rubles with two decimals */
+  balance: string
+  /** What the account has paid in all, less what was charged back, in rubles with two decimals */
+  paid: string
+  /** Whether the balance is used up while something is billed */
+  is_depleted: boolean
+  /** Servers of the account */
+  server_count: number
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface OperatedAccountList {
+  /** The items of this page */
+  items: Array<OperatedAccount>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface OperatedImage {
+  /** Short name of the template */
+  template: string
+  /** The machines that it is for */
+  pool: string
+  /** Whether the template is not on offer any more */
+  is_retired: boolean
+  /** Whether servers can start from it. `absent`: it is prepared for the first server that needs it; `unknown`: the host does not answer within 3 seconds */
+  status: 'absent' | 'preparing' | 'ready' | 'failed' | 'unknown'
+  /** How far it is prepared, in percent; null unless `status` is `preparing` */
+  progress: number | null
+  /** What is done now, why it failed, or where it came from; null if there is nothing to say */
+  detail: string | null
+  /** Size of its files in bytes; null unless `status` is `ready` */
+  bytes: number | null
+}
+
+export interface OperatedOperation {
+  /** Id of the account */
+  account_id: string
+  /** Id of the operation; wait for it by this id */
   operation_id: string
   /** Type of the resource that the operation is on */
-  subject_type: 'server'
+  subject_type: 'server' | 'network'
+  /** Id of the resource that the operation is on */
   subject_id: string
+  /** The server that it concerns; null if it concerns none */
   server_id: string | null
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+  /** What is done to it */
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
+  /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+  /** Estimated progress in percent; 100 once it has succeeded */
   progress: number
+  /** The current step, for people; the steps of a type may change */
   step: string
+  /** Why it failed; null unless `status` is `failed` */
   error: {
+    /** Stable code for programs, such as `boot_timeout` */
     code: string
+    /** What went wrong, for people */
     message: string
   } | null
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
+  /** When work on it began; null while it is `pending` */
   started_at: string | null
+  /** When it finished; null while it is `pending` or `running` */
+  finished_at: string | null
+}
+
+export interface OperatedOperationList {
+  /** The items of this page */
+  items: Array<OperatedOperation>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface Operation {
+  /** Id of the operation; wait for it by this id */
+  operation_id: string
+  /** Type of the resource that the operation is on */
+  subject_type: 'server' | 'network'
+  /** Id of the resource that the operation is on */
+  subject_id: string
+  /** The server that it concerns; null if it concerns none */
+  server_id: string | null
+  /** What is done to it */
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
+  /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+  /** Estimated progress in percent; 100 once it has succeeded */
+  progress: number
+  /** The current step, for people; the steps of a type may change */
+  step: string
+  /** Why it failed; null unless `status` is `failed` */
+  error: {
+    /** Stable code for programs, such as `boot_timeout` */
+    code: string
+    /** What went wrong, for people */
+    message: string
+  } | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When work on it began; null while it is `pending` */
+  started_at: string | null
+  /** When it finished; null while it is `pending` or `running` */
   finished_at: string | null
 }
 
@@ -316,9 +971,156 @@ export interface OperationInProgressProblem {
 }
 
 export interface OperationList {
+  /** The items of this page */
   items: Array<Operation>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface Passkey {
+  /** Id of the passkey */
+  passkey_id: string
+  /** Name that the person gave it */
+  name: string
+  /** Whether the devices of the person share it, so that it outlives one of them */
+  is_synced: boolean
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it last signed in; null if it never did */
+  last_used_at: string | null
+}
+
+export interface PasskeyChallenge {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** Random bytes for the browser to sign, in base64url */
+  challenge: string
+  /** Host that the key is for */
+  relying_party: string
+}
+
+export interface PasskeyCreate {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  name: string
+  /** Id that the authenticator gave the key, in base64url */
+  credential: string
+  /** `clientDataJSON` as the browser returned it, in base64url */
+  client_data: string
+  /** `attestationObject` as the browser returned it, in base64url */
+  attestation: string
+}
+
+export interface PasskeyList {
+  /** The items of this page */
+  items: Array<Passkey>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface PasskeySetUp {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** Random bytes for the browser to sign, in base64url */
+  challenge: string
+  /** Host that the key is for */
+  relying_party: string
+  /** Id of the person, as authenticators keep it, in base64url */
+  user_handle: string
+  /** What the device shows of the person */
+  user_name: string
+  /** Keys that she has: no device makes a second one */
+  exclude_credentials: Array<string>
+}
+
+export interface PasskeyUpdate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  name: string
+}
+
+export interface PasskeyUse {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** Id that the authenticator gave the key, in base64url */
+  credential: string
+  /** `clientDataJSON` as the browser returned it, in base64url */
+  client_data: string
+  /** `authenticatorData` as the browser returned it, in base64url */
+  authenticator_data: string
+  /** `signature` as the browser returned it, in base64url */
+  signature: string
+}
+
+export interface PasswordChange {
+  /** The password as it is; required if the person has one */
+  current_password?: string | undefined
+  /** The password to be, 10 to 200 characters, and none that many people have */
+  new_password: string
+}
+
+export interface PasswordProof {
+  /** The password as it is; required if the person has one */
+  password?: string | undefined
+}
+
+export interface PasswordReset {
+  /** What follows the # in the link */
+  token: string
+  /** The password to be, 10 to 200 characters, and none that many people have */
+  password: string
+}
+
+export interface Person {
+  /** Id of a person */
+  person_id: string
+  /** E-mail address, in lower case */
+  email: string
+  /** Name of the person */
+  name: string
+  /** Language of mails: English or Russian */
+  language: 'en' | 'ru'
+  /** Whether the person runs this installation */
+  is_operator: boolean
+  /** Whether the person can sign in with a password */
+  has_password: boolean
+  /** Two-factor authentication; null if it is off */
+  two_factor: {
+    /** When it was turned on */
+    enabled_at: string
+    /** Recovery codes that were not used yet */
+    recovery_codes_left: number
+  } | null
+  /** Host of the OpenID Connect provider that signs her in as well; null if none does */
+  identity_provider: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** Id of a session */
+  session_id: string
+  /** The account that requests are for unless `Berth-Account` names another; null if there is none */
+  account_id: string | null
+  /** The accounts that the person is a member of */
+  accounts: Array<{
+    /** Id of an account */
+    account_id: string
+    /** Id of a membership */
+    member_id: string
+    /** Name of the account */
+    name: string
+    /** Address that the account is known by */
+    email: string
+    /** Status of the account */
+    status: 'active' | 'suspended' | 'closed'
+    /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+    role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  }>
+}
+
+export interface PersonUpdate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  name?: string | undefined
+  /** Language of mails: English or Russian */
+  language?: 'en' | 'ru' | undefined
 }
 
 export interface PlainProblem {
@@ -335,20 +1137,40 @@ export interface PlainProblem {
   /** Quote it when you report a problem to the operator */
   request_id: string
   /** What a client acts on */
-  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found'
+  code: 'access_denied' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+}
+
+export interface PortPublish {
+  /** Transport protocol */
+  protocol: 'tcp' | 'udp'
+  /** Port of the server */
+  port: number
+  /** Port that clients connect to, from the range of the installation; default: a free one */
+  host_port?: number | undefined
 }
 
 export interface Preset {
+  /** Id of a preset: a size on offer, in every zone */
   preset_id: string
+  /** Short name; unique */
   slug: string
+  /** Cores */
   cpu: number
+  /** Memory in MB */
   ram_mb: number
+  /** Disk in GB */
   disk_gb: number
-  /** Rubles with two decimals */
+  /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
-  /** Rubles per hour with four decimals */
+  /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
-  /** Whether it can be ordered now */
+  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  traffic_gb: number
+  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  traffic_tb_rub: string
+  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  bandwidth_mbit: number | null
+  /** Whether there is room for one now */
   is_available: boolean
 }
 
@@ -366,13 +1188,15 @@ export interface Problem {
   /** Quote it when you report a problem to the operator */
   request_id: string
   /** What a client acts on */
-  code: 'account_suspended' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'method_not_allowed' | 'missing_token' | 'operation_not_found' | 'payload_too_large' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'rate_limited' | 'route_not_found' | 'server_not_found' | 'ssh_key_not_found' | 'token_expired' | 'token_not_found' | 'token_revoked' | 'unsupported_media_type' | 'webhook_not_found' | 'insufficient_scope' | 'validation_failed' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'server_state_conflict' | 'operation_in_progress'
+  code: 'access_denied' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'server_state_conflict' | 'operation_in_progress' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes of which one is enough */
   accepted_scopes?: Array<string> | undefined
   /** Every mistake, at most the first 100 */
   errors?: Array<Issue> | undefined
+  /** Seconds to wait from here on */
+  interval?: number | undefined
   /** The quota that does not allow it */
   quota?: {
     /** Name of the quota */
@@ -384,23 +1208,25 @@ export interface Problem {
     /** How much more the request needs */
     requested: number
   } | undefined
-  /** The key that exists */
+  /** Id of the key that exists */
   ssh_key_id?: string | undefined
-  /** Rubles that are needed */
+  /** Balance that is needed: 24 hours of everything that the account has, with this, in rubles with two decimals */
   required?: string | undefined
-  /** Rubles of the balance */
+  /** Balance of the account, in rubles with two decimals */
   available?: string | undefined
   /** The largest server that fits there now */
   max_server?: {
+    /** Cores */
     cpu: number
+    /** Memory in MB */
     ram_mb: number
+    /** Disk in GB */
     disk_gb: number
   } | undefined
-  /** Where the plan fits now */
-  alternatives?: Array<{
-    zone_slug: string
-    cpu_type: 'amd' | 'intel'
-  }> | undefined
+  /** Zones that have one now */
+  alternatives?: Array<string> | undefined
+  /** What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | undefined
   /** Its status */
   current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
   /** Statuses that allow it */
@@ -410,30 +1236,96 @@ export interface Problem {
 }
 
 export interface Project {
+  /** Id of a project */
   project_id: string
+  /** Name of your choice */
   name: string
+  /** Text of your choice; null if there is none */
   description: string | null
-  /** Servers are created in it if no project is given */
+  /** Whether servers are created in it if no project is given; it cannot be deleted */
   is_default: boolean
+  /** Number of servers in it */
   server_count: number
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
+  /** When it was last changed, by a request or by the service */
   updated_at: string
 }
 
 export interface ProjectCreate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
 }
 
 export interface ProjectList {
+  /** The items of this page */
   items: Array<Project>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface ProjectUpdate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+}
+
+export interface ProviderAnswer {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** The query that the provider led back with, without the question mark */
+  answer: string
+  /** Language of mails: English or Russian */
+  language?: 'en' | 'ru' | undefined
+}
+
+export interface ProviderBeginning {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** Page of the provider to open in the browser */
+  url: string
+}
+
+export interface ProviderSignIn {
+  /** Whether the cookie of a session was set */
+  is_signed_in: boolean
+  /** Who has signed in */
+  person: Person | null
+  /** For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing */
+  ticket: string | null
+  /** Where a person has signed up with the address already: for `POST /person/identity`, once she has signed in as usual, within 10 minutes and once; else null */
+  identity_ticket: string | null
+}
+
+export interface PublishedPort {
+  /** Id of the published port */
+  port_id: string
+  /** The server that it leads to */
+  server_id: string
+  /** Transport protocol */
+  protocol: 'tcp' | 'udp'
+  /** Port of the server */
+  port: number
+  /** Host name or address that clients connect to */
+  host: string
+  /** Port that clients connect to */
+  host_port: number
+  /** Whether the service manages it, as the one for SSH, which cannot be deleted */
+  is_system: boolean
+  /** `active`: it leads to the server while that is on. Where ports of a server that runs cannot change, one that was published is `pending`, and one that was deleted `closing` and leads to it, until the server is stopped and started again */
+  status: 'active' | 'pending' | 'closing'
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface PublishedPortList {
+  /** The items of this page */
+  items: Array<PublishedPort>
+  /** Number of all matching items, not only those on this page */
+  total: number
 }
 
 export interface QuotaExceededProblem {
@@ -465,313 +1357,647 @@ export interface QuotaExceededProblem {
 }
 
 export interface Quote {
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
+  /** The preset; null for a custom plan */
   preset_id: string | null
+  /** Cores */
   cpu: number
+  /** Memory in MB */
   ram_mb: number
+  /** Disk in GB */
   disk_gb: number
+  /** Currency of all amounts (ISO 4217) */
   currency: 'RUB'
-  /** Rubles per hour with four decimals */
+  /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
-  /** Rubles with two decimals */
+  /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
+  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  traffic_gb: number
+  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  traffic_tb_rub: string
+  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  bandwidth_mbit: number | null
+  /** What the price is the sum of */
   items: Array<{
-    code: 'cpu' | 'ram' | 'disk' | 'preset'
+    /** What it is the price of */
+    code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
+    /** How many units */
     quantity: number
-    unit: 'core' | 'gb' | 'preset'
-    /** Rubles with two decimals */
+    /** What one unit is */
+    unit: 'core' | 'gb' | 'preset' | 'address'
+    /** Price of one unit per month, in rubles with two decimals */
     price_unit_month_rub: string
-    /** Rubles with two decimals */
+    /** Price of all units per month, in rubles with two decimals */
     price_month_rub: string
   }>
   /** Whether there is enough capacity for it now */
   is_available: boolean
   /** Whether creating it would succeed now */
   can_create: boolean
+  /** Why it cannot be created now; empty if it can */
   blockers: Array<{
+    /** Code of the problem that creating it would reply with */
     code: string
+    /** What stands in the way, for people */
     detail: string
   }>
+  /** When it was quoted; prices and room may change afterwards */
   quoted_at: string
 }
 
 export interface QuoteRequest {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
+  /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id?: string | undefined
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb?: number | undefined
 }
 
 export interface QuoteRequestCustom {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'custom'
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu: number
   /** Memory in MB of a custom plan */
   ram_mb: number
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb: number
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id?: string | undefined
 }
 
 export interface QuoteRequestPreset {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset'
+  /** Id of a preset: a size on offer, in every zone */
   preset_id: string
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id?: string | undefined
 }
 
+export interface RecoveryCodes {
+  /** Ten codes, each of which signs in once in the place of one of the app */
+  recovery_codes: Array<string>
+}
+
 export interface Server {
+  /** Id of the server */
   server_id: string
+  /** Name and host name */
   name: string
+  /** Text of your choice; null if there is none */
   description: string | null
+  /** Project that it is in */
   project_id: string
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Its preset; null for a custom plan */
   preset_id: string | null
+  /** Cores */
   cpu: number
+  /** Memory in MB */
   ram_mb: number
+  /** Disk in GB */
   disk_gb: number
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
+  /** SSH keys that it was created with, also those deleted since */
   ssh_key_ids: Array<string>
+  /** Its public IPv4 address; null if it has none, and is reached by the port of `ssh` */
   ipv4: string | null
+  /** Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none */
   ipv6: string | null
+  /** The private networks that it is in, with its address in each */
+  networks: Array<{
+    /** Id of the private network */
+    network_id: string
+    /** Address of the server in the network */
+    ipv4: string
+  }>
+  /** Names and values of your own */
   labels: Record<string, string>
+  /** Whether `DELETE` is refused */
   delete_protection: boolean
-  /** Rubles with two decimals */
+  /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
-  /** Rubles per hour with four decimals */
+  /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
-  /** Where ssh reaches it */
+  /** Where SSH reaches it */
   ssh: {
     /** Address that leads to it */
     host: string
+    /** Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none */
     port: number | null
-    /** Who logs in */
+    /** User to log in as */
     username: string
   }
+  /** The operation in progress; null if there is none */
   current_operation: {
+    /** Id of the operation; wait for it by this id */
     operation_id: string
+    /** What is done */
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+    /** Estimated progress in percent; 100 once it has succeeded */
     progress: number
   } | null
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
+  /** When it was last changed, by a request or by the service */
   updated_at: string
+  /** When it was last started; null while it is off */
   started_at: string | null
+  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be */
+  delete_at: string | null
 }
 
 export interface ServerCreate {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
+  /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb?: number | undefined
 }
 
 export interface ServerCreateCustom {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'custom'
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu: number
   /** Memory in MB of a custom plan */
   ram_mb: number
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb: number
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
 }
 
 export interface ServerCreatePreset {
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset'
+  /** Id of a preset: a size on offer, in every zone */
   preset_id: string
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
+  /** Project to put it in. Default: the default project of the account */
   project_id?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
-  /** Default: true. */
+  /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
+  published_ports?: Array<{
+    /** Transport protocol */
+    protocol: 'tcp' | 'udp'
+    /** Port of the server */
+    port: number
+  }> | undefined
+  /** Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4` */
+  enable_ipv4?: boolean | undefined
+  /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
+  enable_ipv6?: boolean | undefined
+  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  network_ids?: Array<string> | undefined
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  firewall_ids?: Array<string> | undefined
+  /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Default: false. */
+  /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
 }
 
 export interface ServerDetails {
+  /** Id of the server */
   server_id: string
+  /** Name and host name */
   name: string
+  /** Text of your choice; null if there is none */
   description: string | null
+  /** Project that it is in */
   project_id: string
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
+  /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
+  /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Its preset; null for a custom plan */
   preset_id: string | null
+  /** Cores */
   cpu: number
+  /** Memory in MB */
   ram_mb: number
+  /** Disk in GB */
   disk_gb: number
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
+  /** SSH keys that it was created with, also those deleted since */
   ssh_key_ids: Array<string>
+  /** Its public IPv4 address; null if it has none, and is reached by the port of `ssh` */
   ipv4: string | null
+  /** Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none */
   ipv6: string | null
+  /** The private networks that it is in, with its address in each */
+  networks: Array<{
+    /** Id of the private network */
+    network_id: string
+    /** Address of the server in the network */
+    ipv4: string
+  }>
+  /** Names and values of your own */
   labels: Record<string, string>
+  /** Whether `DELETE` is refused */
   delete_protection: boolean
-  /** Rubles with two decimals */
+  /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
-  /** Rubles per hour with four decimals */
+  /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
+  /** How to log in */
   ssh: {
     /** Address that leads to it */
     host: string
+    /** Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none */
     port: number | null
-    /** Who logs in */
+    /** User to log in as */
     username: string
+    /** Shell command that logs in; null if there is no port */
     command: string | null
+    /** How to log in: with one of its keys, or with the password if it was created without */
     auth_methods: Array<'public_key' | 'password'>
+    /** Keys that it was created with */
     keys: Array<{
+      /** Id of an SSH key */
       ssh_key_id: string
+      /** Name of the key */
       name: string
+      /** Its fingerprint */
       fingerprint: string
     }>
+    /** Host keys of the server, to verify it by; empty until it has first started */
     host_key_fingerprints: Array<{
+      /** Type of the key */
       type: string
+      /** As `ssh` shows it */
       fingerprint: string
+      /** The key as in a known_hosts file */
       public_key: string
     }>
+    /** Whether a login can succeed now */
     is_ready: boolean
+    /** Generated password; null if it was created with keys, or if the token lacks `servers:write` */
     password: string | null
   }
+  /** The operation in progress; null if there is none */
   current_operation: {
+    /** Id of the operation; wait for it by this id */
     operation_id: string
+    /** What is done */
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+    /** Estimated progress in percent; 100 once it has succeeded */
     progress: number
   } | null
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
+  /** When it was last changed, by a request or by the service */
   updated_at: string
+  /** When it was last started; null while it is off */
   started_at: string | null
+  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be */
+  delete_at: string | null
   project: Project
+  /** Its zone; null if it is no longer in the catalogue */
   zone: Zone | null
+  /** Its template; null if it is no longer in the catalogue */
   template: Template | null
+  /** Its preset at the price for servers ordered now; null for a custom plan, or if it is no longer in the catalogue */
   preset: Preset | null
+  /** Its network card */
   network: {
+    /** Host name */
     hostname: string
+    /** MAC address of its network card */
     mac: string
+    /** IPv4 address of its network card, which may be private; null if unknown or none */
     ipv4: {
+      /** The address */
       address: string
+      /** Length of its network prefix in bits */
       prefix_length: number
+      /** Default gateway */
       gateway: string
     } | null
+    /** IPv6 address of its network card, which may be private; null if unknown or none */
     ipv6: {
+      /** The address */
       address: string
+      /** Length of its network prefix in bits */
       prefix_length: number
+      /** Default gateway */
       gateway: string
     } | null
+    /** Name servers that it is set up with */
+    resolvers: Array<string>
+    /** Its cards in private networks */
+    private: Array<{
+      /** Id of the private network */
+      network_id: string
+      /** Name of the network */
+      name: string
+      /** Range of the network */
+      ip_range: string
+      /** MAC address of the card */
+      mac: string
+      /** Address of the server in the network */
+      ipv4: string
+      /** Length of the prefix of the range */
+      prefix_length: number
+      /** Shell command that gives the card its address in a guest that runs; at its next boot cloud-init does so */
+      command: string
+    }>
+    /** Ports that lead to it: newest first, the one for SSH last */
+    published_ports: Array<PublishedPort>
   }
+  /** SHA-256 of the `user_data` that it was created with, in hexadecimal; null if there was none */
   user_data_sha256: string | null
+  /** What it costs */
   billing: {
-    /** Rubles per hour with four decimals */
+    /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
     price_hour_rub: string
-    /** Rubles with two decimals */
+    /** Price per month of 730 hours, in rubles with two decimals */
     price_month_rub: string
+    /** When billing began; null if it is not billed yet */
     billed_since: string | null
-    /** Rubles with two decimals */
+    /** Cost in this calendar month (UTC) up to now, in rubles with two decimals */
     month_to_date_rub: string
+    /** Whether it costs the same while it is stopped */
     is_billed_when_stopped: boolean
   }
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'>
+  /** Its traffic in this calendar month (UTC), as the price includes it */
+  traffic: {
+    /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+    traffic_gb: number
+    /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+    traffic_tb_rub: string
+    /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+    bandwidth_mbit: number | null
+    /** Bytes that came to it */
+    in_bytes: number
+    /** Bytes that it sent */
+    out_bytes: number
+    /** Bytes that it may send for its price: `traffic_gb`, less the share of the month before it was created, and while it was suspended */
+    included_bytes: number
+    /** What it sent beyond that costs so far, in rubles, in rubles with two decimals */
+    excess_rub: string
+  }
+  /** What its status allows now; `update` is a change of names and the like, `resize` of the plan */
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'>
 }
 
 export interface ServerList {
+  /** The items of this page */
   items: Array<Server>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface ServerMetrics {
+  /** Id of the server */
   server_id: string
+  /** Beginning of the period */
   start: string
+  /** End of the period */
   end: string
-  /** Seconds between points */
+  /** Seconds between points; may be more than requested */
   step: number
+  /** One series for each thing that was measured */
   series: Array<{
+    /** What was measured */
     name: 'cpu.usage' | 'memory.used' | 'disk.used' | 'disk.read.bandwidth' | 'disk.write.bandwidth' | 'network.rx.bandwidth' | 'network.tx.bandwidth'
+    /** What the series is about, as in the query */
     type: 'cpu' | 'memory' | 'disk' | 'network'
+    /** Unit of its values */
     unit: 'percent' | 'bytes' | 'bytes_per_second'
+    /** Oldest first, at multiples of `step` */
     points: Array<[number, number | null]>
   }>
 }
@@ -798,91 +2024,220 @@ export interface ServerStateConflictProblem {
 }
 
 export interface ServerStats {
+  /** Id of the server */
   server_id: string
+  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
+  /** When it was measured */
   collected_at: string
+  /** Processor */
   cpu: {
+    /** Cores of the server */
     cores: number
+    /** Usage of all cores together: at 100 all are busy; null if it cannot be measured */
     usage_percent: number | null
   }
+  /** Memory */
   memory: {
+    /** Memory of the server in MB */
     total_mb: number
+    /** MB in use as the guest reports it, without caches that it could free at once; null if it cannot be measured */
     used_mb: number | null
   }
+  /** Disk */
   disk: {
+    /** Size of the disk in GB */
     total_gb: number
+    /** GB that the server has written to, without the image below its disk; null if it cannot be measured */
     used_gb: number | null
+    /** Bytes read since the server was created; null if it cannot be measured */
     read_bytes_total: number | null
+    /** Bytes written since the server was created; null if it cannot be measured */
     write_bytes_total: number | null
+    /** Bytes per second read since the last sample, a few seconds ago; null if it cannot be measured */
     read_bytes_per_second: number | null
+    /** Bytes per second written since the last sample, a few seconds ago; null if it cannot be measured */
     write_bytes_per_second: number | null
   }
+  /** Network, counted outside of the guest */
   network: {
+    /** Bytes received since the server was created; null if it cannot be measured */
     rx_bytes_total: number | null
+    /** Bytes sent since the server was created; null if it cannot be measured */
     tx_bytes_total: number | null
+    /** Bytes per second received since the last sample, a few seconds ago; null if it cannot be measured */
     rx_bytes_per_second: number | null
+    /** Bytes per second sent since the last sample, a few seconds ago; null if it cannot be measured */
     tx_bytes_per_second: number | null
   }
 }
 
 export interface ServerUpdate {
+  /** New name and host name */
   name?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
+  /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether DELETE is refused */
+  /** Whether `DELETE` is refused */
   delete_protection?: boolean | undefined
+  /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | 'preset' | undefined
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb?: number | undefined
+  /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
 }
 
 export interface ServerUpdateCustom {
+  /** New name and host name */
   name?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
+  /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether DELETE is refused */
+  /** Whether `DELETE` is refused */
   delete_protection?: boolean | undefined
+  /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | undefined
-  /** Cores of a custom plan */
+  /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
   ram_mb?: number | undefined
-  /** Disk in GB of a custom plan */
+  /** Disk in GB of a custom plan; can grow later, not shrink */
   disk_gb?: number | undefined
 }
 
 export interface ServerUpdatePreset {
+  /** New name and host name */
   name?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
   labels?: Record<string, string> | undefined
+  /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether DELETE is refused */
+  /** Whether `DELETE` is refused */
   delete_protection?: boolean | undefined
+  /** Whether the size is a preset or chosen freely */
   plan_type?: 'preset' | undefined
+  /** Id of a preset: a size on offer, in every zone */
   preset_id: string
 }
 
-export interface SshKey {
-  ssh_key_id: string
+export interface Session {
+  /** Id of a session */
+  session_id: string
+  /** Whether this request uses it */
+  is_current: boolean
+  /** IP address that it was last used from */
+  address: string
+  /** What the browser calls itself */
+  user_agent: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last used, to the minute */
+  last_used_at: string
+  /** When it ends; earlier if it is not used for 14 days */
+  expires_at: string
+}
+
+export interface SessionList {
+  /** The items of this page */
+  items: Array<Session>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface SignIn {
+  /** Whether the cookie of a session was set */
+  is_signed_in: boolean
+  /** Who has signed in */
+  person: Person | null
+  /** For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing */
+  ticket: string | null
+}
+
+export interface SignInOptions {
+  /** Who can sign up: everybody, those who are invited, or nobody */
+  sign_up: 'open' | 'invitation' | 'closed'
+  /** Origin of the pages that can use passkeys; null without a host name or TLS */
+  passkey_origin: string | null
+  /** The OpenID Connect provider that signs people in; null if there is none */
+  provider: {
+    /** What to call it: its host */
+    name: string
+    /** Origin of the pages that it leads back to */
+    origin: string
+  } | null
+  /** Characters that a password has at least */
+  min_password: number
+}
+
+export interface SignInRequest {
+  /** E-mail address; capital letters make no difference */
+  email: string
+  /** The password */
+  password: string
+}
+
+export interface SignUpCompletion {
+  /** What follows the # in the link */
+  token: string
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
+  /** The password to be, 10 to 200 characters, and none that many people have */
+  password: string
+}
+
+export interface SlowDownProblem {
+  /** urn:berth:problem: and the code */
+  type: string
+  /** What kind of error it is, for humans */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for humans */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Quote it when you report a problem to the operator */
+  request_id: string
+  /** What a client acts on */
+  code: 'slow_down'
+  /** Seconds to wait from here on */
+  interval: number
+}
+
+export interface SshKey {
+  /** Id of an SSH key */
+  ssh_key_id: string
+  /** Name of your choice */
+  name: string
+  /** The key as in a .pub file */
   public_key: string
-  /** As OpenSSH prints it: SHA256:… */
+  /** As OpenSSH prints it, `SHA256:…`; unique in the account */
   fingerprint: string
+  /** Type of the key as OpenSSH names it */
   key_type: string
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface SshKeyCreate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
-  /** One line of a .pub file */
+  /** One line of a .pub file: ed25519, ecdsa, rsa with 2048 to 16384 bits, or a security key; no options before it */
   public_key: string
 }
 
@@ -901,17 +2256,19 @@ export interface SshKeyExistsProblem {
   request_id: string
   /** What a client acts on */
   code: 'ssh_key_exists'
-  /** The key that exists */
+  /** Id of the key that exists */
   ssh_key_id: string
 }
 
 export interface SshKeyList {
+  /** The items of this page */
   items: Array<SshKey>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface SshKeyUpdate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name?: string | undefined
 }
 
@@ -919,83 +2276,154 @@ export interface StartRequest {
   
 }
 
+export interface StatusChange {
+  /** Why, at most 200 characters; the customer sees it */
+  reason: string
+}
+
 export interface StopRequest {
-  /** Power off at once instead of shutting the guest down Default: false. */
+  /** Power off at once instead of shutting the guest down. Default: false. */
   force?: boolean | undefined
-  /** How long the guest may take to shut down before it is powered off Default: 60. */
+  /** Seconds that the guest may take to shut down before it is powered off. Default: 60. */
   timeout_seconds?: number | undefined
 }
 
 export interface Template {
+  /** Id of a template: the operating system that the server is created from */
   template_id: string
+  /** Short name; unique */
   slug: string
+  /** Title, for people */
   title: string
+  /** Family of the operating system */
   os_family: string
+  /** Smallest disk in GB that a server of it can have */
   min_disk_gb: number
-  /** Username for SSH */
+  /** User to log in as with SSH */
   default_username: string
 }
 
+export interface TicketUse {
+  /** Connects both steps: for one use, within 10 minutes */
+  ticket: string
+  /** A code of the app, or a recovery code; spaces and hyphens make no difference */
+  code: string
+}
+
 export interface Token {
+  /** Id of a token, which is not secret */
   token_id: string
+  /** Name of your choice */
   name: string
+  /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
-  /** The token that it was created with, and is revoked with; null if the operator created it */
+  /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
+  /** The person who created it; it is revoked when she leaves the account. Null for others */
+  person_id: string | null
+  /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+  cidrs: Array<string>
+  /** When it stops being valid; null if never */
   expires_at: string | null
+  /** When it was last used, to the minute; null if never */
   last_used_at: string | null
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface TokenCreate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
+  /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
-  /** Not after that of the token that creates it, which is the default */
+  /** When it stops being valid, at the latest with the token that creates it, which is also the default (null: the same) */
   expires_at?: string | null | undefined
+  /** Addresses and ranges that it may be used from, within those of the token that creates it, which are the default */
+  cidrs?: Array<string> | null | undefined
 }
 
 export interface TokenList {
+  /** The items of this page */
   items: Array<Token>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
 export interface Transaction {
+  /** Id of the transaction */
   transaction_id: string
+  /** Why the balance changed: use (`charge`), or an entry by the operator */
   type: 'charge' | 'payment' | 'refund' | 'correction'
-  /** Rubles with two decimals */
+  /** Change of the balance; negative for charges, in rubles with two decimals */
   amount: string
-  /** Rubles with two decimals */
+  /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
+  /** The server, or the public address, that is charged for; null for other transactions */
   server_id: string | null
+  /** What it is for, for people */
   description: string
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface TransactionList {
+  /** The items of this page */
   items: Array<Transaction>
   /** Number of all matching items, not only those on this page */
   total: number
 }
 
+export interface TwoFactorConfirmation {
+  /** A code of the app, or a recovery code; spaces and hyphens make no difference */
+  code: string
+}
+
+export interface TwoFactorSecret {
+  /** The secret in base 32, to be typed into an app */
+  secret: string
+  /** The same as an otpauth URI, to be shown as a QR code */
+  uri: string
+}
+
 export interface Usage {
   /** A calendar month in UTC, such as 2026-11 */
   month: string
+  /** Currency of all amounts (ISO 4217) */
   currency: 'RUB'
-  /** Sum of the charges for the hours of this month */
+  /** Sum of the charges for the hours of this month, in rubles with two decimals */
   amount: string
+  /** One item for each server, or public address, and project */
   items: Array<UsageItem>
+  /** One item for each server that got or sent anything, counted outside of it every few seconds; kept for a year */
+  traffic: Array<UsageTraffic>
+  /** The time that these figures are for */
   generated_at: string
 }
 
 export interface UsageItem {
+  /** Id of the server, or of the public address, which may be deleted since */
   server_id: string
+  /** Its last name; of a public address the address */
   server_name: string
+  /** The project that it was in when it was charged */
   project_id: string
   /** Hours that were billed, to four decimals */
   hours: number
-  /** Rubles with two decimals */
+  /** Sum of its charges, those for traffic included, in rubles with two decimals */
   amount: string
+  /** Sum of its charges for traffic, in rubles with two decimals */
+  traffic_amount: string
+}
+
+export interface UsageTraffic {
+  /** Id of the server, or of the public address, which may be deleted since */
+  server_id: string
+  /** Its last name */
+  server_name: string
+  /** Bytes that came to it */
+  in_bytes: number
+  /** Bytes that it sent */
+  out_bytes: number
 }
 
 export interface ValidationFailedProblem {
@@ -1018,29 +2446,36 @@ export interface ValidationFailedProblem {
 }
 
 export interface Webhook {
+  /** Id of the webhook */
   webhook_id: string
+  /** Name of your choice */
   name: string
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
   /** Whether events are sent */
   is_enabled: boolean
-  disabled_reason: 'failing' | 'gone' | null
+  /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
+  disabled_reason: 'failing' | 'gone' | 'unverified' | null
+  verification: WebhookVerification
+  /** When it was created (RFC 3339, UTC) */
   created_at: string
 }
 
 export interface WebhookCreate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
-  /** Default: true. */
+  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
 
 export interface WebhookList {
+  /** The items of this page */
   items: Array<Webhook>
   /** Number of all matching items, not only those on this page */
   total: number
@@ -1052,38 +2487,339 @@ export interface WebhookTest {
 }
 
 export interface WebhookUpdate {
+  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name?: string | undefined
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
-  /** Disabling ends pending deliveries as failed; enabling starts with new events */
+  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
 
+export interface WebhookVerification {
+  /** pending: challenges are sent until one is answered; failed: none was within a day, or the endpoint replied 410 */
+  status: 'pending' | 'verified' | 'failed'
+  /** When the last challenge was sent; null before the first */
+  checked_at: string | null
+  /** Why it is not verified, for people; null if nothing went wrong */
+  error: string | null
+}
+
 export interface Zone {
+  /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
+  /** Title, for people */
   title: string
+  /** City that it is in */
   city: string
-  /** ISO 3166-1 alpha-2 */
+  /** Country that it is in (ISO 3166-1 alpha-2); ZZ if the operator has not set it */
   country_code: string
+  /** CPU types that it has */
   cpu_types: Array<'amd' | 'intel'>
+  /** What its servers are: a `container` shares the kernel of its host, a `virtual_machine` has its own */
+  server_type: 'virtual_machine' | 'container'
+  /** What its servers can have; anything else is a 409 `not_supported` */
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console'>
   /** Whether any server can be created here now */
   is_available: boolean
 }
 
+export interface ZoneRoom {
+  /** Short name of the zone */
+  zone_slug: string
+  /** Name of the zone */
+  title: string
+  /** The machines that it sells of; zones with the same pool share them */
+  pool: string
+  /** Whether nothing more is sold in it */
+  is_retired: boolean
+  /** What its hosts have, times the overcommit of the catalogue; null if they do not answer within 3 seconds */
+  total: {
+    /** Cores */
+    cpu: number
+    /** Memory in MB */
+    ram_mb: number
+    /** Disk in GB */
+    disk_gb: number
+  } | null
+  /** What the servers of the pool hold */
+  used: {
+    /** Cores */
+    cpu: number
+    /** Memory in MB */
+    ram_mb: number
+    /** Disk in GB */
+    disk_gb: number
+  }
+}
+
 /** Every route: what its path, query and body take, and what it replies. */
 export interface Routes {
-  /** Get the account, its quotas and the token in use */
+  /** Get the ways to sign in and up */
+  'GET /sign-in/options': {
+    reply: SignInOptions
+  }
+  /** Sign up: send a link to an e-mail address */
+  'POST /sign-up': {
+    body: AddressRequest
+    reply: undefined
+  }
+  /** Finish signing up, with the link of the mail */
+  'POST /sign-up/complete': {
+    body: SignUpCompletion
+    reply: SignIn
+  }
+  /** Sign in with e-mail address and password */
+  'POST /sign-in': {
+    body: SignInRequest
+    reply: SignIn
+  }
+  /** Sign in with a link of the operator */
+  'POST /sign-in/link': {
+    body: LinkUse
+    reply: SignIn
+  }
+  /** Sign out */
+  'POST /sign-out': {
+    reply: undefined
+  }
+  /** Sign in: the second step, with a code */
+  'POST /sign-in/two-factor': {
+    body: TicketUse
+    reply: SignIn
+  }
+  /** Begin to sign in with a passkey: get a challenge */
+  'POST /sign-in/passkey-challenge': {
+    reply: PasskeyChallenge
+  }
+  /** Sign in with a passkey */
+  'POST /sign-in/passkey': {
+    body: PasskeyUse
+    reply: SignIn
+  }
+  /** Begin to sign in with the provider: get where to go */
+  'POST /sign-in/provider/begin': {
+    reply: ProviderBeginning
+  }
+  /** Sign in with what the provider answered */
+  'POST /sign-in/provider': {
+    body: ProviderAnswer
+    reply: ProviderSignIn
+  }
+  /** Connect the person with what she is at the provider */
+  'POST /person/identity': {
+    body: IdentityTicket
+    reply: undefined
+  }
+  /** Disconnect the person from the provider */
+  'DELETE /person/identity': {
+    reply: undefined
+  }
+  /** Send a link to choose another password */
+  'POST /password-reset': {
+    body: AddressRequest
+    reply: undefined
+  }
+  /** Choose another password, with the link of the mail */
+  'POST /password-reset/complete': {
+    body: PasswordReset
+    reply: SignIn
+  }
+  /** Start the login of a program without a browser */
+  'POST /device': {
+    body: DeviceLoginRequest
+    reply: DeviceLoginStart
+  }
+  /** Get the token of a login that was approved */
+  'POST /device/token': {
+    body: DeviceTokenRequest
+    reply: NewToken
+  }
+  /** See what shows a code */
+  'POST /device/look': {
+    body: DeviceCodeEntry
+    reply: DeviceLogin
+  }
+  /** Let a program in, with a token of an account */
+  'POST /device/approve': {
+    body: DeviceApproval
+    reply: undefined
+  }
+  /** Refuse a program that asks to be let in */
+  'POST /device/deny': {
+    body: DeviceCodeEntry
+    reply: undefined
+  }
+  /** Get the person who is signed in, and her accounts */
+  'GET /person': {
+    reply: Person
+  }
+  /** Change the name or the language of the person */
+  'PATCH /person': {
+    body?: PersonUpdate | undefined
+    reply: Person
+  }
+  /** Change the password of the person */
+  'POST /person/password': {
+    body: PasswordChange
+    reply: undefined
+  }
+  /** Choose the account to go on with */
+  'POST /person/account': {
+    body: AccountChoice
+    reply: Person
+  }
+  /** Set up two-factor authentication: get a secret for an app */
+  'POST /person/two-factor': {
+    body?: PasswordProof | undefined
+    reply: TwoFactorSecret
+  }
+  /** Turn two-factor authentication on, with a first code */
+  'POST /person/two-factor/confirm': {
+    body: TwoFactorConfirmation
+    reply: RecoveryCodes
+  }
+  /** Turn two-factor authentication off */
+  'POST /person/two-factor/disable': {
+    body: CodeProof
+    reply: undefined
+  }
+  /** Replace the recovery codes */
+  'POST /person/two-factor/recovery-codes': {
+    body: CodeProof
+    reply: RecoveryCodes
+  }
+  /** Begin to add a passkey: get what the browser needs */
+  'POST /person/passkey-challenge': {
+    body?: PasswordProof | undefined
+    reply: PasskeySetUp
+  }
+  /** Add a passkey that the browser has made */
+  'POST /person/passkeys': {
+    body: PasskeyCreate
+    reply: Passkey
+  }
+  /** List the passkeys of the person */
+  'GET /person/passkeys': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: PasskeyList
+  }
+  /** Rename a passkey */
+  'PATCH /person/passkeys/{passkey_id}': {
+    path: {
+      /** Id of the passkey, a UUID */
+      passkey_id: string
+    }
+    body: PasskeyUpdate
+    reply: Passkey
+  }
+  /** Remove a passkey */
+  'DELETE /person/passkeys/{passkey_id}': {
+    path: {
+      /** Id of the passkey, a UUID */
+      passkey_id: string
+    }
+    reply: undefined
+  }
+  /** List the sessions of the person */
+  'GET /account/sessions': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: SessionList
+  }
+  /** End a session of the person */
+  'DELETE /account/sessions/{session_id}': {
+    path: {
+      /** Id of the session, a UUID */
+      session_id: string
+    }
+    reply: undefined
+  }
+  /** List the people in the account */
+  'GET /account/members': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: MemberList
+  }
+  /** Change the role of a member */
+  'PATCH /account/members/{member_id}': {
+    path: {
+      /** Id of the member, a UUID */
+      member_id: string
+    }
+    body: MemberUpdate
+    reply: Member
+  }
+  /** Remove a member */
+  'DELETE /account/members/{member_id}': {
+    path: {
+      /** Id of the member, a UUID */
+      member_id: string
+    }
+    reply: undefined
+  }
+  /** Leave an account */
+  'POST /person/leave': {
+    body: AccountChoice
+    reply: undefined
+  }
+  /** List invitations */
+  'GET /account/invitations': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: InvitationList
+  }
+  /** Invite somebody into the account, by mail */
+  'POST /account/invitations': {
+    body: InvitationCreate
+    reply: Invitation
+  }
+  /** Withdraw an invitation */
+  'DELETE /account/invitations/{invitation_id}': {
+    path: {
+      /** Id of the invitation, a UUID */
+      invitation_id: string
+    }
+    reply: undefined
+  }
+  /** See what the link of an invitation is for */
+  'POST /invitations/look': {
+    body: LinkUse
+    reply: OpenInvitation
+  }
+  /** Accept an invitation */
+  'POST /invitations/accept': {
+    body: InvitationAcceptance
+    reply: SignIn
+  }
+  /** Get the account, its quotas, and the token or person in use */
   'GET /account/me': {
     reply: Account
   }
   /** List projects */
   'GET /account/projects': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: ProjectList
@@ -1096,6 +2832,7 @@ export interface Routes {
   /** Get a project */
   'GET /account/projects/{project_id}': {
     path: {
+      /** Id of the project, a UUID */
       project_id: string
     }
     reply: Project
@@ -1103,6 +2840,7 @@ export interface Routes {
   /** Update a project */
   'PATCH /account/projects/{project_id}': {
     path: {
+      /** Id of the project, a UUID */
       project_id: string
     }
     body?: ProjectUpdate | undefined
@@ -1111,6 +2849,7 @@ export interface Routes {
   /** Delete an empty project */
   'DELETE /account/projects/{project_id}': {
     path: {
+      /** Id of the project, a UUID */
       project_id: string
     }
     reply: undefined
@@ -1118,9 +2857,9 @@ export interface Routes {
   /** List SSH keys */
   'GET /account/ssh_keys': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: SshKeyList
@@ -1133,6 +2872,7 @@ export interface Routes {
   /** Get an SSH key */
   'GET /account/ssh_keys/{ssh_key_id}': {
     path: {
+      /** Id of the SSH key, a UUID */
       ssh_key_id: string
     }
     reply: SshKey
@@ -1140,14 +2880,16 @@ export interface Routes {
   /** Rename an SSH key */
   'PATCH /account/ssh_keys/{ssh_key_id}': {
     path: {
+      /** Id of the SSH key, a UUID */
       ssh_key_id: string
     }
     body?: SshKeyUpdate | undefined
     reply: SshKey
   }
-  /** Delete an SSH key; existing servers keep it */
+  /** Delete an SSH key */
   'DELETE /account/ssh_keys/{ssh_key_id}': {
     path: {
+      /** Id of the SSH key, a UUID */
       ssh_key_id: string
     }
     reply: undefined
@@ -1155,14 +2897,14 @@ export interface Routes {
   /** List API tokens */
   'GET /account/tokens': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: TokenList
   }
-  /** Create an API token; its value is shown only once */
+  /** Create an API token */
   'POST /account/tokens': {
     body: TokenCreate
     reply: NewToken
@@ -1170,13 +2912,15 @@ export interface Routes {
   /** Get an API token, without its value */
   'GET /account/tokens/{token_id}': {
     path: {
+      /** Id of the token, a UUID */
       token_id: string
     }
     reply: Token
   }
-  /** Revoke an API token at once, with those created with it */
+  /** Revoke an API token */
   'DELETE /account/tokens/{token_id}': {
     path: {
+      /** Id of the token, a UUID */
       token_id: string
     }
     query?: {
@@ -1192,9 +2936,9 @@ export interface Routes {
   /** List transactions */
   'GET /account/transactions': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: TransactionList
@@ -1226,8 +2970,9 @@ export interface Routes {
   /** List presets with their prices in a zone */
   'GET /pricing/presets': {
     query: {
-      /** Zone */
+      /** Name of a zone, as `GET /zones` lists them */
       zone_slug: string
+      /** Processor vendor; a zone may have both, at different prices */
       cpu_type: 'amd' | 'intel'
     }
     reply: Array<Preset>
@@ -1235,8 +2980,9 @@ export interface Routes {
   /** Get the limits and prices of custom plans in a zone */
   'GET /pricing/limits': {
     query: {
-      /** Zone */
+      /** Name of a zone, as `GET /zones` lists them */
       zone_slug: string
+      /** Processor vendor; a zone may have both, at different prices */
       cpu_type: 'amd' | 'intel'
     }
     reply: Limits
@@ -1244,17 +2990,21 @@ export interface Routes {
   /** List the available capacity by zone and CPU type */
   'GET /pricing/capacity': {
     query?: {
+      /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
+      /** Processor vendor; a zone may have both, at different prices */
       cpu_type?: 'amd' | 'intel' | undefined
     } | undefined
     reply: Array<Capacity>
   }
-  /** List events, oldest first */
+  /** List events, oldest or newest first */
   'GET /events': {
     query?: {
-      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is the start. */
+      /** The last event that you have seen; those that follow it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
       after?: string | undefined
-      /** Items per page */
+      /** Oldest first (asc) or newest first (desc) */
+      order?: 'asc' | 'desc' | undefined
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
     } | undefined
     reply: EventList
@@ -1262,7 +3012,7 @@ export interface Routes {
   /** Follow events as they happen (server-sent events) */
   'GET /events/stream': {
     query?: {
-      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is the start. */
+      /** The last event that you have seen; those that follow it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
       after?: string | undefined
     } | undefined
     reply: string
@@ -1270,9 +3020,9 @@ export interface Routes {
   /** List the audit log: who changed what, and from where */
   'GET /account/audit': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: AuditEntryList
@@ -1280,14 +3030,14 @@ export interface Routes {
   /** List webhooks */
   'GET /webhooks': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: WebhookList
   }
-  /** Create a webhook; its secret is shown only once */
+  /** Create a webhook */
   'POST /webhooks': {
     body: WebhookCreate
     reply: NewWebhook
@@ -1295,13 +3045,15 @@ export interface Routes {
   /** Get a webhook */
   'GET /webhooks/{webhook_id}': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     reply: Webhook
   }
-  /** Update a webhook, or enable it again */
+  /** Update a webhook */
   'PATCH /webhooks/{webhook_id}': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     body?: WebhookUpdate | undefined
@@ -1310,20 +3062,23 @@ export interface Routes {
   /** Delete a webhook and its deliveries */
   'DELETE /webhooks/{webhook_id}': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     reply: undefined
   }
-  /** Rotate the secret of a webhook; the new one is shown only once */
+  /** Rotate the secret of a webhook */
   'POST /webhooks/{webhook_id}/rotate-secret': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     reply: NewWebhook
   }
-  /** Send the event webhook.test, once, ahead of pending deliveries */
+  /** Send a test event to a webhook */
   'POST /webhooks/{webhook_id}/test': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     reply: WebhookTest
@@ -1331,12 +3086,13 @@ export interface Routes {
   /** List the deliveries of a webhook with their attempts and replies */
   'GET /webhooks/{webhook_id}/deliveries': {
     path: {
+      /** Id of the webhook, a UUID */
       webhook_id: string
     }
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: DeliveryList
@@ -1349,20 +3105,27 @@ export interface Routes {
   /** List servers */
   'GET /servers': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
+      /** Id of a project */
       project_id?: string | undefined
+      /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
+      /** Only those with this status */
       status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+      /** Whether the size is a preset or chosen freely */
       plan_type?: 'preset' | 'custom' | undefined
+      /** Processor vendor; a zone may have both, at different prices */
       cpu_type?: 'amd' | 'intel' | undefined
+      /** Id of a template: the operating system that the server is created from */
       template_id?: string | undefined
-      /** Exact name */
+      /** Only those with exactly this name */
       name?: string | undefined
       /** Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label. */
       label?: string | undefined
+      /** Order of the list; with a dash descending */
       sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
     } | undefined
     reply: ServerList
@@ -1375,6 +3138,7 @@ export interface Routes {
   /** Get a server */
   'GET /servers/{server_id}': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     reply: Server
@@ -1382,6 +3146,7 @@ export interface Routes {
   /** Update a server, or resize it while it is stopped */
   'PATCH /servers/{server_id}': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     body?: ServerUpdate | undefined
@@ -1390,6 +3155,7 @@ export interface Routes {
   /** Delete a server and its disk */
   'DELETE /servers/{server_id}': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     reply: Operation
@@ -1397,6 +3163,7 @@ export interface Routes {
   /** Get the details of a server, including SSH access */
   'GET /servers/{server_id}/details': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     reply: ServerDetails
@@ -1404,6 +3171,7 @@ export interface Routes {
   /** Get the current resource usage of a server */
   'GET /servers/{server_id}/stats': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     reply: ServerStats
@@ -1411,12 +3179,13 @@ export interface Routes {
   /** Get the resource usage of a server over time */
   'GET /servers/{server_id}/metrics': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     query?: {
-      /** Default: one hour before the end */
+      /** Beginning of the period; default: one hour before `end` */
       start?: string | undefined
-      /** Default: now */
+      /** End of the period, after `start` and at most 30 days from it; default: now */
       end?: string | undefined
       /** Seconds between points; by default such that there are at most 200 points */
       step?: number | undefined
@@ -1428,6 +3197,7 @@ export interface Routes {
   /** Start a server */
   'POST /servers/{server_id}/start': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     body?: StartRequest | undefined
@@ -1436,6 +3206,7 @@ export interface Routes {
   /** Stop a server */
   'POST /servers/{server_id}/stop': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     body?: StopRequest | undefined
@@ -1444,20 +3215,82 @@ export interface Routes {
   /** Reboot a server */
   'POST /servers/{server_id}/reboot': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     body?: StopRequest | undefined
     reply: Operation
   }
-  /** List the operations of a server, even a deleted one */
-  'GET /servers/{server_id}/operations': {
+  /** Open the serial console of a server */
+  'POST /servers/{server_id}/console': {
     path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: ConsoleTicket
+  }
+  /** List the published ports of a server */
+  'GET /servers/{server_id}/ports': {
+    path: {
+      /** Id of the server, a UUID */
       server_id: string
     }
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: PublishedPortList
+  }
+  /** Publish a port of a server */
+  'POST /servers/{server_id}/ports': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: PortPublish
+    reply: PublishedPort
+  }
+  /** Stop publishing a port of a server */
+  'DELETE /servers/{server_id}/ports/{port_id}': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+      /** Id of the port, a UUID */
+      port_id: string
+    }
+    reply: undefined
+  }
+  /** Attach a server to a private network */
+  'POST /networks/{network_id}/servers': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    body: NetworkAttach
+    reply: Operation
+  }
+  /** Detach a server from a private network */
+  'DELETE /networks/{network_id}/servers/{server_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: Operation
+  }
+  /** List the operations of a server, even a deleted one */
+  'GET /servers/{server_id}/operations': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: OperationList
@@ -1465,7 +3298,9 @@ export interface Routes {
   /** Get an operation, or wait until it has finished */
   'GET /servers/{server_id}/operations/{operation_id}': {
     path: {
+      /** Id of the server, a UUID */
       server_id: string
+      /** Id of the operation, a UUID */
       operation_id: string
     }
     query?: {
@@ -1474,17 +3309,127 @@ export interface Routes {
     } | undefined
     reply: Operation
   }
+  /** List public addresses */
+  'GET /addresses': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only those that this server has */
+      server_id?: string | undefined
+    } | undefined
+    reply: AddressList
+  }
+  /** Reserve a public address */
+  'POST /addresses': {
+    body: AddressCreate
+    reply: Address
+  }
+  /** Get a public address */
+  'GET /addresses/{address_id}': {
+    path: {
+      /** Id of the address, a UUID */
+      address_id: string
+    }
+    reply: Address
+  }
+  /** Move a public address, or change its name */
+  'PATCH /addresses/{address_id}': {
+    path: {
+      /** Id of the address, a UUID */
+      address_id: string
+    }
+    body?: AddressUpdate | undefined
+    reply: Address
+  }
+  /** Give a public address back */
+  'DELETE /addresses/{address_id}': {
+    path: {
+      /** Id of the address, a UUID */
+      address_id: string
+    }
+    query?: {
+      /** Whether to delete it although a server has it */
+      force?: boolean | undefined
+    } | undefined
+    reply: undefined
+  }
+  /** List firewalls */
+  'GET /firewalls': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only those that this server has, by its id or its labels */
+      server_id?: string | undefined
+    } | undefined
+    reply: FirewallList
+  }
+  /** Create a firewall */
+  'POST /firewalls': {
+    body: FirewallCreate
+    reply: Firewall
+  }
+  /** Get a firewall */
+  'GET /firewalls/{firewall_id}': {
+    path: {
+      /** Id of the firewall, a UUID */
+      firewall_id: string
+    }
+    reply: Firewall
+  }
+  /** Update a firewall */
+  'PATCH /firewalls/{firewall_id}': {
+    path: {
+      /** Id of the firewall, a UUID */
+      firewall_id: string
+    }
+    body?: FirewallUpdate | undefined
+    reply: Firewall
+  }
+  /** Delete a firewall */
+  'DELETE /firewalls/{firewall_id}': {
+    path: {
+      /** Id of the firewall, a UUID */
+      firewall_id: string
+    }
+    reply: undefined
+  }
+  /** Attach a firewall to servers */
+  'POST /firewalls/{firewall_id}/servers': {
+    path: {
+      /** Id of the firewall, a UUID */
+      firewall_id: string
+    }
+    body: FirewallAttach
+    reply: Firewall
+  }
+  /** Detach a firewall from a server */
+  'DELETE /firewalls/{firewall_id}/servers/{server_id}': {
+    path: {
+      /** Id of the firewall, a UUID */
+      firewall_id: string
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: undefined
+  }
   /** List the operations of the account */
   'GET /operations': {
     query?: {
-      /** Items per page */
+      /** Items per page; more than the maximum is a 422 */
       limit?: number | undefined
-      /** Items to skip */
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
+      /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | undefined
+      /** What is done to it */
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network' | undefined
       /** Type of the resource that the operation is on */
-      subject_type?: 'server' | undefined
+      subject_type?: 'server' | 'network' | undefined
+      /** Id of the resource that the operation is on */
       subject_id?: string | undefined
     } | undefined
     reply: OperationList
@@ -1492,6 +3437,7 @@ export interface Routes {
   /** Get an operation of the account, or wait until it has finished */
   'GET /operations/{operation_id}': {
     path: {
+      /** Id of the operation, a UUID */
       operation_id: string
     }
     query?: {
@@ -1500,39 +3446,199 @@ export interface Routes {
     } | undefined
     reply: Operation
   }
+  /** List the accounts of the installation */
+  'GET /operator/accounts': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Part of the e-mail address, in capital letters or not, or the whole id */
+      search?: string | undefined
+      /** Status of the account */
+      status?: 'active' | 'suspended' | 'closed' | undefined
+    } | undefined
+    reply: OperatedAccountList
+  }
+  /** Suspend an account */
+  'POST /operator/accounts/{account_id}/suspend': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: StatusChange
+    reply: OperatedAccount
+  }
+  /** Resume a suspended account */
+  'POST /operator/accounts/{account_id}/resume': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: StatusChange
+    reply: OperatedAccount
+  }
+  /** Credit the balance of an account */
+  'POST /operator/accounts/{account_id}/credit': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: Credit
+    reply: OperatedAccount
+  }
+  /** List what each zone has, and how much of it is sold */
+  'GET /operator/capacity': {
+    reply: Array<ZoneRoom>
+  }
+  /** List the images of the templates, with their progress */
+  'GET /operator/images': {
+    reply: Array<OperatedImage>
+  }
+  /** List what is in progress or has failed in all accounts */
+  'GET /operator/operations': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Those that wait or run (`active`), or those of the last 10,000 that failed (`failed`) */
+      state?: 'active' | 'failed' | undefined
+    } | undefined
+    reply: OperatedOperationList
+  }
+  /** List private networks */
+  'GET /networks': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only those that this server is in */
+      server_id?: string | undefined
+    } | undefined
+    reply: NetworkList
+  }
+  /** Create a private network */
+  'POST /networks': {
+    body: NetworkCreate
+    reply: Network
+  }
+  /** Get a private network */
+  'GET /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    reply: Network
+  }
+  /** Rename a private network */
+  'PATCH /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    body?: NetworkUpdate | undefined
+    reply: Network
+  }
+  /** Delete a private network */
+  'DELETE /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    reply: undefined
+  }
 }
 
 /** What a BerthError's code can be; a newer service may have more. */
 export type ErrorCode =
+  | 'access_denied'
+  | 'account_not_found'
+  | 'account_status_conflict'
   | 'account_suspended'
+  | 'address_in_use'
+  | 'address_not_allowed'
+  | 'address_not_found'
+  | 'address_unavailable'
+  | 'already_member'
+  | 'authorization_pending'
   | 'backend_unavailable'
   | 'bad_request'
   | 'capacity_unavailable'
   | 'delete_protected'
+  | 'email_unverified'
+  | 'expired_token'
+  | 'firewall_in_use'
+  | 'firewall_limit_reached'
+  | 'firewall_not_found'
   | 'idempotency_key_in_use'
   | 'idempotency_key_reused'
+  | 'identity_for_another'
+  | 'identity_not_found'
   | 'insufficient_balance'
   | 'insufficient_scope'
   | 'internal_error'
   | 'invalid_json'
   | 'invalid_token'
+  | 'invitation_for_another'
+  | 'invitation_not_found'
+  | 'last_owner'
+  | 'link_invalid'
+  | 'member_not_found'
   | 'missing_token'
+  | 'network_address_unavailable'
+  | 'network_attached'
+  | 'network_in_use'
+  | 'network_not_found'
+  | 'no_account'
+  | 'no_provider'
+  | 'not_a_member'
+  | 'not_supported'
   | 'operation_in_progress'
   | 'operation_not_found'
+  | 'operator_required'
+  | 'origin_not_allowed'
+  | 'passkey_limit_reached'
+  | 'passkey_not_found'
+  | 'passkey_refused'
+  | 'passkeys_unavailable'
   | 'payload_too_large'
+  | 'person_required'
+  | 'port_is_system'
+  | 'port_not_found'
+  | 'port_taken'
   | 'precondition_failed'
   | 'project_is_default'
   | 'project_not_empty'
   | 'project_not_found'
+  | 'provider_refused'
   | 'quota_exceeded'
   | 'rate_limited'
+  | 'reference_taken'
+  | 'role_not_allowed'
   | 'server_not_found'
   | 'server_state_conflict'
+  | 'session_ended'
+  | 'session_not_found'
+  | 'sign_in_again'
+  | 'sign_in_failed'
+  | 'sign_up_closed'
+  | 'slow_down'
   | 'ssh_key_exists'
   | 'ssh_key_not_found'
+  | 'ticket_invalid'
   | 'token_expired'
   | 'token_not_found'
+  | 'token_not_revocable'
   | 'token_revoked'
+  | 'two_factor_off'
+  | 'two_factor_on'
+  | 'two_factor_required'
   | 'unsupported_media_type'
+  | 'user_code_not_found'
   | 'validation_failed'
   | 'webhook_not_found'
+  | 'webhook_not_verified'
+  | 'wrong_code'
+  | 'wrong_password'

@@ -1,11 +1,12 @@
+import { type ConsoleOptions, openConsole } from './console.ts'
 import type { ServerCreate, ServerUpdate, StartRequest, StopRequest } from './openapi.ts'
 import { operationsOf, patience } from './operations.ts'
 import { everyItem } from './paging.ts'
-import type { Call, CallOptions, Query } from './request.ts'
+import type { Call, CallOptions, Query, Settings } from './request.ts'
 
 export type ServerFilter = Omit<Query<'GET /servers'>, 'limit' | 'offset'>
 
-export function servers(call: Call) {
+export function servers(settings: Settings, call: Call) {
   const list = (query: Query<'GET /servers'> = {}, options?: CallOptions) =>
     call('GET /servers', { query }, options)
   return {
@@ -57,5 +58,7 @@ export function servers(call: Call) {
       call('POST /servers/{server_id}/stop', { path: { server_id }, body }, options),
     reboot: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/reboot', { path: { server_id }, body }, options),
+    /** Opens the serial console: iterate over it for what the guest prints, and write what is typed. */
+    console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
   }
 }

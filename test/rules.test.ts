@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'vitest'
-import { settings } from '../api/config.ts'
+import { settings } from '../api/settings.ts'
 import {
   exists,
   files,
@@ -137,6 +137,25 @@ test('the command line knows of the service what the client says, and nothing el
   )
 })
 
+test('the console knows of the service what the client says, and its parts lie on floors', () => {
+  const floor = (file: string) => {
+    const [, part = ''] = /^console\/src\/(\w+)\//.exec(file) ?? []
+    return part === 'app' ? 2 : part === '' || part === 'ui' ? 0 : 1
+  }
+  const own = product.filter(({ file }) => file.startsWith('console/src/'))
+  const wrong = own.flatMap((source) =>
+    ownImports(source)
+      .filter(({ file }) => !file.startsWith('console/src/') || floor(file) > floor(source.file))
+      .filter(() => source.file !== 'console/src/main.tsx')
+      .map(({ file }) => `${source.file} imports ${file}`),
+  )
+  refuse(
+    wrong,
+    'it is a client of the API like any other; and a page that knows the shell around it can’t be moved or tested alone.',
+    'import @berth/sdk, and add there what it lacks; what two features need stands beside main.tsx or in ui/.',
+  )
+})
+
 test('no folder has a name that says nothing', () => {
   const empty = ['util', 'utils', 'common', 'shared', 'helpers', 'core', 'lib']
   const folders = new Set(sources.map(({ file }) => path.posix.dirname(file)))
@@ -166,6 +185,9 @@ test('files are short', () => {
 })
 
 test('functions are short', () => {
+  // What a component returns is a page as much as a program: it may be twice as long.
+  const isComponent = ({ file }: Source, { type, id }: Node) =>
+    file.endsWith('.tsx') && type === 'FunctionDeclaration' && isNode(id) && /^[A-Z]/.test(String(id.name))
   const kinds = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
   // A list of tests is a table of contents, not one thing that is done.
   const holdsTests = (source: Source, node: Node) =>
@@ -173,9 +195,13 @@ test('functions are short', () => {
   const long = sources.flatMap((source) =>
     source.nodes
       .filter(({ node }) => kinds.includes(node.type) && !holdsTests(source, node))
-      .map(({ node }) => ({ node, count: lineOf(source, node.end) - lineOf(source, node.start) + 1 }))
-      .filter(({ count }) => count > 60)
-      .map(({ node, count }) => `${place(source, node)} has ${count} lines; 60 are allowed`),
+      .map(({ node }) => ({
+        node,
+        count: lineOf(source, node.end) - lineOf(source, node.start) + 1,
+        most: isComponent(source, node) ? 120 : 60,
+      }))
+      .filter(({ count, most }) => count > most)
+      .map(({ node, count, most }) => `${place(source, node)} has ${count} lines; ${most} are allowed`),
   )
   refuse(
     long,
@@ -380,6 +406,10 @@ const importedBy = (folder: string) => {
   const named = sources
     .filter(({ file }) => isInside(file))
     .flatMap(({ imports }) => imports.map(({ from }) => from))
+  // A font is loaded by a style.
+  const styles = files.filter((file) => file.endsWith('.css') && isInside(file))
+  for (const file of styles)
+    named.push(...[...read(file).matchAll(/url\("(?!data:)([^"]+)"\)/g)].flatMap(([, from]) => from ?? []))
   return new Set(named.filter((from) => !from.startsWith('.') && !from.startsWith('node:')).map(packageOf))
 }
 
@@ -466,6 +496,27 @@ test('there are no more npm scripts than one remembers', () => {
     'twelve fit on a screen; more hide the two that matter.',
     'move some into a program with arguments.',
   )
+})
+
+// ---- what operators read ----
+
+test('fields of the log are named as in the API', () => {
+  const isLog = ({ type, callee }: Node) =>
+    type === 'CallExpression' &&
+    isNode(callee) &&
+    isNode(callee.property) &&
+    /^(trace|debug|info|warn|error|fatal)$/.test(String(callee.property.name))
+  const camel = product
+    .filter(({ file }) => file.startsWith('api/'))
+    .flatMap((source) =>
+      source.nodes.flatMap(({ node }) => {
+        const [fields] = isLog(node) && Array.isArray(node.arguments) ? node.arguments : []
+        if (!isNode(fields) || !Array.isArray(fields.properties)) return []
+        const names = fields.properties.flatMap(({ key }) => (isNode(key) ? [String(key.name)] : []))
+        return names.some((name) => /[A-Z]/.test(name)) ? [place(source, node)] : []
+      }),
+    )
+  refuse(camel, 'whoever looks for a server finds half of its lines.', 'write server_id: serverId.')
 })
 
 // ---- what does not belong into a public checkout ----

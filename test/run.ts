@@ -64,6 +64,8 @@ const lacksScript = lacks('script')
 const failedParts: string[] = []
 if (!part('Biome: format and lint', 'biome', ['check', '--error-on-warnings'])) failedParts.push('Biome')
 if (!part('TypeScript: types', 'tsc', ['--noEmit'])) failedParts.push('TypeScript')
+if (!part('TypeScript: types of the console', 'tsc', ['--noEmit', '-p', 'console']))
+  failedParts.push('TypeScript of the console')
 if (missing.length > 0 && process.env.CI) failedParts.push(`QEMU (not installed: ${missing.join(', ')})`)
 if (lacksBrowser && process.env.CI) failedParts.push('Browser (not installed: chromium)')
 if (lacksScript && process.env.CI) failedParts.push('Terminal (not installed: script)')

@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { AccountTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
-import { type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+import { ownLimits, paidLimit, type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
 import { projectView } from './view.ts'
 
 /**
@@ -12,14 +14,14 @@ import { projectView } from './view.ts'
  * @returns the account's id, or null where the e-mail address is taken
  */
 export async function createAccount(
-  db: Database,
+  db: Queries,
   clock: Clock,
   account: { email: string; name: string },
 ): Promise<string | null> {
   const accountId = uuid()
   const projectId = uuid()
   const now = clock.now()
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const inserted = await tx
       .insertInto('accounts')
       .values({
@@ -33,6 +35,7 @@ export async function createAccount(
         cpu_used: 0,
         ram_mb_used: 0,
         disk_gb_used: 0,
+        is_smtp_open: 0,
         created_at: now,
       })
       .onConflict((conflict) => conflict.column('email').doNothing())
@@ -64,12 +67,33 @@ export async function findAccount(db: Queries, accountId: string): Promise<Accou
   return account
 }
 
+export async function isAccount(db: Queries, accountId: string): Promise<boolean> {
+  return (await byId.first(db, { accountId })) !== undefined
+}
+
 export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
 export function listAccounts(db: Queries) {
   return db.selectFrom('accounts').selectAll().orderBy('account_id').execute()
+}
+
+/** Accounts of every customer, newest first. @param filter.search part of an e-mail address, in whatever letters, or an id */
+export function searchAccounts(
+  db: Queries,
+  { search = '', status }: { search?: string | undefined; status?: AccountTable['status'] | undefined },
+  page: Page,
+) {
+  const wanted = search.trim().toLowerCase()
+  const part = `%${wanted.replace(/[\\%_]/g, String.raw`\$&`)}%`
+  let matching = db.selectFrom('accounts').selectAll()
+  if (status) matching = matching.where('status', '=', status)
+  if (wanted)
+    matching = matching.where((eb) =>
+      eb.or([eb('account_id', '=', wanted), sql<boolean>`lower(email) LIKE ${part} ESCAPE '\\'`]),
+    )
+  return pageOf(matching.orderBy('account_id', 'desc'), page)
 }
 
 /** What servers weigh on an account's quotas. */
@@ -97,24 +121,24 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
     .where('account_id', '=', accountId)
     .returningAll()
     .executeTakeFirstOrThrow()
-  const quotas = quotasOf(account.quotas)
+  const quotas = await quotasOf(tx, account)
   for (const name of ['servers', 'cpu', 'ram_mb', 'disk_gb'] as const) {
     const requested = load[name]
     const used = account[`${name}_used`] - requested
     if (requested > 0 && used + requested > quotas[name])
-      throw quotaExceeded(name, quotas[name], used, requested)
+      throw quotaExceeded(name, quotas[name], used, requested, paidLimit(account, name))
   }
 }
 
 /** The account's limits; until the transaction ends no other one gets them, so that a count made now stays true. */
 export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas> {
-  const { quotas } = await tx
+  const account = await tx
     .updateTable('accounts')
     .set((eb) => ({ quotas: eb.ref('quotas') }))
     .where('account_id', '=', accountId)
-    .returning('quotas')
+    .returning(['account_id', 'quotas'])
     .executeTakeFirstOrThrow()
-  return quotasOf(quotas)
+  return quotasOf(tx, account)
 }
 
 /**
@@ -145,6 +169,34 @@ export function changeStatus(
   })
 }
 
+/**
+ * Opens or closes outgoing mail (port 25) to an account's servers; the service does so at its next look.
+ * @returns false if it is so already
+ */
+export function changeSmtp(
+  db: Database,
+  clock: Clock,
+  accountId: string,
+  { isOpen, reason }: { isOpen: boolean; reason: string },
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .updateTable('accounts')
+      .set({ is_smtp_open: Number(isOpen) })
+      .where('account_id', '=', accountId)
+      .where('is_smtp_open', '<>', Number(isOpen))
+      .returningAll()
+      .executeTakeFirst()
+    if (row) await tell(tx, row, reason, clock.now())
+    return row !== undefined
+  })
+}
+
+/** A query of what accounts may send from their servers, for those who tell the network. */
+export function smtpRights(db: Queries) {
+  return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
+}
+
 /** Gives an account limits of its own; null returns it to the default one. @returns all that it has then */
 export function changeQuotas(
   db: Database,
@@ -155,20 +207,21 @@ export function changeQuotas(
   return db.transaction().execute(async (tx) => {
     const account = tx.updateTable('accounts').where('account_id', '=', accountId)
     // Locked before it is read.
-    const { quotas } = await account
+    const before = await account
       .set((eb) => ({ quotas: eb.ref('quotas') }))
-      .returning('quotas')
+      .returning(['account_id', 'quotas'])
       .executeTakeFirstOrThrow()
-    const own: Partial<Quotas> = JSON.parse(quotas)
-    const kept = Object.entries({ ...own, ...change }).filter(([, limit]) => limit !== null)
+    const kept = Object.entries({ ...ownLimits(before), ...change }).filter(([, limit]) => limit !== null)
     const written = { quotas: JSON.stringify(Object.fromEntries(kept)) }
     const row = await account.set(written).returningAll().executeTakeFirstOrThrow()
     await tell(tx, row, reason, clock.now())
-    return quotasOf(row.quotas)
+    return quotasOf(tx, row)
   })
 }
 
-function tell(tx: Queries, { account_id, status, quotas }: AccountTable, reason: string, at: number) {
-  const data = { account_id, status, quotas: quotasOf(quotas), reason }
-  return record(tx, [{ accountId: account_id, type: 'account.updated', data, at }])
+async function tell(tx: Queries, account: AccountTable, reason: string, at: number): Promise<void> {
+  const { account_id, status } = account
+  const is_smtp_open = account.is_smtp_open === 1
+  const data = { account_id, status, quotas: await quotasOf(tx, account), is_smtp_open, reason }
+  await record(tx, [{ accountId: account_id, type: 'account.updated', data, at }])
 }

@@ -1,3 +1,6 @@
+import { paidBy } from '../billing/ledger.ts'
+import type { Queries } from '../database/database.ts'
+import type { AccountTable } from '../database/schema.ts'
 import { ApiError } from '../http/problem.ts'
 import { accountProblems } from './schema.ts'
 
@@ -11,6 +14,11 @@ export interface Quotas {
   cpu: number
   ram_mb: number
   disk_gb: number
+  ports: number
+  addresses: number
+  networks: number
+  firewalls: number
+  members: number
 }
 
 export const defaultQuotas: Quotas = {
@@ -22,18 +30,60 @@ export const defaultQuotas: Quotas = {
   cpu: 64,
   ram_mb: 262_144,
   disk_gb: 4096,
+  ports: 20,
+  addresses: 10,
+  networks: 10,
+  firewalls: 20,
+  members: 50,
+}
+
+/** What the example of a refusal says on a route that adds one of these. */
+export function atLimit(name: keyof Quotas) {
+  return { quota: { name, limit: defaultQuotas[name], used: defaultQuotas[name], requested: 1 } }
 }
 
 export const quotaNames = Object.keys(defaultQuotas) as (keyof Quotas)[] // the keys of a whole Quotas
 
-/** @param stored an account's own limits, JSON of a partial Quotas */
-export function quotasOf(stored: string): Quotas {
-  const own: Partial<Quotas> = JSON.parse(stored)
-  return { ...defaultQuotas, ...own }
+/** What an account has until its first payment: enough to try everything, too little to be worth a false name. */
+export const unpaidQuotas: Quotas = {
+  ...defaultQuotas,
+  servers: 2,
+  cpu: 8,
+  ram_mb: 16_384,
+  disk_gb: 256,
 }
 
-/** The error, with the figures that the contract lists. */
-export function quotaExceeded(name: keyof Quotas, limit: number, used: number, requested: number): ApiError {
-  const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ask the operator to raise it.`
+type Limited = Pick<AccountTable, 'account_id' | 'quotas'>
+
+/** What an account may have: its own limits, set by the operator, and else the default ones. */
+export async function quotasOf(db: Queries, account: Limited): Promise<Quotas> {
+  const hasPaid = (await paidBy(db, account.account_id)) > 0
+  return { ...(hasPaid ? defaultQuotas : unpaidQuotas), ...ownLimits(account) }
+}
+
+/** The limits that the operator gave an account. */
+export function ownLimits({ quotas }: Limited): Partial<Quotas> {
+  const own: Partial<Quotas> = JSON.parse(quotas)
+  return own
+}
+
+/** The limit that an account has once it has paid. */
+export function paidLimit(account: Limited, name: keyof Quotas): number {
+  return ownLimits(account)[name] ?? defaultQuotas[name]
+}
+
+/**
+ * The error, with the figures that the contract lists.
+ * @param paid the limit that the account has once it has paid
+ */
+export function quotaExceeded(
+  name: keyof Quotas,
+  limit: number,
+  used: number,
+  requested: number,
+  paid = limit,
+): ApiError {
+  const raise = paid > limit ? `pay: the first payment raises it to ${paid}` : 'ask the operator to raise it'
+  const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ${raise}.`
   return new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
 }

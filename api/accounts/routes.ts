@@ -1,25 +1,17 @@
 import Type, { type Static } from 'typebox'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { SshKeyTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { requireMatch } from '../http/etag.ts'
-import { LAST_MOMENT } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { bodyIssue, found, httpProblems, invalid } from '../http/problem.ts'
-import { type Call, type Route, route } from '../http/route.ts'
-import { findAccount } from './accounts.ts'
-import {
-  countProjects,
-  createProject,
-  deleteProject,
-  findProject,
-  listProjects,
-  updateProject,
-} from './projects.ts'
+import { found, httpProblems } from '../http/problem.ts'
+import { type Call, type Route, route, type SetHeader } from '../http/route.ts'
+import { type PersonOf, type ProfileCounts, profileRoute } from './profile.ts'
+import { createProject, deleteProject, findProject, listProjects, updateProject } from './projects.ts'
+import { atLimit } from './quotas.ts'
 import {
   accountProblems,
-  Me,
   NewToken,
   Project,
   ProjectCreate,
@@ -31,21 +23,13 @@ import {
   TokenCreate,
   TokenRevocation,
 } from './schema.ts'
-import { addSshKey, countSshKeys, deleteSshKey, findSshKey, listSshKeys, renameSshKey } from './ssh-keys.ts'
-import {
-  countTokens,
-  findToken,
-  findValidToken,
-  listTokens,
-  mayRevoke,
-  mintToken,
-  revokeToken,
-} from './tokens.ts'
-import { meView, type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
+import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey } from './ssh-keys.ts'
+import { expiryOf, readCidrs } from './token-input.ts'
+import { findValidToken, listTokens, type Minting, mayRevoke, mintToken, revokeToken } from './tokens.ts'
+import { type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
 const paging = Type.Object(pagingQuery)
-type SetHeader = (name: string, value: string) => void
 
 /** A request whose path names an object. */
 interface Naming<Param extends string> {
@@ -53,42 +37,20 @@ interface Naming<Param extends string> {
   params: Record<Param, string>
 }
 
-/** How many webhooks an account has: they are another feature's. */
-type CountWebhooks = (db: Queries, accountId: string) => Promise<number>
-
-export function accountRoutes(db: Database, clock: Clock, countWebhooks: CountWebhooks): Route[] {
+export function accountRoutes(
+  db: Database,
+  clock: Clock,
+  { counts, person, roleNow }: { counts: ProfileCounts; person: PersonOf } & Pick<Minting, 'roleNow'>,
+): Route[] {
   return [
-    profileRoute(db, countWebhooks),
+    profileRoute(db, counts, person),
     ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
     ...sshKeysRoutes(db, clock),
     ...sshKeyRoutes(db, clock),
-    ...tokensRoutes(db, clock),
+    ...tokensRoutes({ db, clock, roleNow }),
     ...tokenRoutes(db, clock),
   ]
-}
-
-function profileRoute(db: Database, countWebhooks: CountWebhooks): Route {
-  return route({
-    id: 'getAccount',
-    method: 'GET',
-    path: '/account/me',
-    scope: 'account:read',
-    tag,
-    summary: 'Get the account, its quotas and the token in use',
-    reply: { 200: Me },
-    run: async ({ actor }) => {
-      const [account, token, projects, ssh_keys, tokens, webhooks] = await Promise.all([
-        findAccount(db, actor.accountId),
-        findToken(db, actor.tokenId),
-        countProjects(db, actor.accountId),
-        countSshKeys(db, actor.accountId),
-        countTokens(db, actor.accountId),
-        countWebhooks(db, actor.accountId),
-      ])
-      return meView(account, token, { projects, ssh_keys, tokens, webhooks })
-    },
-  })
 }
 
 function projectsRoutes(db: Database, clock: Clock): Route[] {
@@ -104,6 +66,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List projects',
+      description: 'Every account has at least its default project. Newest first.',
       query: paging,
       reply: { 200: listOf(Project) },
       run: (call) => paged(call, (page) => listProjects(db, call.actor.accountId, page), projectView),
@@ -115,8 +78,11 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Create a project',
+      description:
+        'A project groups servers, and usage is reported by project. It costs nothing and gives no separate access: every token of the account reaches all projects.',
       body: ProjectCreate,
       reply: { 201: Project },
+      problems: { quota_exceeded: atLimit('projects') },
       errors: [accountProblems.quota_exceeded, accountProblems.project_not_found],
       run: async (call) => {
         const { name, description = null } = call.body
@@ -139,13 +105,8 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
 
 function projectRoutes(db: Database, clock: Clock): Route[] {
   const params = { project_id: accountProblems.project_not_found }
-  const load = async ({ actor, params }: Naming<'project_id'>) => {
-    const project = found(
-      await findProject(db, actor.accountId, params.project_id),
-      accountProblems.project_not_found,
-    )
-    return project
-  }
+  const load = async ({ actor, params }: Naming<'project_id'>) =>
+    found(await findProject(db, actor.accountId, params.project_id), accountProblems.project_not_found)
   return [
     route({
       id: 'getProject',
@@ -155,6 +116,8 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'Get a project',
+      description:
+        'The reply has an `ETag`: send it as `If-Match` with a change, so as not to overwrite that of another client. The default project is the one with `is_default`.',
       params,
       load,
       reply: { 200: Project },
@@ -167,6 +130,8 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Update a project',
+      description:
+        'Changes the fields in the body and leaves the others as they are. With `If-Match`, a project that was changed meanwhile is left alone: 412.',
       params,
       load,
       body: ProjectUpdate,
@@ -184,6 +149,8 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Delete an empty project',
+      description:
+        'Only a project without servers can be deleted: move them to another with `PATCH /servers/{server_id}`, or delete them first. The default project cannot be deleted.',
       params,
       load,
       reply: { 204: null },
@@ -206,6 +173,8 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List SSH keys',
+      description:
+        'The public keys that new servers can accept, newest first. Servers keep the keys that they were created with, whatever happens to this list.',
       query: paging,
       reply: { 200: listOf(SshKey) },
       run: (call) => paged(call, (page) => listSshKeys(db, call.actor.accountId, page), sshKeyView),
@@ -217,8 +186,11 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Add an SSH public key',
+      description:
+        'The key can then be given to new servers in `ssh_key_ids`; existing servers do not get it. A key that the account has already, by its fingerprint, is a 409 with its id; a private key is rejected.',
       body: SshKeyCreate,
       reply: { 201: SshKey },
+      problems: { quota_exceeded: atLimit('ssh_keys') },
       errors: [
         accountProblems.ssh_key_exists,
         accountProblems.quota_exceeded,
@@ -239,13 +211,8 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
 
 function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   const params = { ssh_key_id: accountProblems.ssh_key_not_found }
-  const load = async ({ actor, params }: Naming<'ssh_key_id'>) => {
-    const key = found(
-      await findSshKey(db, actor.accountId, params.ssh_key_id),
-      accountProblems.ssh_key_not_found,
-    )
-    return key
-  }
+  const load = async ({ actor, params }: Naming<'ssh_key_id'>) =>
+    found(await findSshKey(db, actor.accountId, params.ssh_key_id), accountProblems.ssh_key_not_found)
   return [
     route({
       id: 'getSshKey',
@@ -254,6 +221,8 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'Get an SSH key',
+      description:
+        'Shows the public key and its fingerprint, to compare with `ssh-keygen -l`. A deleted key is a 404, also while servers still accept it.',
       params,
       load,
       reply: { 200: SshKey },
@@ -266,6 +235,8 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:write',
       tag,
       summary: 'Rename an SSH key',
+      description:
+        'Only the name can be changed. To replace the key itself, add another and delete this one.',
       params,
       load,
       body: SshKeyUpdate,
@@ -278,7 +249,9 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       path: '/account/ssh_keys/:ssh_key_id',
       scope: 'account:write',
       tag,
-      summary: 'Delete an SSH key; existing servers keep it',
+      summary: 'Delete an SSH key',
+      description:
+        'New servers can no longer be given this key. Existing servers keep it: to end its access, remove it from `authorized_keys` on each of them.',
       params,
       load,
       reply: { 204: null },
@@ -287,14 +260,17 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
   ]
 }
 
-function tokensRoutes(db: Database, clock: Clock): Route[] {
+function tokensRoutes(minting: Minting): Route[] {
+  const { db, clock } = minting
   const mint = async (
-    { actor, body, remember, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
+    { actor, body, remember, report, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
     replaces: string | null,
   ) => {
-    const { name, scopes, expires_at } = body
-    const wanted = { name, scopes, expiresAt: expiryOf(expires_at, clock.now()), replaces }
-    const { value, ...row } = await mintToken(db, clock, actor, wanted, remember)
+    const { name, scopes, expires_at, cidrs } = body
+    const expiresAt = expiryOf(expires_at, clock.now())
+    const wanted = { name, scopes, expiresAt, cidrs: readCidrs(cidrs ?? []), replaces }
+    const { value, ...row } = await mintToken(minting, actor, wanted, remember)
+    report({ event: 'token_created', objectId: row.token_id })
     setHeader('location', `/v1/account/tokens/${row.token_id}`)
     return { ...tokenView(row), token: value }
   }
@@ -306,6 +282,8 @@ function tokensRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List API tokens',
+      description:
+        'The tokens of the account that are not revoked, newest first and without their values. `last_used_at` shows which are still in use.',
       query: paging,
       reply: { 200: listOf(Token) },
       run: (call) => paged(call, (page) => listTokens(db, call.actor.accountId, page), tokenView),
@@ -316,9 +294,13 @@ function tokensRoutes(db: Database, clock: Clock): Route[] {
       path: '/account/tokens',
       scope: 'account:write',
       tag,
-      summary: 'Create an API token; its value is shown only once',
+      summary: 'Create an API token',
+      description:
+        'The reply shows the value of the token in `token`, this once: store it at once. A token cannot have scopes that the one creating it lacks, does not outlive it, and is revoked with it. A repeat with the same `Idempotency-Key` must use the same token.',
+      isOfToken: true,
       body: TokenCreate,
       reply: { 201: NewToken },
+      problems: { quota_exceeded: atLimit('tokens') },
       errors: [accountProblems.quota_exceeded, accountProblems.token_not_found],
       run: (call) => mint(call, null),
       // Its value is kept nowhere and has reached nobody: another one takes its place.
@@ -330,13 +312,8 @@ function tokensRoutes(db: Database, clock: Clock): Route[] {
 function tokenRoutes(db: Database, clock: Clock): Route[] {
   const path = '/account/tokens/:token_id'
   const params = { token_id: accountProblems.token_not_found }
-  const load = async ({ actor, params }: Naming<'token_id'>) => {
-    const token = found(
-      await findValidToken(db, actor.accountId, params.token_id),
-      accountProblems.token_not_found,
-    )
-    return token
-  }
+  const load = async ({ actor, params }: Naming<'token_id'>) =>
+    found(await findValidToken(db, actor.accountId, params.token_id), accountProblems.token_not_found)
   return [
     route({
       id: 'getToken',
@@ -345,6 +322,8 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'Get an API token, without its value',
+      description:
+        'Shows its scopes, expiry and last use; its value cannot be shown again. A revoked token is a 404.',
       params,
       load,
       reply: { 200: Token },
@@ -356,30 +335,20 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       path,
       scope: 'account:write',
       tag,
-      summary: 'Revoke an API token at once, with those created with it',
+      summary: 'Revoke an API token',
+      description:
+        'The token stops working at once, and so do all tokens created with it, unless `keep_children` is true; open event streams end. A token revokes itself and those that it could have created: one with a scope that it lacks, that outlives it, or that may be used from more addresses, it cannot revoke: 403.',
       params,
       query: TokenRevocation,
       load,
+      errors: [accountProblems.token_not_revocable],
       reply: { 204: null },
-      run: async ({ actor, loaded, query }) => {
-        mayRevoke(actor, loaded)
+      run: async ({ actor, loaded, query, report }) => {
+        await mayRevoke(db, actor, loaded)
         const token = { accountId: actor.accountId, tokenId: loaded.token_id }
         await revokeToken(db, clock, token, { keepChildren: query.keep_children ?? false })
+        report({ event: 'token_revoked', objectId: token.tokenId })
       },
     }),
   ]
-}
-
-/** @throws ApiError validation_failed */
-function expiryOf(text: string | null | undefined, now: number): number | null {
-  if (!text) return null
-  const at = Date.parse(text)
-  // Leap seconds, zones without minutes and what a zone moves into the year 10000 are no moments to a Date.
-  if (Number.isNaN(at) || at > LAST_MOMENT)
-    throw invalid([
-      bodyIssue('expires_at', 'invalid_format', 'expires_at must be a time such as 2030-01-31T12:00:00Z.'),
-    ])
-  if (at <= now)
-    throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
-  return at
 }

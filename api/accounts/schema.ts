@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { scopeNames } from '../http/auth.ts'
-import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
+import { fineScopes, roleNames, scopeNames } from '../http/auth.ts'
+import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, visibleName } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const accountProblems = defineProblems({
@@ -20,6 +20,7 @@ export const accountProblems = defineProblems({
     },
   },
   account_suspended: { status: 403, title: 'The account is suspended' },
+  token_not_revocable: { status: 403, title: 'The token may be used longer or from more addresses' },
   project_not_found: { status: 404, title: 'No such project' },
   ssh_key_not_found: { status: 404, title: 'No such SSH key' },
   token_not_found: { status: 404, title: 'No such token' },
@@ -28,46 +29,63 @@ export const accountProblems = defineProblems({
   ssh_key_exists: {
     status: 409,
     title: 'The SSH key already exists',
-    members: { ssh_key_id: uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce', 'The key that exists') },
+    members: { ssh_key_id: uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce', 'Id of the key that exists') },
   },
 })
 
-export const ProjectId = uuid('01a1fb44-5997-73df-a23c-ea72e7720849')
-export const SshKeyId = uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce')
-const TokenId = uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d')
+export const PersonId = uuid('01a1fb44-5b00-7c3e-9d1f-4a5b6c7d8e9f', 'Id of a person')
+export const RoleName = Type.Enum([...roleNames], {
+  description:
+    'What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read',
+  examples: ['owner'],
+})
+
+/** The project of the examples. */
+export const PROJECT = '01a1fb44-5997-73df-a23c-ea72e7720849'
+export const ProjectId = uuid(PROJECT, 'Id of a project')
+export const SshKeyId = uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce', 'Id of an SSH key')
+const TokenId = uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d', 'Id of a token, which is not secret')
+const projectName = visibleName(64, 'Shop')
+const keyName = visibleName(64, 'laptop')
+const ProjectDescription = nullable(
+  Type.String({ maxLength: 255, examples: ['The shop and its database'] }),
+  {
+    description: 'Text of your choice, up to 255 characters; null for none',
+  },
+)
 
 export const Project = Type.Object(
   {
     project_id: ProjectId,
-    name: Type.String({ examples: ['Shop'] }),
-    description: nullable(Type.String({ examples: ['The shop and its database'] })),
-    is_default: Type.Boolean({ description: 'Servers are created in it if no project is given' }),
-    server_count: Type.Integer({ examples: [1] }),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    name: Type.String({ description: 'Name of your choice', examples: ['Shop'] }),
+    description: nullable(Type.String({ examples: ['The shop and its database'] }), {
+      description: 'Text of your choice; null if there is none',
+    }),
+    is_default: Type.Boolean({
+      description: 'Whether servers are created in it if no project is given; it cannot be deleted',
+    }),
+    server_count: Type.Integer({ description: 'Number of servers in it', examples: [1] }),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
   },
-  { title: 'Project' },
+  { title: 'Project', description: 'A folder for servers; every server is in one' },
 )
 export type Project = Static<typeof Project>
 
 export const ProjectCreate = Type.Object(
   {
-    name: visibleName(64),
-    description: Type.Optional(
-      nullable(Type.String({ maxLength: 255, examples: ['The shop and its database'] })),
-    ),
+    name: projectName,
+    description: Type.Optional(ProjectDescription),
   },
-  { title: 'ProjectCreate' },
+  { title: 'ProjectCreate', description: 'A project to create' },
 )
 
 export const ProjectUpdate = Type.Object(
   {
-    name: Type.Optional(visibleName(64)),
-    description: Type.Optional(
-      nullable(Type.String({ maxLength: 255, examples: ['The shop and its database'] })),
-    ),
+    name: Type.Optional(projectName),
+    description: Type.Optional(ProjectDescription),
   },
-  { title: 'ProjectUpdate', minProperties: 1 },
+  { title: 'ProjectUpdate', description: 'What to change; the rest stays', minProperties: 1 },
 )
 
 const PUBLIC_KEY =
@@ -76,52 +94,76 @@ const PUBLIC_KEY =
 export const SshKey = Type.Object(
   {
     ssh_key_id: SshKeyId,
-    name: Type.String({ examples: ['laptop'] }),
-    public_key: Type.String({ examples: [PUBLIC_KEY] }),
+    name: Type.String({ description: 'Name of your choice', examples: ['laptop'] }),
+    public_key: Type.String({ description: 'The key as in a .pub file', examples: [PUBLIC_KEY] }),
     fingerprint: Type.String({
-      description: 'As OpenSSH prints it: SHA256:…',
+      description: 'As OpenSSH prints it, `SHA256:…`; unique in the account',
       examples: ['SHA256:BG2L77QnDhh1ECY49/Cdlc8DfQd+VK7WLhpBisLHfiQ'],
     }),
-    key_type: Type.String({ examples: ['ssh-ed25519'] }),
-    created_at: Timestamp,
+    key_type: Type.String({ description: 'Type of the key as OpenSSH names it', examples: ['ssh-ed25519'] }),
+    created_at: CreatedAt,
   },
-  { title: 'SshKey' },
+  { title: 'SshKey', description: 'A public key that new servers can accept' },
 )
 export type SshKey = Static<typeof SshKey>
 
 export const SshKeyCreate = Type.Object(
   {
-    name: visibleName(64),
+    name: keyName,
     public_key: Type.String({
       minLength: 1,
       maxLength: 16_384,
-      description: 'One line of a .pub file',
+      description:
+        'One line of a .pub file: ed25519, ecdsa, rsa with 2048 to 16384 bits, or a security key; no options before it',
       examples: [PUBLIC_KEY],
     }),
   },
-  { title: 'SshKeyCreate' },
+  { title: 'SshKeyCreate', description: 'A public key to add' },
 )
 
 export const SshKeyUpdate = Type.Object(
-  { name: Type.Optional(visibleName(64)) },
-  { title: 'SshKeyUpdate', minProperties: 1 },
+  { name: Type.Optional(keyName) },
+  { title: 'SshKeyUpdate', description: 'What to change', minProperties: 1 },
 )
 
 const ScopeName = Type.Enum([...scopeNames])
+export const Scopes = Type.Array(ScopeName, {
+  minItems: 1,
+  uniqueItems: true,
+  description:
+    'What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read',
+})
+
+const cidr = Type.String({ examples: ['203.0.113.0/24'] })
+const Cidrs = Type.Array(cidr, {
+  description: 'Addresses that it may be used from, in CIDR notation; empty if from anywhere',
+})
+
+const ExpiresAt = nullable(timestamp('When it expires'), {
+  description: 'When it stops being valid; null if never',
+  examples: [null],
+})
 
 export const Token = Type.Object(
   {
     token_id: TokenId,
-    name: Type.String({ examples: ['deploy'] }),
-    scopes: Type.Array(ScopeName),
+    name: Type.String({ description: 'Name of your choice', examples: ['deploy'] }),
+    scopes: Scopes,
     parent_token_id: nullable(TokenId, {
-      description: 'The token that it was created with, and is revoked with; null if the operator created it',
+      description:
+        'The token that it was created with, and is revoked with; null if a person or the operator created it',
     }),
-    expires_at: nullable(Timestamp, { examples: [null] }),
-    last_used_at: nullable(Timestamp),
-    created_at: Timestamp,
+    person_id: nullable(PersonId, {
+      description: 'The person who created it; it is revoked when she leaves the account. Null for others',
+    }),
+    cidrs: Cidrs,
+    expires_at: ExpiresAt,
+    last_used_at: nullable(timestamp('When it was last used'), {
+      description: 'When it was last used, to the minute; null if never',
+    }),
+    created_at: CreatedAt,
   },
-  { title: 'Token' },
+  { title: 'Token', description: 'A token without its value' },
 )
 export type Token = Static<typeof Token>
 
@@ -133,21 +175,29 @@ export const NewToken = Type.Object(
       examples: ['berth_fTXkWatBsdn82aEM5WuXbnyIDIa8sEqZo5tXGcsSKSD0PeVXc'],
     }),
   },
-  { title: 'NewToken' },
+  { title: 'NewToken', description: 'A token with its value' },
 )
 
 export const TokenCreate = Type.Object(
   {
-    name: visibleName(64),
-    scopes: Type.Array(ScopeName, { minItems: 1, uniqueItems: true }),
+    name: visibleName(64, 'deploy'),
+    scopes: Scopes,
     expires_at: Type.Optional(
-      nullable(Timestamp, {
-        description: 'Not after that of the token that creates it, which is the default',
+      nullable(timestamp('When it expires'), {
+        description:
+          'When it stops being valid, at the latest with the token that creates it, which is also the default (null: the same)',
         examples: ['2027-11-20T12:00:00.000Z'],
       }),
     ),
+    cidrs: Type.Optional(
+      nullable(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 20 }), {
+        description:
+          'Addresses and ranges that it may be used from, within those of the token that creates it, which are the default',
+        examples: [['203.0.113.0/24', '2001:db8::7']],
+      }),
+    ),
   },
-  { title: 'TokenCreate' },
+  { title: 'TokenCreate', description: 'A token to create' },
 )
 
 export const TokenRevocation = Type.Object({
@@ -160,33 +210,81 @@ export const TokenRevocation = Type.Object({
   ),
 })
 
-const Quota = Type.Object({ limit: Type.Integer({ examples: [20] }), used: Type.Integer({ examples: [1] }) })
+const quota = (description: string, limit: number, used: number) =>
+  Type.Object(
+    {
+      limit: Type.Integer({ description: 'The most that the account may have', examples: [limit] }),
+      used: Type.Integer({ description: 'What it has', examples: [used] }),
+    },
+    { description },
+  )
 
 export const Me = Type.Object(
   {
-    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11'),
-    email: Type.String({ examples: ['ann@example.com'] }),
-    name: Type.String({ examples: ['Ann'] }),
-    status: Type.Enum(['active', 'suspended', 'closed']),
-    created_at: Timestamp,
-    default_project_id: ProjectId,
-    token: Type.Object({
-      token_id: TokenId,
-      name: Type.String({ examples: ['deploy'] }),
-      scopes: Type.Array(Type.String({ examples: ['account:read'] })),
-      expires_at: nullable(Timestamp, { examples: [null] }),
+    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account'),
+    email: Type.String({
+      description: 'Address that the operator knows the account by',
+      examples: ['ann@example.com'],
     }),
-    quotas: Type.Object({
-      projects: Quota,
-      ssh_keys: Quota,
-      tokens: Quota,
-      webhooks: Quota,
-      servers: Quota,
-      cpu: Quota,
-      ram_mb: Quota,
-      disk_gb: Quota,
+    name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
+    status: Type.Enum(['active', 'suspended', 'closed'], {
+      description:
+        'A suspended account can read, stop and delete; a closed one can read. The operator sets it',
     }),
+    created_at: CreatedAt,
+    default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
+    is_smtp_open: Type.Boolean({
+      description:
+        'Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all',
+      examples: [false],
+    }),
+    token: nullable(
+      Type.Object({
+        token_id: TokenId,
+        name: Type.String({ description: 'Name of the token', examples: ['deploy'] }),
+        scopes: Scopes,
+        cidrs: Cidrs,
+        expires_at: ExpiresAt,
+      }),
+      { description: 'The token of this request; null if a person is signed in instead' },
+    ),
+    person: nullable(
+      Type.Object({
+        person_id: PersonId,
+        email: Type.String({ description: 'E-mail address of the person', examples: ['ann@example.com'] }),
+        name: Type.String({ description: 'Name of the person', examples: ['Ann'] }),
+        role: RoleName,
+        is_operator: Type.Boolean({
+          description: 'Whether the person runs this installation',
+          examples: [false],
+        }),
+      }),
+      { description: 'The person who is signed in, with her role in this account; null with a token' },
+    ),
+    scopes: Type.Array(Type.Enum([...fineScopes]), {
+      description:
+        'What this request may do, by token or by role: only these four, `read` and `write` are spelled out',
+      examples: [[...fineScopes]],
+    }),
+    quotas: Type.Object(
+      {
+        projects: quota('Projects', 50, 2),
+        ssh_keys: quota('SSH keys', 100, 1),
+        tokens: quota('Valid tokens', 50, 1),
+        webhooks: quota('Webhooks', 20, 0),
+        servers: quota('Servers', 20, 1),
+        cpu: quota('Cores of all servers', 64, 1),
+        ram_mb: quota('Memory of all servers in MB', 262_144, 512),
+        disk_gb: quota('Disk of all servers in GB', 4096, 10),
+        ports: quota('Published ports, besides those for SSH', 20, 1),
+        addresses: quota('Reserved public addresses, besides those that go with servers', 10, 0),
+        networks: quota('Private networks', 10, 1),
+        firewalls: quota('Firewalls', 20, 1),
+        members: quota('People in the account, and invitations', 50, 1),
+      },
+      { description: 'What the account may have; a request for more is a 403 `quota_exceeded`' },
+    ),
   },
-  { title: 'Account' },
+  { title: 'Account', description: 'A customer, who owns everything else and pays for it' },
 )
 export type Me = Static<typeof Me>

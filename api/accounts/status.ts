@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import type { AccountTable } from '../database/schema.ts'
 import { ApiError } from '../http/problem.ts'
-import { type Deed, deedOf, type Route } from '../http/route.ts'
+import { audienceOf, type Deed, deedOf, type Route } from '../http/route.ts'
 import { accountProblems } from './schema.ts'
 
 type Status = AccountTable['status']
@@ -16,6 +16,7 @@ export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
 /** Routes that refuse accounts whose status does not allow what they do, before they look at anything. */
 export function heldByStatus(routes: readonly Route[]): Route[] {
   return routes.map((route) => {
+    if (audienceOf(route)) return route
     const deed = deedOf(route)
     if (Object.values(allowedIn).every((deeds) => deeds.includes(deed))) return route
     return {

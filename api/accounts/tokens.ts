@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
+import { isWithin } from '../cidrs.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
@@ -7,19 +8,29 @@ import { prepared } from '../database/prepared.ts'
 import type { TokenTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
-import { type Actor, covered, holds, insufficientScope, type ScopeName } from '../http/auth.ts'
+import {
+  type Actor,
+  CredentialRefused,
+  covered,
+  holds,
+  insufficientScope,
+  type Role,
+  roleScopes,
+  type Scope,
+  type ScopeName,
+  type Whose,
+  whoseIs,
+} from '../http/auth.ts'
 import { isoTime } from '../http/fields.ts'
 import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { quotaExceeded } from './quotas.ts'
 import { accountProblems } from './schema.ts'
-import { tokenView } from './view.ts'
+import { cidrsOf, tokenView } from './view.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
-/** `last_used_at` is written once in this many milliseconds, so that reading stays reading. */
-const USE_IS_NOTED_EVERY = 60_000
 
 /** A new token: `berth_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
 function generateToken(): string {
@@ -39,6 +50,12 @@ function toBase62(value: bigint, length: number): string {
   return text
 }
 
+/** Whether a text has the form of a token, checksum and all. */
+export function isToken(text: string): boolean {
+  const [, secret, sum] = TOKEN.exec(text) ?? []
+  return secret !== undefined && sum === checksum(secret)
+}
+
 export function hashToken(token: string): string {
   return hash('sha256', token)
 }
@@ -55,8 +72,12 @@ export async function createToken(
     name: string
     scopes: readonly ScopeName[]
     expiresAt: number | null
+    /** The ranges, in canonical form, that it may be used from; none: anywhere. */
+    cidrs?: readonly string[]
     /** The token that it is created with; it is revoked with that one. */
-    parentId?: string
+    parentId?: string | null
+    /** The person who creates it; it is revoked when she leaves the account. */
+    personId?: string | null
   },
 ): Promise<{ tokenId: string; value: string }> {
   const value = generateToken()
@@ -67,6 +88,8 @@ export async function createToken(
     hash: hashToken(value),
     scopes: token.scopes.join(' '),
     parent_token_id: token.parentId ?? null,
+    person_id: token.personId ?? null,
+    cidrs: JSON.stringify(token.cidrs ?? []),
     expires_at: token.expiresAt,
     revoked_at: null,
     last_used_at: null,
@@ -79,41 +102,67 @@ export async function createToken(
   return { tokenId: row.token_id, value }
 }
 
+export interface Minting {
+  db: Database
+  clock: Clock
+  roleNow: (tx: Queries, accountId: string, personId: string) => Promise<Role>
+}
+
 /**
- * Creates a token with the token of a customer: it can't do more than that one, nor outlive it.
+ * Creates a token with the token of a customer: it can't do more than that one, nor from elsewhere, nor outlive it.
  * @param token `replaces` is the id of one whose value reached nobody; it is revoked
  * @throws ApiError insufficient_scope, quota_exceeded, validation_failed, token_revoked, token_not_found where the one
  * to replace was revoked before
  */
 export function mintToken(
-  db: Database,
-  clock: Clock,
-  actor: Actor,
-  token: { name: string; scopes: readonly ScopeName[]; expiresAt: number | null; replaces: string | null },
+  { db, clock, roleNow }: Minting,
+  actor: Pick<Actor, 'accountId' | 'tokenId' | 'scopes'> & { person: { personId: string } | null },
+  token: {
+    name: string
+    scopes: readonly ScopeName[]
+    cidrs: readonly string[]
+    expiresAt: number | null
+    replaces: string | null
+  },
   remember: Remember,
 ): Promise<TokenTable & { value: string }> {
-  const lacking = covered(token.scopes).find((scope) => !holds(actor, scope))
-  if (lacking)
-    throw insufficientScope(
-      `Your token does not have the scope ${lacking}, so it cannot create a token that has it.`,
-      lacking,
-    )
+  const { accountId, tokenId: parentId, person } = actor
   return db.transaction().execute(async (tx) => {
-    const limit = (await lockQuotas(tx, actor.accountId)).tokens
-    // Behind the lock: a token that was just revoked makes none that its revocation would miss.
-    const parent = await findToken(tx, actor.tokenId)
-    if (parent.revoked_at !== null) throw tokenRevoked()
+    const limit = (await lockQuotas(tx, accountId)).tokens
+    // Behind the lock: whose token or role was just taken makes none that would be missed by who took it.
+    const scopes = person ? roleScopes[await roleNow(tx, accountId, person.personId)] : actor.scopes
+    const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
+    if (lacking)
+      throw insufficientScope(`You do not have the scope ${lacking}, so you can't give it.`, lacking)
+    const parent = await boundsOf(tx, actor)
+    if (parent.revoked_at !== null) throw tokenRevoked(whoseIs(actor, null))
     const expiresAt = token.expiresAt ?? parent.expires_at
     if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)
+    const cidrs = within(cidrsOf(parent), token.cidrs)
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
-    const count = await countTokens(tx, actor.accountId)
+    const count = await countTokens(tx, accountId)
     if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
-    const { accountId, tokenId: parentId } = actor
-    const { tokenId, value } = await createToken(tx, clock, { ...token, accountId, parentId, expiresAt })
+    const { tokenId, value } = await createToken(tx, clock, {
+      ...token,
+      accountId,
+      parentId,
+      personId: person?.personId ?? null,
+      expiresAt,
+      cidrs,
+    })
     await remember(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
+}
+
+/** How far what an actor creates or revokes may reach: a person is bound by her role alone. */
+function boundsOf(
+  db: Queries,
+  { tokenId }: Pick<Actor, 'tokenId'>,
+): Promise<Pick<TokenTable, 'revoked_at' | 'expires_at' | 'cidrs'>> {
+  if (tokenId !== null) return findToken(db, tokenId)
+  return Promise.resolve({ revoked_at: null, expires_at: null, cidrs: '[]' })
 }
 
 /** The account's tokens that were not revoked, newest first. */
@@ -145,11 +194,28 @@ function valid(db: Queries, accountId: string) {
   return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
 }
 
-/** @throws ApiError insufficient_scope where the token may do what the actor's may not */
-export function mayRevoke(actor: Actor, token: Pick<TokenTable, 'scopes'>): void {
+/**
+ * A token revokes itself, and those that could be created with it: else a short-lived one that leaks could lock its
+ * owner out for good.
+ * @throws ApiError insufficient_scope, token_not_revocable
+ */
+export async function mayRevoke(db: Queries, actor: Actor, token: TokenTable): Promise<void> {
   const lacking = covered(token.scopes.split(' ')).find((scope) => !holds(actor, scope))
   if (lacking)
     throw insufficientScope(`Your token lacks ${lacking}, so it can't revoke one that has it.`, lacking)
+  const own = await boundsOf(db, actor)
+  if (own.expires_at !== null && (token.expires_at ?? Number.POSITIVE_INFINITY) > own.expires_at)
+    throw new ApiError(
+      accountProblems.token_not_revocable,
+      `The token outlives yours, which expires at ${isoTime(own.expires_at)}. Use one that lasts as long, or the token itself.`,
+    )
+  const [around, cidrs] = [cidrsOf(own), cidrsOf(token)]
+  const isWider = around.length > 0 && (cidrs.length === 0 || cidrs.some((cidr) => !isWithin(cidr, around)))
+  if (isWider)
+    throw new ApiError(
+      accountProblems.token_not_revocable,
+      `The token may be used from elsewhere than yours: ${around.join(', ')}. Use one without such a list, or the token itself.`,
+    )
 }
 
 /**
@@ -169,6 +235,18 @@ export function revokeToken(
     if (keepChildren) await adoptChildren(tx, token.tokenId)
     return revokeWithin(tx, clock, token.tokenId)
   })
+}
+
+/** Revokes what a person created in an account, with all that was created with it. @param keep scopes that it may have */
+export async function revokeTokensOf(
+  tx: Queries,
+  clock: Clock,
+  { accountId, personId, keep }: { accountId: string; personId: string; keep: readonly Scope[] },
+): Promise<void> {
+  const rows = await valid(tx, accountId).selectAll().where('person_id', '=', personId).execute()
+  for (const row of rows)
+    if (covered(row.scopes.split(' ')).some((scope) => !keep.includes(scope)))
+      await revokeWithin(tx, clock, row.token_id)
 }
 
 /** Goes down level by level: each turn revokes a token at least, of which an account has only so many. */
@@ -208,13 +286,29 @@ async function adoptChildren(tx: Queries, tokenId: string): Promise<void> {
     .execute()
 }
 
-function tokenRevoked(): ApiError {
-  return new ApiError(httpProblems.token_revoked, 'The token was revoked. Create a new one.')
+export function tokenRevoked(whose: Whose | null): ApiError {
+  return new CredentialRefused(httpProblems.token_revoked, 'The token was revoked. Create a new one.', whose)
 }
 
 function outlives(expiresAt: number): ApiError {
   const message = `expires_at must not be later than that of your token: ${isoTime(expiresAt)}.`
   return invalid([bodyIssue('expires_at', 'above_maximum', message)])
+}
+
+/**
+ * The ranges of a token that is created with another one.
+ * @param own those of the other one; none: anywhere
+ * @throws ApiError validation_failed where it could be used from elsewhere
+ */
+function within(own: readonly string[], wanted: readonly string[]): readonly string[] {
+  if (own.length === 0) return wanted
+  const message = (cidr: string) =>
+    `${cidr} must be within the addresses that your token may be used from: ${own.join(', ')}.`
+  const issues = wanted.flatMap((cidr, at) =>
+    isWithin(cidr, own) ? [] : [bodyIssue(`cidrs.${at}`, 'above_maximum', message(cidr))],
+  )
+  if (issues.length > 0) throw invalid(issues)
+  return wanted.length > 0 ? wanted : own
 }
 
 /** Which of these tokens may follow what happens now: those of active accounts. */
@@ -240,47 +334,12 @@ export function findToken(db: Queries, tokenId: string) {
   return db.selectFrom('tokens').selectAll().where('token_id', '=', tokenId).executeTakeFirstOrThrow()
 }
 
-/**
- * Who an Authorization header speaks for.
- * @throws ApiError missing_token, invalid_token, token_expired, token_revoked
- */
-export function authenticator(
-  db: Database,
-  clock: Clock,
-): (authorization: string | undefined) => Promise<Actor> {
-  return async (authorization) => {
-    if (!authorization)
-      throw new ApiError(httpProblems.missing_token, 'Send a token: Authorization: Bearer berth_…')
-    const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
-    const [, secret, sum] = TOKEN.exec(token ?? '') ?? []
-    if (!token || !secret || sum !== checksum(secret))
-      throw new ApiError(
-        httpProblems.invalid_token,
-        'The Authorization header has no valid Berth token. The format is: Bearer berth_…',
-      )
-    const row = await byHash.first(db, { hash: hashToken(token) })
-    const now = clock.now()
-    if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
-    if (row.revoked_at !== null) throw tokenRevoked()
-    if (row.expires_at !== null && row.expires_at <= now)
-      throw new ApiError(httpProblems.token_expired, 'The token has expired. Create a new one.')
-    if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
-      // A note for people: where it can't be written, on a full disk say, reading goes on.
-      await noteUse(db, row.token_id, now).catch(() => {})
-    return {
-      accountId: row.account_id,
-      accountStatus: row.status,
-      tokenId: row.token_id,
-      scopes: row.scopes.split(' '),
-    }
-  }
-}
-
-async function noteUse(db: Database, tokenId: string, now: number): Promise<void> {
+export async function noteUse(db: Database, tokenId: string, now: number): Promise<void> {
   await db.updateTable('tokens').set({ last_used_at: now }).where('token_id', '=', tokenId).execute()
 }
 
-const byHash = prepared((db, { hash }: { hash: string }) =>
+/** The token with a hash, revoked or not, and the status of its account. */
+export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
   db
     .selectFrom('tokens')
     .innerJoin('accounts', 'accounts.account_id', 'tokens.account_id')
@@ -288,6 +347,7 @@ const byHash = prepared((db, { hash }: { hash: string }) =>
       'token_id',
       'tokens.account_id',
       'scopes',
+      'cidrs',
       'expires_at',
       'revoked_at',
       'last_used_at',

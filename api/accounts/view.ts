@@ -1,7 +1,7 @@
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from '../database/schema.ts'
-import { scopeNames } from '../http/auth.ts'
+import { type Actor, covered, scopeNames } from '../http/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
-import { quotasOf } from './quotas.ts'
+import type { Quotas } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 
 /** A project, with what its account says of it. */
@@ -30,24 +30,40 @@ export function sshKeyView(row: SshKeyTable): SshKey {
   }
 }
 
+/** The ranges that it may be used from; none: anywhere. */
+export function cidrsOf({ cidrs }: Pick<TokenTable, 'cidrs'>): string[] {
+  const list: string[] = JSON.parse(cidrs)
+  return list
+}
+
 export function tokenView(row: TokenTable): Token {
   return {
     token_id: row.token_id,
     name: row.name,
     scopes: scopeNames.filter((name) => row.scopes.split(' ').includes(name)),
     parent_token_id: row.parent_token_id,
+    person_id: row.person_id,
+    cidrs: cidrsOf(row),
     expires_at: isoTimeOrNull(row.expires_at),
     last_used_at: isoTimeOrNull(row.last_used_at),
     created_at: isoTime(row.created_at),
   }
 }
 
+function usedToken(row: TokenTable): Me['token'] {
+  const { token_id, name, scopes, cidrs, expires_at } = tokenView(row)
+  return { token_id, name, scopes, cidrs, expires_at }
+}
+
+/** What other features keep of an account. */
+export type Counted = 'webhooks' | 'ports' | 'addresses' | 'networks' | 'firewalls' | 'members'
+
 export function meView(
   account: AccountTable,
-  token: TokenTable,
-  counts: Readonly<Record<'projects' | 'ssh_keys' | 'tokens' | 'webhooks', number>>,
+  { token, person, scopes }: Pick<Actor, 'scopes'> & { token: TokenTable | null; person: Me['person'] },
+  limits: Quotas,
+  counts: Readonly<Record<'projects' | 'ssh_keys' | 'tokens' | Counted, number>>,
 ): Me {
-  const limits = quotasOf(account.quotas)
   const quota = (name: keyof Me['quotas'], used: number) => ({ limit: limits[name], used })
   return {
     account_id: account.account_id,
@@ -56,12 +72,10 @@ export function meView(
     status: account.status,
     created_at: isoTime(account.created_at),
     default_project_id: account.default_project_id,
-    token: {
-      token_id: token.token_id,
-      name: token.name,
-      scopes: token.scopes.split(' '),
-      expires_at: isoTimeOrNull(token.expires_at),
-    },
+    is_smtp_open: account.is_smtp_open === 1,
+    token: token && usedToken(token),
+    person,
+    scopes: covered(scopes),
     quotas: {
       projects: quota('projects', counts.projects),
       ssh_keys: quota('ssh_keys', counts.ssh_keys),
@@ -71,6 +85,11 @@ export function meView(
       cpu: quota('cpu', account.cpu_used),
       ram_mb: quota('ram_mb', account.ram_mb_used),
       disk_gb: quota('disk_gb', account.disk_gb_used),
+      ports: quota('ports', counts.ports),
+      addresses: quota('addresses', counts.addresses),
+      networks: quota('networks', counts.networks),
+      firewalls: quota('firewalls', counts.firewalls),
+      members: quota('members', counts.members),
     },
   }
 }

@@ -9,14 +9,18 @@ const rate = (from: string, until: string | null, price_hour: number, price_mont
   ends_at: until === null ? null : at(until),
   price_hour,
   price_month,
+  traffic_gb: 0,
+  traffic_price: 0,
 })
 const cost = (rates: Rate[], until: string) => monthCost(rates, at(until))
 
-test('a second costs its part of the hour, and the month is rounded half up to kopecks', () => {
+test('a second costs its part of the hour, and the month is rounded half up to kopecks, but for the first', () => {
   const rates = [rate('2026-11-01T00:00:00Z', null, 12_329, 9_000_000)]
-  // 1.2329 rubles an hour: 14.6 s are half a kopeck.
-  expect(cost(rates, '2026-11-01T00:00:14Z')).toBe(0)
-  expect(cost(rates, '2026-11-01T00:00:15Z')).toBe(100)
+  // 1.2329 rubles an hour: 29.2 s are a kopeck.
+  expect(cost(rates, '2026-11-01T00:00:00Z')).toBe(0)
+  expect(cost(rates, '2026-11-01T00:00:01Z')).toBe(100)
+  expect(cost(rates, '2026-11-01T00:00:43Z')).toBe(100)
+  expect(cost(rates, '2026-11-01T00:00:44Z')).toBe(200)
   expect(cost(rates, '2026-11-01T01:00:00Z')).toBe(12_300)
   expect(cost(rates, '2026-11-02T00:00:00Z')).toBe(295_900)
 })
@@ -68,6 +72,8 @@ test('charges add up to the same, in whatever pieces they are made', () => {
           ends_at: n === prices.length - 1 ? null : start + (n + 1) * 11 * 24 * HOUR,
           price_hour,
           price_month: price_hour * 730,
+          traffic_gb: 0,
+          traffic_price: 0,
         }))
         const end = start + 90 * 24 * HOUR
         const sum = (from: number, until: number) =>

@@ -10,6 +10,9 @@ export interface Rate {
   ends_at: number | null
   price_hour: number
   price_month: number
+  /** What may be sent in a calendar month for it, and what a TB more costs. */
+  traffic_gb: number
+  traffic_price: number
 }
 
 /** What a server is to be charged for one stretch of time. */
@@ -44,8 +47,8 @@ export function monthStart(at: number, monthsLater: 0 | 1 = 0): number {
 
 /**
  * What a server has cost from the start of a calendar month until a moment in it: each second at its rate, never
- * more than the highest month price that it had in this month, rounded half up to whole kopecks. This is the one
- * place where billing rounds.
+ * more than the highest month price that it had in this month, rounded half up to whole kopecks, and a kopeck at least:
+ * else whoever replaces servers before they come to half of one pays nothing. This is the one place where billing rounds.
  * @returns units
  */
 export function monthCost(rates: readonly Rate[], until: number, month = monthStart(until)): number {
@@ -57,7 +60,7 @@ export function monthCost(rates: readonly Rate[], until: number, month = monthSt
     cap = Math.max(cap, rate.price_month)
   }
   const kopecks = divideHalfUp(cost, SECONDS_PER_HOUR * UNITS_PER_KOPECK)
-  return Math.min(cap, kopecks * UNITS_PER_KOPECK)
+  return Math.min(cap, Math.max(kopecks, cost > 0 ? 1 : 0) * UNITS_PER_KOPECK)
 }
 
 /**
@@ -66,17 +69,25 @@ export function monthCost(rates: readonly Rate[], until: number, month = monthSt
  * add up to its cost, however many there are.
  */
 export function chargesBetween(rates: readonly Rate[], from: number, until: number): Charge[] {
-  const charges: Charge[] = []
-  let at = from
-  while (at < until) {
-    const month = monthStart(at)
-    const end = Math.min(until, monthStart(at, 1))
+  return stretchesBetween(from, until).flatMap(({ month, from: at, until: end }) => {
     const seconds = rates.reduce((sum, rate) => sum + secondsWithin(rate, at, end), 0)
     const amount = monthCost(rates, end, month) - monthCost(rates, at, month)
-    if (seconds > 0) charges.push({ hour: wholeHour(at), seconds, amount })
+    return seconds > 0 ? [{ hour: wholeHour(at), seconds, amount }] : []
+  })
+}
+
+/** The time between two moments, in pieces of calendar months. */
+export function stretchesBetween(
+  from: number,
+  until: number,
+): { month: number; from: number; until: number }[] {
+  const stretches = []
+  for (let at = from; at < until; ) {
+    const end = Math.min(until, monthStart(at, 1))
+    stretches.push({ month: monthStart(at), from: at, until: end })
     at = end
   }
-  return charges
+  return stretches
 }
 
 function secondsWithin({ starts_at, ends_at }: Rate, from: number, until: number): number {

@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
+import type { LedgerTable, TransactionTable } from '../database/billing-schema.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
-import type { LedgerTable, TransactionTable } from '../database/schema.ts'
+import { prepared } from '../database/prepared.ts'
 import { type Event, record } from '../events/outbox.ts'
 import { ApiError } from '../http/problem.ts'
-import { formatMoney } from '../money.ts'
+import { formatMoney, UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { costsNow } from './rates.ts'
 import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
@@ -19,7 +20,7 @@ export interface Entry {
   /** The same reference a second time changes nothing. */
   reference?: string | null | undefined
   /** What a charge is for. */
-  charged?: Pick<TransactionTable, 'server_id' | 'project_id' | 'hour' | 'seconds'>
+  charged?: Pick<TransactionTable, 'server_id' | 'project_id' | 'hour' | 'seconds' | 'bytes'>
 }
 
 /** A reference was booked before, for something else. */
@@ -52,6 +53,7 @@ export function post(
     const [written] = append(ledgers, [entry], now)
     if (!written) throw new Error('an entry was not written')
     const ledger = ledgers.get(accountId)
+    if (ledger && entry.type === 'payment') ledger.paid += amount
     if (ledger && amount > 0) {
       // Whether it is still low, the next charge says.
       ledger.low_since = null
@@ -82,7 +84,7 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
 
 /** The ends of these ledgers, made where they are missing, and nobody else's until this transaction ends. */
 async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<Map<string, LedgerTable>> {
-  const empty = { sequence: null, balance: 0, low_since: null, depleted_since: null }
+  const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null }
   // In one order, so that no two writers wait for each other.
   const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...empty }))
   const ledgers = await tx
@@ -117,7 +119,7 @@ function append(
       balance_before,
       amount,
       balance_after: ledger.balance,
-      ...(charged ?? { server_id: null, project_id: null, hour: null, seconds: null }),
+      ...(charged ?? { server_id: null, project_id: null, hour: null, seconds: null, bytes: null }),
       description,
       reference,
       created_at: now,
@@ -145,6 +147,7 @@ async function save(
       conflict.column('account_id').doUpdateSet((eb) => ({
         sequence: eb.ref('excluded.sequence'),
         balance: eb.ref('excluded.balance'),
+        paid: eb.ref('excluded.paid'),
         low_since: eb.ref('excluded.low_since'),
         depleted_since: eb.ref('excluded.depleted_since'),
       })),
@@ -161,6 +164,16 @@ function findByReference(db: Queries, accountId: string, reference: string) {
     .executeTakeFirst()
 }
 
+/** The ledgers of many accounts, by account; those that nothing was ever written into are not there. */
+export async function ledgersOf(
+  db: Queries,
+  accountIds: readonly string[],
+): Promise<Map<string, LedgerTable>> {
+  if (accountIds.length === 0) return new Map()
+  const rows = await db.selectFrom('ledgers').selectAll().where('account_id', 'in', accountIds).execute()
+  return new Map(rows.map((row) => [row.account_id, row]))
+}
+
 /** Units. */
 export async function balanceOf(db: Queries, accountId: string): Promise<number> {
   const row = await db
@@ -171,9 +184,28 @@ export async function balanceOf(db: Queries, accountId: string): Promise<number>
   return row?.balance ?? 0
 }
 
-/** A query of the accounts whose balance has been used up since before a moment. */
-export function accountsDepletedAt(db: Queries, moment: number) {
-  return db.selectFrom('ledgers').select('account_id').where('depleted_since', '<=', moment)
+/** What an account has paid in all, less what was charged back; gifts do not count. Units. */
+export async function paidBy(db: Queries, accountId: string): Promise<number> {
+  const row = await paid.first(db, { accountId })
+  return row?.paid ?? 0
+}
+
+const paid = prepared((db, { accountId }: { accountId: string }) =>
+  db.selectFrom('ledgers').select('paid').where('account_id', '=', accountId),
+)
+
+/**
+ * A query of the accounts whose time of grace is over: their balance has been used up since before a moment, or they
+ * owe as much as they have ever paid, so that those that never paid have none.
+ */
+export function accountsOverdue(db: Queries, moment: number) {
+  return db
+    .selectFrom('ledgers')
+    .selectAll()
+    .where('depleted_since', 'is not', null)
+    .where((eb) =>
+      eb.or([eb('depleted_since', '<=', moment), eb(eb('balance', '+', eb.ref('paid')), '<=', 0)]),
+    )
 }
 
 /** A query of the accounts whose balance is above zero. */
@@ -209,16 +241,19 @@ export async function requireGrace(
   priceHour: number,
   moment: number,
 ): Promise<void> {
-  const ledger = await tx
-    .selectFrom('ledgers')
-    .select(['balance', 'depleted_since'])
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  if (ledger && ledger.depleted_since !== null && ledger.depleted_since <= moment)
-    throw insufficientBalance(ledger.balance, priceHour, 'The balance is used up. ')
+  const overdue = await accountsOverdue(tx, moment).where('account_id', '=', accountId).executeTakeFirst()
+  if (overdue) throw insufficientBalance(overdue.balance, priceHour, 'The balance is used up. ')
 }
 
 const HOURS_TO_COVER = 24
+
+/**
+ * The balance that starting something needs, in units: whole kopecks, as nobody can pay less.
+ * @param priceHour units, of all that the account then pays for
+ */
+export function coverOf(priceHour: number): number {
+  return wholeTimes(priceHour * HOURS_TO_COVER + UNITS_PER_KOPECK - 1, UNITS_PER_KOPECK) * UNITS_PER_KOPECK
+}
 
 /**
  * Starting something needs a balance for a day of all that the account then pays for.
@@ -227,13 +262,13 @@ const HOURS_TO_COVER = 24
  */
 export async function requireBalance(tx: Queries, accountId: string, priceHour: number): Promise<void> {
   const balance = await balanceOf(tx, accountId)
-  if (balance < priceHour * HOURS_TO_COVER)
+  if (balance < coverOf(priceHour))
     throw insufficientBalance(balance, priceHour, 'The balance must cover all servers of the account. ')
 }
 
 /** @param balance units @param priceHour units */
 export function insufficientBalance(balance: number, priceHour: number, why: string): ApiError {
-  const [needed, available] = [formatMoney(priceHour * HOURS_TO_COVER), formatMoney(balance)]
+  const [needed, available] = [formatMoney(coverOf(priceHour)), formatMoney(balance)]
   return new ApiError(
     billingProblems.insufficient_balance,
     `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,

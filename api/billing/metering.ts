@@ -1,18 +1,20 @@
+import type { BillingMeterTable } from '../database/billing-schema.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
-import type { BillingMeterTable } from '../database/schema.ts'
-import { chargesBetween, hourAfter, monthStart, type Rate, wholeHour } from './accrual.ts'
+import { sentSince } from '../monitoring/traffic.ts'
+import { chargesBetween, hourAfter, monthStart, type Rate, stretchesBetween, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
 import { ratesSince } from './rates.ts'
+import { includedBytes, trafficCharge } from './traffic.ts'
 
 /** Servers that one transaction charges: few enough that requests need not wait long for it. */
 const BATCH = 500
 
-/** Where each server is, also one that is gone. */
-export type ServerProjects = Lent<{ server_id: string; project_id: string }>
+/** Where each server is, also one that is gone: then `is_gone` is 1. */
+export type BilledServers = Lent<{ server_id: string; project_id: string; is_gone: number }>
 
 interface MeteringOptions {
   db: Database
-  servers: ServerProjects
+  servers: BilledServers
   /** Called for a server that could not be charged. */
   onFault?: (serverId: string, error: unknown) => void
 }
@@ -65,42 +67,96 @@ export async function chargeLagSeconds(db: Queries, now: number): Promise<number
 /** One transaction's worth of it. */
 export async function chargeBatch(
   tx: Queries,
-  servers: ServerProjects,
+  servers: BilledServers,
   now: number,
   only?: string,
 ): Promise<number> {
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.server_id)
-  const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until)))
-  const [rates, projects] = [await ratesSince(tx, ids, oldest), await projectsOf(tx, servers, ids)]
-  const read = meters.map((meter) => ({ meter, ...readMeter(meter, rates.get(meter.server_id) ?? [], now) }))
-  const entries = read.flatMap(({ meter, charges }) =>
-    charges.map(({ hour, seconds, amount }): Entry => {
-      const { server_id, account_id: accountId } = meter
-      const project_id = projects.get(server_id) ?? null
-      const charged = { server_id, project_id, hour, seconds }
+  // Where a month begins, the one before is looked at once more.
+  const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until - 1)))
+  const [rates, found] = [await ratesSince(tx, ids, oldest), await findServers(tx, servers, ids)]
+  const sent = await sentSince(tx, ids, oldest)
+  const read = meters.map((meter) => {
+    const { server_id, account_id: accountId } = meter
+    const { project_id = null, is_gone = 1 } = found.get(server_id) ?? {}
+    const { charges, ...moved } = readMeter(meter, {
+      rates: rates.get(server_id) ?? [],
+      sent: sent.get(server_id) ?? new Map(),
+      isGone: is_gone === 1,
+      now,
+    })
+    const entries = charges.map(({ hour, seconds, bytes, amount }): Entry => {
+      const charged = { server_id, project_id, hour, seconds, bytes }
       return { accountId, type: 'charge', amount: 0 - amount, description: '', charged }
-    }),
-  )
+    })
+    return { entries, meter: { ...meter, ...moved } }
+  })
+  const entries = read.flatMap((one) => one.entries)
   await moveMeters(
     tx,
-    read.map(({ meter, charged_until, due_at }) => ({ ...meter, charged_until, due_at })),
+    read.map(({ meter }) => meter),
   )
   await charge(tx, entries, now)
   return meters.length
 }
 
+interface Used {
+  rates: readonly Rate[]
+  /** Bytes, by the start of the calendar month. */
+  sent: ReadonlyMap<number, number>
+  isGone: boolean
+  now: number
+}
+
 /** What is to be charged for a server now, and where its meter stands after it. */
-function readMeter(meter: BillingMeterTable, rates: readonly Rate[], now: number) {
+function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
   // Also of a rate that has ended: nothing is charged in an hour after its one charge, not even if a rate begins anew.
   const until = Math.max(meter.charged_until, wholeHour(now))
   const isOpen = rates.at(-1)?.ends_at === null
-  return {
-    charges: chargesBetween(rates, meter.charged_until, until),
-    charged_until: until,
-    due_at: isOpen ? hourAfter(until) : null,
+  const charges = chargesBetween(rates, meter.charged_until, until).map(
+    (charge): typeof charge & { bytes: number | null } => ({ ...charge, bytes: null }),
+  )
+  let { traffic_month, traffic_charged } = meter
+  const traffic = new Map<number, (typeof charges)[number]>()
+  for (const { month, hour, seconds, until: end } of trafficStretches(meter.charged_until, until)) {
+    const charged = month === traffic_month ? traffic_charged : 0
+    const held = rates.filter(({ starts_at }) => starts_at < end)
+    const used = { sent: sent.get(month) ?? 0, charged }
+    const included = includedBytes(held, { month, until: end, isGone })
+    const charge = trafficCharge({ ...used, included }, held.at(-1)?.traffic_price ?? 0)
+    if (!charge) continue
+    traffic_month = month
+    traffic_charged = charged + charge.bytes
+    const before = traffic.get(hour)
+    const bytes = charge.bytes + (before?.bytes ?? 0)
+    traffic.set(hour, { hour, seconds, bytes, amount: charge.amount + (before?.amount ?? 0) })
   }
+  const due_at = isOpen ? hourAfter(until) : null
+  return {
+    charges: [...charges, ...traffic.values()],
+    charged_until: until,
+    due_at,
+    traffic_month,
+    traffic_charged,
+  }
+}
+
+/**
+ * The time between two moments, in pieces of calendar months, each with the hour that it is charged in. A sampler that
+ * was slow at midnight writes down what was sent before it after the last charge of that month: the first charge of the
+ * next has that too.
+ */
+function trafficStretches(from: number, until: number) {
+  const stretches = stretchesBetween(from, until).map((stretch) => ({
+    ...stretch,
+    hour: wholeHour(stretch.from),
+    seconds: (stretch.until - stretch.from) / 1000, // not money: whole seconds
+  }))
+  const [first] = stretches
+  if (!first || first.from !== first.month) return stretches
+  return [{ ...first, month: monthStart(first.month - 1), until: first.month }, ...stretches]
 }
 
 function dueMeters(db: Queries, now: number) {
@@ -138,23 +194,21 @@ async function moveMeters(tx: Queries, meters: readonly BillingMeterTable[]): Pr
       conflict.column('server_id').doUpdateSet((eb) => ({
         charged_until: eb.ref('excluded.charged_until'),
         due_at: eb.ref('excluded.due_at'),
+        traffic_month: eb.ref('excluded.traffic_month'),
+        traffic_charged: eb.ref('excluded.traffic_charged'),
       })),
     )
     .execute()
 }
 
 /** An hour belongs to the project in which the server is when it is charged. */
-async function projectsOf(
-  tx: Queries,
-  servers: ServerProjects,
-  serverIds: readonly string[],
-): Promise<Map<string, string>> {
+async function findServers(tx: Queries, servers: BilledServers, serverIds: readonly string[]) {
   const rows = await tx
     .selectFrom(servers(tx).as('servers'))
-    .select(['server_id', 'project_id'])
+    .select(['server_id', 'project_id', 'is_gone'])
     .where('server_id', 'in', serverIds)
     .execute()
-  return new Map(rows.map((row) => [row.server_id, row.project_id]))
+  return new Map(rows.map((row) => [row.server_id, row]))
 }
 
 /** Servers that have cost something, or may: what the SQL of servers joins. */

@@ -1,10 +1,13 @@
-import type { Queries } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
 
 /** Units an hour and a month. */
 export interface Price {
   price_hour: number
   price_month: number
+  /** What may be sent in a calendar month for it, and what a TB more costs; nothing and free unless told. */
+  traffic_gb?: number
+  traffic_price?: number
 }
 
 /**
@@ -24,8 +27,9 @@ export async function changeRate(
   const at = Math.max(now, meter.charged_until, last?.ends_at ?? last?.starts_at ?? 0)
   if (last?.ends_at === null) await endRate(tx, server_id, last.starts_at, at)
   if (price) {
-    const { price_hour, price_month } = price
-    const rate = { server_id, starts_at: at, ends_at: null, account_id, price_hour, price_month }
+    const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
+    const terms = { price_hour, price_month, traffic_gb, traffic_price }
+    const rate = { server_id, starts_at: at, ends_at: null, account_id, ...terms }
     await tx.insertInto('rates').values(rate).execute()
   }
   // A meter that runs is read at the end of its hour in any case.
@@ -58,7 +62,10 @@ function lockMeter(
 ) {
   return tx
     .insertInto('billing_meters')
-    .values({ server_id, account_id, charged_until: now, due_at: null })
+    .values({
+      ...{ server_id, account_id, charged_until: now, due_at: null },
+      ...{ traffic_month: 0, traffic_charged: 0 },
+    })
     .onConflict((conflict) => conflict.column('server_id').doUpdateSet({ account_id }))
     .returning(['charged_until', 'due_at'])
     .executeTakeFirstOrThrow()
@@ -84,7 +91,10 @@ export async function ratesSince(
   if (serverIds.length === 0) return rates
   const rows = await db
     .selectFrom('rates')
-    .select(['server_id', 'starts_at', 'ends_at', 'price_hour', 'price_month'])
+    .select([
+      ...(['server_id', 'starts_at', 'ends_at', 'price_hour', 'price_month'] as const),
+      ...(['traffic_gb', 'traffic_price'] as const),
+    ])
     .where('server_id', 'in', serverIds)
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
     .orderBy('server_id')
@@ -92,6 +102,36 @@ export async function ratesSince(
     .execute()
   for (const row of rows) rates.get(row.server_id)?.push(row)
   return rates
+}
+
+/** Charges look back to the beginning of their calendar month. */
+const MONTH_MS = 31 * 24 * 3600_000
+
+/**
+ * Deletes some of the rates that ended before a moment and are charged, with the whole month that they ended in: what
+ * they came to stands in the ledger. @returns how many
+ */
+export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('rates')
+    .innerJoin('billing_meters as meter', 'meter.server_id', 'rates.server_id')
+    .select(['rates.server_id', 'rates.starts_at'])
+    .where('rates.ends_at', '<', before)
+    // A meter that is due never has charged all that there was.
+    .where((eb) =>
+      eb.or([
+        eb('meter.due_at', 'is', null),
+        eb('meter.charged_until', '>=', eb('rates.ends_at', '+', MONTH_MS)),
+      ]),
+    )
+    .limit(limit)
+  const { numDeletedRows } = await db
+    .deleteFrom('rates')
+    .where(({ eb, refTuple }) =>
+      eb(refTuple('server_id', 'starts_at'), 'in', old.$asTuple('server_id', 'starts_at')),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 /** A query of what an account pays an hour for all that is billed now. */

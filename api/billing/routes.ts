@@ -5,6 +5,7 @@ import { isoTime } from '../http/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
+import { trafficOf } from '../monitoring/traffic.ts'
 import { balanceOf, listTransactions } from './ledger.ts'
 import { costsNow } from './rates.ts'
 import { Balance, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
@@ -18,10 +19,12 @@ interface BillingRoutesOptions {
   clock: Clock
   /** Also those that are gone. */
   servers: Lent<{ server_id: string; name: string }>
+  /** What must be paid until suspended servers resume, in units; null if there are none. */
+  missingToResume: (accountId: string) => Promise<number | null>
 }
 
 export function billingRoutes(options: BillingRoutesOptions): Route[] {
-  const { db, clock } = options
+  const { db, clock, missingToResume } = options
   return [
     route({
       id: 'getBalance',
@@ -30,16 +33,20 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       scope: 'account:read',
       tag,
       summary: 'Get the balance and how long it will last',
+      description:
+        'Shows what is left, what all servers cost now, and for how many full hours the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
       reply: { 200: Balance },
       run: async ({ actor }) => {
         const balance = await balanceOf(db, actor.accountId)
         const { hour, month } = (await costsNow(db, [actor.accountId])).get(actor.accountId) ?? NOTHING
+        const missing = await missingToResume(actor.accountId)
         return {
           balance: formatMoney(balance),
           currency: 'RUB' as const,
           cost_hour_rub: formatMoney(hour, 4),
           cost_month_rub: formatMoney(month),
           hours_left: hour === 0 ? null : wholeTimes(balance, hour),
+          top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
           generated_at: isoTime(clock.now()),
         }
       },
@@ -52,7 +59,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       tag,
       summary: 'List transactions',
       description:
-        'The balance is the sum of all amounts. The cost of a server in a calendar month (UTC) is rounded half up to whole kopecks; the charge for an hour is what it adds to that cost.',
+        'The ledger, newest first: the balance is the sum of all amounts. Each hour of a server is charged after it ends; its cost in a calendar month (UTC) is rounded half up to whole kopecks, one at least, and the charge is what the hour adds to that. Traffic beyond what a plan includes is a charge of its own in the same hour.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
       run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
@@ -72,12 +79,14 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       tag,
       summary: 'Get the costs of a month by server and project',
       description:
-        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An hour is charged when it is over, to the project that the server is in at that time.',
+        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An hour is charged when it is over, to the project that the server is in at that time, so the current hour is not included. `traffic` is what each server got and sent: what it sent beyond what its plan includes is charged each hour, and part of `amount`.',
       query: UsageQuery,
       reply: { 200: Usage },
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        return usageView(await usageOf(db, servers, actor.accountId, month), month, clock.now())
+        const rows = await usageOf(db, servers, actor.accountId, month)
+        const traffic = await trafficOf(db, servers, actor.accountId, month)
+        return usageView(rows, traffic, { at: month, now: clock.now() })
       },
     }),
     route({
@@ -87,6 +96,8 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       scope: 'account:read',
       tag,
       summary: 'Get the costs of a month as CSV',
+      description:
+        'The same as `GET /account/usage`, as CSV (RFC 4180) with a header line, for spreadsheets and accounting. The total is not included: sum the last column.',
       query: UsageQuery,
       reply: { 200: UsageCsv },
       contentType: 'text/csv',

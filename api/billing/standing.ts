@@ -1,5 +1,5 @@
+import type { LedgerTable } from '../database/billing-schema.ts'
 import type { Queries } from '../database/database.ts'
-import type { LedgerTable } from '../database/schema.ts'
 import type { Event } from '../events/outbox.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
 

@@ -8,8 +8,9 @@ export interface UsageRow {
   server_name: string
   project_id: string
   seconds: number
-  /** Units, above zero. */
+  /** Units, above zero; that of traffic is in the amount too. */
   amount: number
+  traffic_amount: number
 }
 
 /**
@@ -31,7 +32,9 @@ export async function usageOf(
       'servers.name as server_name',
       // A charge has its project: the database sees to that.
       sql<string>`transactions.project_id`.as('project_id'),
-      fn.sum<string | number>('transactions.seconds').as('seconds'),
+      // The time of a charge for traffic is charged by itself.
+      sql<string | number>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`.as('seconds'),
+      sql<string | number>`sum(CASE WHEN bytes IS NULL THEN 0 ELSE amount END)`.as('traffic_amount'),
       fn.sum<string | number>('transactions.amount').as('amount'),
     ])
     .where('transactions.account_id', '=', accountId)
@@ -42,5 +45,10 @@ export async function usageOf(
     .orderBy('transactions.project_id')
     .execute()
   // PostgreSQL sums bigints to numeric, which its driver hands over as text.
-  return rows.map((row) => ({ ...row, seconds: Number(row.seconds), amount: 0 - Number(row.amount) }))
+  return rows.map(({ seconds, amount, traffic_amount, ...row }) => ({
+    ...row,
+    seconds: Number(seconds),
+    amount: 0 - Number(amount),
+    traffic_amount: 0 - Number(traffic_amount),
+  }))
 }

@@ -1,4 +1,4 @@
-import type { TransactionTable } from '../database/schema.ts'
+import type { TransactionTable } from '../database/billing-schema.ts'
 import { isoTime } from '../http/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
 import type { Transaction, Usage } from './schema.ts'
@@ -11,35 +11,53 @@ export function transactionView(row: TransactionTable): Transaction {
     amount: formatMoney(row.amount),
     balance_after: formatMoney(row.balance_after),
     server_id: row.server_id,
-    description: row.hour === null ? row.description : chargeDescription(row.hour, row.seconds ?? 0),
+    description: row.hour === null ? row.description : chargeDescription(row.hour, row),
     created_at: isoTime(row.created_at),
   }
 }
 
 /** Usually "2026-11-20 13:00 UTC, 1 h"; said when it is read, as there are hundreds of these for each server and month. */
-function chargeDescription(hour: number, seconds: number): string {
+function chargeDescription(hour: number, { seconds, bytes }: TransactionTable): string {
+  const from = `${isoTime(hour).slice(0, 16).replace('T', ' ')} UTC`
+  if (bytes !== null) return `${from}, ${gigabytes(bytes)} GB of traffic`
+  return `${from}, ${duration(seconds ?? 0)}`
+}
+
+/** To whole MB. */
+function gigabytes(bytes: number): string {
+  const mb = divideHalfUp(bytes, 1_000_000)
+  return `${wholeTimes(mb, 1000)}.${String(mb % 1000).padStart(3, '0')}`
+}
+
+function duration(seconds: number): string {
   const rest = seconds % 3600
   const parts = [
     [wholeTimes(seconds, 3600), 'h'],
     [wholeTimes(rest, 60), 'min'],
     [rest % 60, 's'],
   ].flatMap(([count, unit]) => (count ? [`${count} ${unit}`] : []))
-  return `${isoTime(hour).slice(0, 16).replace('T', ' ')} UTC, ${parts.join(' ')}`
+  return parts.join(' ')
 }
 
 /** @param at any moment of the month */
-export function usageView(rows: readonly UsageRow[], at: number, now: number): Usage {
+export function usageView(
+  rows: readonly UsageRow[],
+  traffic: Usage['traffic'],
+  { at, now }: { at: number; now: number },
+): Usage {
   return {
     month: monthName(at),
     currency: 'RUB',
     amount: formatMoney(rows.reduce((sum, row) => sum + row.amount, 0)),
-    items: rows.map(({ server_id, server_name, project_id, seconds, amount }) => ({
+    items: rows.map(({ server_id, server_name, project_id, seconds, amount, traffic_amount }) => ({
       server_id,
       server_name,
       project_id,
       hours: Number(hoursOf(seconds)),
       amount: formatMoney(amount),
+      traffic_amount: formatMoney(traffic_amount),
     })),
+    traffic,
     generated_at: isoTime(now),
   }
 }

@@ -2,8 +2,9 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { Loop } from '../loop.ts'
+import type { Peers } from '../processes/peers.ts'
 import { ClockWatch } from './clock-watch.ts'
-import { chargeDue, type ServerProjects } from './metering.ts'
+import { type BilledServers, chargeDue } from './metering.ts'
 
 /** What an operator suspends stops within five seconds. */
 const LOOK_EVERY_MS = 4_000
@@ -12,7 +13,8 @@ interface BillingWorkerOptions {
   db: Database
   clock: Clock
   log: Logger
-  servers: ServerProjects
+  peers: Peers
+  servers: BilledServers
   /** Moves what is rented to prices that have changed. */
   reprice: (now: number) => Promise<void>
   /** Suspends what a used-up balance no longer pays for, and resumes it after a top-up. */
@@ -33,6 +35,7 @@ export class BillingWorker {
       turn: () => this.#turn(),
       failure: 'billing failed; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => options.peers.holds('billing'),
     })
   }
 

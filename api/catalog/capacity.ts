@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import type { CpuType, HostFacts } from '../drivers/driver.ts'
+import { type CpuType, type Feature, type HostFacts, incusFeatures } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { ApiError } from '../http/problem.ts'
-import { type Catalog, findZone, type Zone } from './file.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
+import { type Catalog, findZone, onSale, type Zone } from './file.ts'
 import { catalogProblems } from './schema.ts'
 
 /** What a server takes of its pool. */
@@ -51,6 +51,8 @@ export class Capacity {
   readonly #log: Logger
   readonly #warnedAt = new Map<string, number>()
   #facts: Facts | null = null
+  /** What each pool's engine could do when it was last asked with success. */
+  readonly #able = new Map<string, readonly Feature[]>()
 
   constructor(drivers: Drivers, catalog: Catalog, clock: Clock, log: Logger) {
     this.#drivers = drivers
@@ -59,7 +61,7 @@ export class Capacity {
     this.#log = log
   }
 
-  /** One row for each zone and CPU type that the catalogue names, in its order. */
+  /** One row for each zone and CPU type that is sold, in the order of the catalogue. */
   async list(db: Queries): Promise<ZoneCapacity[]> {
     const facts = await this.#look()
     return this.#rows(facts, await usageByPool(db))
@@ -71,7 +73,7 @@ export class Capacity {
   }
 
   #rows({ hosts, at }: Facts, usage: ReadonlyMap<string, Size>): ZoneCapacity[] {
-    return this.#catalog.zones.flatMap((zone) =>
+    return onSale(this.#catalog).zones.flatMap((zone) =>
       zone.cpu_types.map((cpu_type) => {
         const pool = this.#drivers.poolOf(zone)
         const used = usage.get(pool) ?? NOTHING
@@ -97,8 +99,25 @@ export class Capacity {
 
   /** The CPU types of a zone that its host has; all that the catalogue names, where the host cannot be asked. */
   async cpuTypes(zone: Zone): Promise<CpuType[]> {
-    const host = (await this.#look()).hosts.get(this.#drivers.poolOf(zone))
-    return zone.cpu_types.filter((cpuType) => !host || host.cpuTypes.includes(cpuType))
+    return (await this.abilities(zone)).cpuTypes
+  }
+
+  /** What a zone's servers can be made of and have. */
+  async abilities(zone: Zone): Promise<{ cpuTypes: CpuType[]; features: readonly Feature[] }> {
+    const pool = this.#drivers.poolOf(zone)
+    const host = (await this.#look()).hosts.get(pool)
+    return {
+      cpuTypes: zone.cpu_types.filter((cpuType) => !host || host.cpuTypes.includes(cpuType)),
+      features: featuresOf(this.#able.get(pool), zone),
+    }
+  }
+
+  /** @throws ApiError not_supported */
+  async require({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): Promise<void> {
+    await this.#look()
+    if (featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug)).includes(feature)) return
+    const detail = `The zone does not support ${feature}. See what zones support in their features, at GET /zones.`
+    throw new ApiError(catalogProblems.not_supported, detail, { feature })
   }
 
   /** The pool that a new server of a zone goes to. */
@@ -109,12 +128,14 @@ export class Capacity {
   /**
    * Reserves room for a server, or for the growth of one, by what is known of its host: refresh comes first, outside
    * of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
-   * @throws ApiError capacity_unavailable, with the largest server that fits here, and where this one would fit
+   * @throws ApiError capacity_unavailable, with the largest server that fits here, and where this one would fit;
+   * backend_unavailable where the host does not answer
    */
   async take(tx: Queries, { zone_slug, cpu_type, pool }: Place, size: Size): Promise<void> {
     const zone = findZone(this.#catalog, zone_slug)
     const facts = this.#facts
     if (!facts) throw new Error('what the host has must be known before room on it is taken')
+    if (facts.hosts.get(pool) === null && PARTS.some((part) => size[part] > 0)) throw silent()
     const total = zone ? sellable(facts.hosts.get(pool), zone, cpu_type) : NOTHING
     const taken = await tx
       .updateTable('pool_usage')
@@ -144,9 +165,7 @@ export class Capacity {
     const detail = [
       `Not enough ${namesOf(short)} for this plan${alternatives.length > 0 ? ' here' : ''}.`,
       largest(max_server),
-      alternatives.length > 0
-        ? 'Choose a smaller plan, or one of the alternatives.'
-        : 'Choose a smaller plan.',
+      whatToChoose({ hasSmaller: max_server.cpu > 0, hasOthers: alternatives.length > 0 }),
     ].join(' ')
     throw new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
   }
@@ -156,11 +175,8 @@ export class Capacity {
     const { hosts } = await this.#look()
     const usage = await usageByPool(db)
     return this.#drivers.pools.map((pool) => {
-      const totals = this.#catalog.zones
-        .filter((zone) => this.#drivers.poolOf(zone) === pool)
-        .flatMap((zone) => zone.cpu_types.map((cpuType) => sellable(hosts.get(pool), zone, cpuType)))
-      const most = (part: keyof Size) => Math.max(0, ...totals.map((total) => total[part]))
-      const total = { cpu: most('cpu'), ram_mb: most('ram_mb'), disk_gb: most('disk_gb') }
+      const zones = this.#catalog.zones.filter((zone) => this.#drivers.poolOf(zone) === pool)
+      const total = mostOf(zones.map((zone) => sellableIn(zone, hosts.get(pool))))
       return { pool, total, used: usage.get(pool) ?? NOTHING }
     })
   }
@@ -183,6 +199,7 @@ export class Capacity {
           .at(pool)
           .host()
           .catch(() => null)
+        if (host) this.#able.set(pool, host.features)
         return [pool, host] as const
       }),
     )
@@ -204,6 +221,16 @@ export class Capacity {
 const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
 const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
 
+/** What it has is not known, so nothing of it is sold. */
+function silent(): ApiError {
+  return new ApiError(
+    httpProblems.backend_unavailable,
+    'The hosts of this zone do not answer right now. Try again in a moment, or choose another zone.',
+    {},
+    { 'retry-after': '10' },
+  )
+}
+
 const NAMES = { cpu: 'cores', ram_mb: 'memory', disk_gb: 'disk' }
 
 function namesOf(parts: readonly (keyof Size)[]): string {
@@ -214,6 +241,11 @@ function largest({ cpu, ram_mb, disk_gb }: Size): string {
   if (cpu === 0) return 'No server fits.'
   const cores = cpu === 1 ? '1 core' : `${cpu} cores`
   return `The largest server that fits has ${cores}, ${ram_mb} MB of memory and ${disk_gb} GB of disk.`
+}
+
+function whatToChoose({ hasSmaller, hasOthers }: { hasSmaller: boolean; hasOthers: boolean }): string {
+  if (!hasSmaller) return hasOthers ? 'Choose one of the alternatives.' : 'Try again later.'
+  return hasOthers ? 'Choose a smaller plan, or one of the alternatives.' : 'Choose a smaller plan.'
 }
 
 /** The row of a zone and CPU type, where there is one. */
@@ -230,6 +262,31 @@ export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
   return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
 }
 
+/**
+ * What an engine does for a zone: what it said that it can, or what is known of all of its kind if it never answered.
+ * Ports are published where servers have no public addresses.
+ */
+function featuresOf(said: readonly Feature[] | undefined, zone: Zone | undefined): Feature[] {
+  const able = said ?? (zone?.driver === 'incus' ? incusFeatures : [])
+  const hasIpv4 = (zone?.public_ipv4 ?? []).length > 0 && able.includes('public_ipv4')
+  return able.filter((feature) => {
+    if (feature === 'published_ports') return !hasIpv4
+    if (feature === 'public_ipv4') return hasIpv4
+    return feature !== 'public_ipv6' || zone?.public_ipv6 !== undefined
+  })
+}
+
+/** What a zone can sell in all, however much of it is taken. */
+export function sellableIn(zone: Zone, host: HostFacts | null | undefined): Size {
+  return mostOf(zone.cpu_types.map((cpuType) => sellable(host, zone, cpuType)))
+}
+
+/** The largest of each part. */
+function mostOf(sizes: readonly Size[]): Size {
+  const most = (part: keyof Size) => Math.max(0, ...sizes.map((size) => size[part]))
+  return { cpu: most('cpu'), ram_mb: most('ram_mb'), disk_gb: most('disk_gb') }
+}
+
 function sellable(host: HostFacts | null | undefined, zone: Zone, cpuType: CpuType): Size {
   if (!host?.cpuTypes.includes(cpuType)) return NOTHING
   return {
@@ -239,7 +296,8 @@ function sellable(host: HostFacts | null | undefined, zone: Zone, cpuType: CpuTy
   }
 }
 
-async function usageByPool(db: Queries): Promise<Map<string, Size>> {
+/** What servers hold of each pool. */
+export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
   const rows = await db.selectFrom('pool_usage').selectAll().execute()
   return new Map(rows.map(({ pool, ...used }) => [pool, used]))
 }
@@ -261,6 +319,15 @@ export async function releaseCapacity(tx: Queries, pool: string, size: Size): Pr
 export async function usedPools(db: Queries): Promise<string[]> {
   const rows = await db.selectFrom('pool_usage').select('pool').where('cpu', '>', 0).execute()
   return rows.map(({ pool }) => pool)
+}
+
+/** Another pool takes over all that is held of one, which is no more. */
+export async function moveUsage(tx: Queries, from: string, to: string): Promise<void> {
+  const held = (await usageByPool(tx)).get(from)
+  if (!held) return
+  await openPools(tx, [to])
+  await releaseCapacity(tx, to, { cpu: -held.cpu, ram_mb: -held.ram_mb, disk_gb: -held.disk_gb })
+  await tx.deleteFrom('pool_usage').where('pool', '=', from).execute()
 }
 
 /** Makes the rows that take updates. */

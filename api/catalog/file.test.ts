@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { CatalogError, parseCatalog } from './file.ts'
+import { CatalogError, hostOf, isFor, parseCatalog } from './file.ts'
 import { resolvePlan } from './plans.ts'
 import { pricesAt } from './prices.ts'
 
@@ -70,9 +70,19 @@ test('what is wrong with a catalogue is said with its line', () => {
   )
   expect(complaint('- build: micro', '- { build: micro, file: x }')).toContain('one of url, file or build')
   expect(complaint('- build: micro', '- url: https://example.com/x')).toContain('a url requires sha256')
+  const image = (more: string) => complaint('- build: micro', `- { url: https://example.com/x, ${more} }`)
+  expect(image('checksums_url: http://example.com/SUMS')).toContain('checksums_url')
+  expect(image('checksums_url: https://example.com/SUMS, key_url: https://example.com/key')).toContain(
+    'key_url and fingerprint require each other',
+  )
+  expect(complaint('- build: micro', `- { url: http://example.com/x, sha256: ${'a'.repeat(64)} }`)).toContain(
+    'url',
+  )
   expect(complaint('zones:', 'zones: [')).toContain('catalog.yaml')
   expect(() => parseCatalog('', 'catalog.yaml')).toThrow(CatalogError)
   expect(() => parseCatalog('5', 'catalog.yaml')).toThrow(CatalogError)
+  for (const range of ['fe80::%eth0/64', '2001:db8::1/64', '2001:db8::/31'])
+    expect(complaint('    overcommit', `    public_ipv6: "${range}"\n    overcommit`)).toContain(range)
 })
 
 test('a new price holds from its day on, and the old one until then', () => {
@@ -154,4 +164,27 @@ test('a preset has a price of its own where an entry names one, and costs its pa
   expect([price('amd', 'nano'), price('intel', 'nano'), price('amd', 'micro')]).toEqual([
     2_490_000, 3_100_000, 4_200_000,
   ])
+})
+
+test('a zone on Incus names its cluster, and customers connect to where its members listen', () => {
+  const own = '    overcommit: { cpu: 8, ram: 1, disk: 1 }\n'
+  const zone = (incus: string) =>
+    complaint(own, `${own}    driver: incus\n    incus: { instances: container, ${incus} }\n`)
+  const socket = 'nameservers: [192.0.2.53], addresses: ["unix:/run/incus.socket"]'
+  expect(complaint(own, `${own}    driver: incus\n`)).toContain('driver: incus requires incus')
+  expect(complaint(own, `${own}    incus: { instances: container, ${socket} }\n`)).toContain(
+    'requires driver',
+  )
+  expect(zone('nameservers: [192.0.2.53], addresses: ["http://192.0.2.1"]')).toContain('https://host:port')
+  const remote = 'nameservers: [192.0.2.53], addresses: ["https://192.0.2.1:8443"]'
+  expect(zone(remote)).toContain('require certificate, key and server_certificate')
+  const certificates = 'certificate: /a, key: /b, server_certificate: /c'
+  expect(zone(`${remote}, ${certificates}`)).toContain('require listen')
+  const whole = `${own}    driver: incus\n    incus: { instances: container, ${remote}, ${certificates}, listen: 192.0.2.1 }\n`
+  const catalog = parseCatalog(text.replace(own, whole), 'catalog.yaml')
+  expect(hostOf(catalog, 'local-1', 'cloud.example.com')).toBe('192.0.2.1')
+  expect(hostOf(parseCatalog(text, 'catalog.yaml'), 'local-1', 'cloud.example.com')).toBe('cloud.example.com')
+  const [micro] = catalog.templates
+  const [first] = catalog.zones
+  expect(first && micro && isFor(first, micro)).toBe(false)
 })

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import Type, { type Static } from 'typebox'
 import { v5 as uuidV5 } from 'uuid'
-import { LineCounter, parseDocument } from 'yaml'
-import { driverNames, type ImageSource, type ImageSpec } from '../drivers/driver.ts'
-import { closed, compileCheck } from '../http/validation.ts'
+import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { driverNames, type ImageSource, type ImageSpec, type IncusImage } from '../drivers/driver.ts'
+import { compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
+import { IncusSection, IncusSource, incusFaults } from './incus.ts'
+import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
 import { CpuTypeName } from './schema.ts'
 
@@ -27,11 +30,27 @@ const Range = Type.Object({
   step: Type.Integer({ minimum: 1 }),
 })
 
+/** What a plan has of the network: GB that it may send a month for its price, and how fast. */
+const network = {
+  traffic_gb: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  bandwidth_mbit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+}
+
+/** Not sold any more, but still there for the servers that use it. */
+const Retired = Type.Optional(Type.Boolean())
+
+/** Images, and what they are held against, never come by plain http. */
+const Encrypted = Type.String({ pattern: '^https://' })
+
 const Source = Type.Object({
-  url: Type.Optional(Type.String({ pattern: '^https?://' })),
+  url: Type.Optional(Encrypted),
   sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
-  checksums_url: Type.Optional(Type.String({ pattern: '^https?://' })),
+  checksums_url: Type.Optional(Encrypted),
+  signature_url: Type.Optional(Encrypted),
+  key_url: Type.Optional(Encrypted),
+  fingerprint: Type.Optional(Type.String({ pattern: '^[0-9A-F]{40}$' })),
+  unsigned: Type.Optional(Type.Literal(true)),
   file: Type.Optional(Type.String({ minLength: 1 })),
   build: Type.Optional(Type.String({ minLength: 1 })),
 })
@@ -46,15 +65,21 @@ const CatalogFile = Type.Object({
       cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
       // What runs the zone's new servers; by default what BERTH_COMPUTE says.
       driver: Type.Optional(Type.Enum([...driverNames])),
+      incus: Type.Optional(IncusSection),
       overcommit: Type.Object({
         cpu: Type.Number({ minimum: 0.1 }),
         ram: Type.Number({ minimum: 0.1 }),
         disk: Type.Number({ minimum: 0.1 }),
       }),
+      // Ranges that are routed to the host, for servers to have public addresses of.
+      public_ipv4: Type.Optional(Type.Array(Type.String(), { uniqueItems: true, maxItems: 64 })),
+      public_ipv6: Type.Optional(Type.String()),
+      retired: Retired,
     }),
     { minItems: 1 },
   ),
-  limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range }),
+  // Of the network each custom plan has the same.
+  limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),
   prices: Type.Array(
     Type.Object({
       active_from: Day,
@@ -63,6 +88,10 @@ const CatalogFile = Type.Object({
       cpu_month_rub: Amount,
       ram_gb_month_rub: Amount,
       disk_gb_month_rub: Amount,
+      // Of a public IPv4 address; free unless told.
+      ipv4_month_rub: Type.Optional(Amount),
+      // Of a TB sent beyond what plans include; free unless told.
+      traffic_tb_rub: Type.Optional(Amount),
       // Presets with a price of their own; the others cost what their parts cost.
       preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
       // From when servers that were ordered before pay this too; without it they keep their price.
@@ -76,6 +105,8 @@ const CatalogFile = Type.Object({
       cpu: Type.Integer({ minimum: 1 }),
       ram_mb: Type.Integer({ minimum: 64 }),
       disk_gb: Type.Integer({ minimum: 1 }),
+      ...network,
+      retired: Retired,
     }),
   ),
   templates: Type.Array(
@@ -85,7 +116,10 @@ const CatalogFile = Type.Object({
       os_family: Type.String(),
       min_disk_gb: Type.Integer({ minimum: 1 }),
       default_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
-      image: Type.Array(Source, { minItems: 1 }),
+      // For zones on QEMU, and for those on Incus: one of them at least.
+      image: Type.Optional(Type.Array(Source, { minItems: 1 })),
+      incus: Type.Optional(IncusSource),
+      retired: Retired,
     }),
     { minItems: 1 },
   ),
@@ -101,6 +135,9 @@ export interface Preset {
   cpu: number
   ramMb: number
   diskGb: number
+  trafficGb: number
+  bandwidthMbit: number | null
+  retired?: boolean | undefined
 }
 
 export interface Template {
@@ -111,6 +148,7 @@ export interface Template {
   minDiskGb: number
   defaultUsername: string
   image: ImageSpec
+  retired?: boolean | undefined
 }
 
 export interface Catalog {
@@ -121,8 +159,25 @@ export interface Catalog {
   prices: readonly PriceEntry[]
 }
 
+/** What customers can order of it. */
+export function onSale({ zones, presets, templates, limits, prices }: Catalog): Catalog {
+  const sold = <Offer extends { retired?: boolean | undefined }>(offers: readonly Offer[]) =>
+    offers.filter(({ retired }) => !retired)
+  return { zones: sold(zones), presets: sold(presets), templates: sold(templates), limits, prices }
+}
+
 export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined {
   return zones.find((zone) => zone.zone_slug === zoneSlug)
+}
+
+/** What customers connect to for the ports of a zone's servers: where its members listen, else the installation's host. */
+export function hostOf({ zones }: Catalog, zoneSlug: string, installation: string): string {
+  return zones.find(({ zone_slug }) => zone_slug === zoneSlug)?.incus?.listen ?? installation
+}
+
+/** Whether servers of a zone can be created from a template: its driver takes images of its own kind only. */
+export function isFor({ driver }: Zone, { image }: Template): boolean {
+  return driver === 'incus' ? image.incus !== undefined : image.sources.length > 0
 }
 
 export function findTemplate({ templates }: Catalog, templateId: string | undefined): Template | undefined {
@@ -134,7 +189,7 @@ export class CatalogError extends Error {
   override readonly name = 'CatalogError'
 }
 
-const check = compileCheck('body', closed(CatalogFile))
+const check = compileCheck('body', CatalogFile)
 
 /**
  * @param now zones must have prices by then
@@ -163,10 +218,10 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
   const yamlError = document.errors[0]
   if (yamlError) throw new CatalogError(`${file}: ${yamlError.message}`)
   const lineOf = (pointer: string): number => {
-    const path = pointer.split('/').slice(1)
-    for (let depth = path.length; depth >= 0; depth--) {
+    const parts = pointer.split('/').slice(1)
+    for (let depth = parts.length; depth >= 0; depth--) {
       const node: unknown =
-        depth === 0 ? document.contents : document.getIn(path.slice(0, depth).map(indexOrName), true)
+        depth === 0 ? document.contents : document.getIn(parts.slice(0, depth).map(indexOrName), true)
       if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range))
         return lines.linePos(node.range[0]).line
     }
@@ -180,7 +235,32 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
     throw new CatalogError(
       complaints.map(([pointer, message]) => `${file}:${lineOf(pointer)}: ${message}`).join('\n'),
     )
-  return toCatalog(value as CatalogFile) // as above
+  return toCatalog(value as CatalogFile, path.dirname(file)) // as above
+}
+
+/** The text of a catalogue with the paths of its images made absolute, so that it means the same elsewhere. */
+export function withAbsolutePaths(text: string, folder: string): string {
+  const document = parseDocument(text, { schema: 'core' })
+  const found: { start: number; end: number; file: string }[] = []
+  visit(document, {
+    Pair: (_, { key, value }) => {
+      if (
+        isScalar(key) &&
+        key.value === 'file' &&
+        isScalar(value) &&
+        typeof value.value === 'string' &&
+        value.range
+      )
+        found.push({ start: value.range[0], end: value.range[1], file: value.value })
+    },
+  })
+  return found.reduceRight(
+    (whole, { start, end, file }) =>
+      path.isAbsolute(file)
+        ? whole
+        : whole.slice(0, start) + JSON.stringify(path.resolve(folder, file)) + whole.slice(end),
+    text,
+  )
 }
 
 /** @throws CatalogError where an alias leads nowhere, or to far too much */
@@ -219,20 +299,28 @@ function contradictions(file: CatalogFile, now: number): [pointer: string, messa
     if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
       found.push([`/prices/${at}`, `no such zone: ${price.zone_slug}.`])
   })
+  found.push(...poolFaults(file.zones), ...incusFaults(file.zones))
   const presets = file.presets.map((preset) => preset.slug)
   found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
   file.templates.forEach((template, at) => {
-    template.image.forEach((source, place) => {
+    const { image = [], incus } = template
+    if (image.length === 0 && !incus) found.push([`/templates/${at}`, 'a template requires image or incus.'])
+    if (incus && (incus.file === undefined) === (incus.alias === undefined || incus.server === undefined))
+      found.push([`/templates/${at}/incus`, 'must be either file, or alias and server.'])
+    image.forEach((source, place) => {
       if ([source.url, source.file, source.build].filter(Boolean).length !== 1)
         found.push([`/templates/${at}/image/${place}`, 'a source must be one of url, file or build.'])
       if (source.url && !source.sha256 && !source.sha512 && !source.checksums_url)
         found.push([`/templates/${at}/image/${place}`, 'a url requires sha256, sha512 or checksums_url.'])
+      if ((source.key_url === undefined) !== (source.fingerprint === undefined))
+        found.push([`/templates/${at}/image/${place}`, 'key_url and fingerprint require each other.'])
     })
   })
   return found
 }
 
-function toCatalog(file: CatalogFile): Catalog {
+/** @param folder where relative paths of images start from */
+function toCatalog(file: CatalogFile, folder: string): Catalog {
   return {
     zones: file.zones,
     limits: file.limits,
@@ -242,6 +330,9 @@ function toCatalog(file: CatalogFile): Catalog {
       cpu: preset.cpu,
       ramMb: preset.ram_mb,
       diskGb: preset.disk_gb,
+      trafficGb: preset.traffic_gb ?? 0,
+      bandwidthMbit: preset.bandwidth_mbit ?? null,
+      retired: preset.retired,
     })),
     templates: file.templates.map((template) => ({
       templateId: uuidV5(`template:${template.slug}`, NAMESPACE),
@@ -250,10 +341,22 @@ function toCatalog(file: CatalogFile): Catalog {
       osFamily: template.os_family,
       minDiskGb: template.min_disk_gb,
       defaultUsername: template.default_username,
-      image: { slug: template.slug, sources: template.image.map(toSource) },
+      image: {
+        slug: template.slug,
+        sources: (template.image ?? []).map((source) => toSource(source, folder)),
+        incus: template.incus && toIncusImage(template.incus, folder),
+      },
+      retired: template.retired,
     })),
     prices: priceEntriesOf(file),
   }
+}
+
+function toIncusImage(
+  { file, alias = '', server = '' }: Static<typeof IncusSource>,
+  folder: string,
+): IncusImage {
+  return file === undefined ? { alias, server } : { file: path.resolve(folder, file) }
 }
 
 function priceEntriesOf(file: CatalogFile): PriceEntry[] {
@@ -266,6 +369,8 @@ function priceEntriesOf(file: CatalogFile): PriceEntry[] {
       cpu: parseMoney(price.cpu_month_rub),
       ramGb: parseMoney(price.ram_gb_month_rub),
       diskGb: parseMoney(price.disk_gb_month_rub),
+      ipv4: parseMoney(price.ipv4_month_rub ?? '0.00'),
+      trafficTb: parseMoney(price.traffic_tb_rub ?? '0.00'),
       presets: new Map(
         Object.entries(price.preset_month_rub ?? {}).map(([slug, amount]) => [slug, parseMoney(amount)]),
       ),
@@ -273,14 +378,11 @@ function priceEntriesOf(file: CatalogFile): PriceEntry[] {
   }))
 }
 
-function toSource({
-  url,
-  file,
-  build,
-  ...checksums
-}: CatalogFile['templates'][number]['image'][number]): ImageSource {
+function toSource({ url, file, build, ...checksums }: Static<typeof Source>, folder: string): ImageSource {
   if (url !== undefined) return { type: 'url', url, ...checksums }
-  if (file !== undefined)
-    return { type: 'file', path: file, ...(checksums.sha256 ? { sha256: checksums.sha256 } : {}) }
+  if (file !== undefined) {
+    const { sha256 } = checksums
+    return { type: 'file', path: path.resolve(folder, file), ...(sha256 ? { sha256 } : {}) }
+  }
   return { type: 'build', name: build ?? '' }
 }

@@ -1,39 +1,102 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../test/harness/clock.ts'
-import { CatalogError } from './file.ts'
+import type { StoredImage } from '../drivers/images/images.ts'
+import { LocalImages } from '../drivers/images/store.ts'
+import type { Ordered } from './append-only.ts'
+import { CatalogError, parseCatalog } from './file.ts'
 import { openCatalog, watchCatalog } from './live.ts'
 
 const shipped = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 const now = Date.parse('2026-11-20')
 
-function place() {
+function place(ordered: () => Ordered[] = () => []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-catalog-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  return { file: path.join(folder, 'catalog.yaml'), lastGood: path.join(folder, 'last-good.yaml') }
+  const file = path.join(folder, 'catalog.yaml')
+  const images = new LocalImages({ dataDir: folder })
+  return {
+    file,
+    lastGood: path.join(folder, 'last-good.yaml'),
+    images,
+    ordered: async () => ordered(),
+    held: async () => [],
+  }
 }
 
-test('a bad catalogue does not keep a service down that a good one has run', () => {
-  const { file, lastGood } = place()
-  writeFileSync(file, 'zones: [')
-  expect(() => openCatalog(file, lastGood, now)).toThrow(CatalogError)
-  writeFileSync(file, shipped)
-  expect(openCatalog(file, lastGood, now).fault).toBeNull()
-  writeFileSync(file, shipped.replace('cpu_types: [amd, intel]', 'cpu_types: [arm]'))
-  const { catalog, fault } = openCatalog(file, lastGood, now)
+test('a bad catalogue does not keep a service down that a good one has run', async () => {
+  const at = place()
+  writeFileSync(at.file, 'zones: [')
+  await expect(openCatalog(at, now)).rejects.toThrow(CatalogError)
+  writeFileSync(at.file, shipped)
+  expect((await openCatalog(at, now)).fault).toBeNull()
+  writeFileSync(at.file, shipped.replace('cpu_types: [amd, intel]', 'cpu_types: [arm]'))
+  const { catalog, fault } = await openCatalog(at, now)
   expect(fault).toMatch(/catalog\.yaml:\d+: .*must be one of amd, intel/)
   expect(catalog.zones[0]?.cpu_types).toEqual(['amd', 'intel'])
 })
 
+test('what servers use can not vanish from the catalogue, also while the service is down', async () => {
+  const { templates, presets } = parseCatalog(shipped, 'catalog.yaml')
+  const debian = templates.find(({ slug }) => slug === 'debian-13')
+  const server = {
+    zone_slug: 'local-1',
+    cpu_type: 'amd' as const,
+    template_id: debian?.templateId ?? '',
+    preset_id: presets[0]?.presetId ?? null,
+  }
+  const servers = [server]
+  const at = place(() => servers)
+  writeFileSync(at.file, shipped)
+  await openCatalog(at, now)
+  const without = shipped.replace(/ {2}- slug: debian-13\n(?: {4}.*\n)+/, '')
+  writeFileSync(at.file, without)
+  const again = await openCatalog(at, now)
+  expect(again.fault).toBe(
+    `${at.file}: template debian-13 is missing, but servers use it: put it back, with "retired: true" to sell it no more.`,
+  )
+  expect(again.catalog.templates).toHaveLength(templates.length)
+  expect(await again.look(now)).toBeNull()
+  // Once its last server is gone, the same file is good.
+  servers.length = 0
+  expect(await again.look(now)).toEqual({ fault: null })
+  expect(again.catalog.templates).toHaveLength(templates.length - 1)
+})
+
+test('a missing image is a fault that names template and file, until it is there or no longer needed', async () => {
+  const at = place()
+  const folder = path.dirname(at.file)
+  const own = shipped.replace('- build: micro', '- file: own/disk.img # mine')
+  writeFileSync(at.file, shipped)
+  const opened = await openCatalog(at, now)
+  writeFileSync(at.file, own)
+  const disk = path.join(folder, 'own/disk.img')
+  const fault = `${at.file}: template micro: no such image file, or no access: ${disk}.`
+  expect(await opened.look(now)).toEqual({ fault })
+  expect(await opened.look(now)).toBeNull()
+  mkdirSync(path.dirname(disk))
+  writeFileSync(disk, Buffer.alloc(1 << 20))
+  expect(await opened.look(now)).toEqual({ fault: null })
+  const image = opened.catalog.templates.find(({ slug }) => slug === 'micro')?.image
+  expect(image?.sources).toEqual([{ type: 'file', path: disk }])
+  // What is kept means the same wherever it is read.
+  expect(readFileSync(at.lastGood, 'utf8')).toBe(own.replace('own/disk.img', JSON.stringify(disk)))
+  rmSync(disk)
+  expect((await openCatalog(at, now)).fault).toBe(fault)
+  const images = { ready: async () => ({}) as StoredImage } // the image is here: nothing is asked of it
+  expect((await openCatalog({ ...at, images }, now)).fault).toBeNull()
+})
+
 test('a change is taken up while the service runs, and a bad one is told and changes nothing', async () => {
-  const { file, lastGood } = place()
+  const at = place()
+  const { file, lastGood } = at
   writeFileSync(file, shipped)
   const clock = new ManualClock(now)
-  const opened = openCatalog(file, lastGood, now)
+  const opened = await openCatalog(at, now)
   const told: (string | null)[] = []
   const log = pino({ level: 'silent' })
   const watch = watchCatalog(opened, { clock, log }, (fault) => told.push(fault))

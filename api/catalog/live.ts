@@ -1,10 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import type { ImageStore } from '../drivers/images/images.ts'
 import { writeWholeSync } from '../files.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
-import { type Catalog, CatalogError, parseCatalog, readCatalog, readCatalogText } from './file.ts'
+import { breaches, type Held, type Ordered } from './append-only.ts'
+import {
+  type Catalog,
+  CatalogError,
+  parseCatalog,
+  readCatalog,
+  readCatalogText,
+  withAbsolutePaths,
+} from './file.ts'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -37,35 +48,66 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** The catalogue of a file that is looked at again and again. */
-export interface OpenCatalog {
-  catalog: LiveCatalog
+/** Where a catalogue is, and what it is held against. */
+export interface CatalogPlace {
+  file: string
+  /** Where a copy of what was accepted last is kept. */
+  lastGood: string
+  images: Pick<ImageStore, 'ready'>
+  /** What servers use, which may not vanish. */
+  ordered: () => Promise<readonly Ordered[]>
+  /** The public addresses that accounts have. */
+  held: () => Promise<readonly Held[]>
+}
+
+/** The catalogue in force. */
+export interface InForce {
+  catalog: Catalog
   /** What is wrong with the file, where something is: then the last good one is in force. */
   fault: string | null
+}
+
+/** The catalogue of a file that is looked at again and again. */
+export interface OpenCatalog extends InForce {
+  catalog: LiveCatalog
   /**
    * Takes up a change of the file; a bad one changes nothing.
    * @returns null where nothing has changed
    */
-  look(now: number): { fault: string | null } | null
+  look(now: number): Promise<{ fault: string | null } | null>
 }
 
 /**
  * Reads the catalogue file, or, where that is wrong, the last good one: a slip in a file must not keep a service
  * down that a crash or a reboot has ended.
- * @param lastGood where a copy of it is kept
  * @throws CatalogError where there is no good one
  */
-export function openCatalog(file: string, lastGood: string, now: number): OpenCatalog {
-  const first = take(file, lastGood, now)
-  if (!first.catalog && !existsSync(lastGood)) throw new CatalogError(first.fault ?? '')
-  const catalog = new LiveCatalog(first.catalog ?? readCatalog(lastGood))
-  let seen = first.text
-  const look = (at: number) => {
-    if (textOf(file) === seen) return null
-    const next = take(file, lastGood, at)
-    seen = next.text
+export async function readInForce(place: CatalogPlace, now: number): Promise<InForce & { taken: Taken }> {
+  const before = lastGoodOf(place)
+  const taken = await take(place, before, now)
+  const catalog = taken.catalog ?? before
+  if (!catalog) throw new CatalogError(taken.fault ?? '')
+  return { catalog, fault: taken.fault, taken }
+}
+
+/**
+ * Reads it as above, accepts what is good, and can look again.
+ * @throws CatalogError where there is no good one
+ */
+export async function openCatalog(place: CatalogPlace, now: number): Promise<OpenCatalog> {
+  const first = await readInForce(place, now)
+  const catalog = new LiveCatalog(first.catalog)
+  let seen = first.taken
+  keep(place, seen)
+  const look = async (at: number) => {
+    // What is wrong can be mended elsewhere: an image is put in its place, a server is deleted.
+    if (seen.fault === null && textOf(place.file) === seen.text) return null
+    const next = await take(place, catalog, at)
+    const hasNews = next.text !== seen.text || next.fault !== seen.fault
+    seen = next
+    if (hasNews) keep(place, next)
     if (next.catalog) catalog.replace(next.catalog)
-    return { fault: next.fault }
+    return hasNews ? { fault: next.fault } : null
   }
   return { catalog, fault: first.fault, look }
 }
@@ -80,7 +122,7 @@ export function watchCatalog(
     clock,
     log,
     turn: async () => {
-      const change = look(clock.now())
+      const change = await look(clock.now())
       if (change) tell(change.fault)
     },
     failure: 'the catalogue could not be checked; trying again',
@@ -98,21 +140,53 @@ interface Taken {
   fault: string | null
 }
 
-/** Reads the file once, and keeps a copy of what is good. Whatever is wrong is said, never thrown. */
-function take(file: string, lastGood: string, now: number): Taken {
+/** Reads the file once, and holds it against what is there. Whatever is wrong with it is said, never thrown. */
+async function take(place: CatalogPlace, before: Catalog | null, now: number): Promise<Taken> {
+  const { file } = place
   const text = textOf(file)
+  let catalog: Catalog
   try {
-    const catalog = parseCatalog(text ?? readCatalogText(file), file, now)
-    if (text !== null) keep(lastGood, text)
-    return { text, catalog, fault: null }
+    catalog = parseCatalog(text ?? readCatalogText(file), file, now)
   } catch (error) {
     return { text, catalog: null, fault: messageOf(error) }
   }
+  const faults = [
+    ...(await missingImages(catalog, place.images)),
+    ...(before ? breaches(before, catalog, await place.ordered(), await place.held(), now) : []),
+  ]
+  if (faults.length === 0) return { text, catalog, fault: null }
+  return { text, catalog: null, fault: faults.map((fault) => `${file}: ${fault}`).join('\n') }
 }
 
-function keep(lastGood: string, text: string): void {
+/** A file can be removed once its image is here. */
+async function missingImages({ templates }: Catalog, images: CatalogPlace['images']): Promise<string[]> {
+  const found = await Promise.all(
+    templates.map(async ({ slug, image }) => {
+      const files = image.sources.flatMap((source) => (source.type === 'file' ? [source.path] : []))
+      const missing: string[] = []
+      if (image.incus && 'file' in image.incus) files.push(image.incus.file)
+      for (const file of files)
+        if (!(await stat(file).catch(() => null))?.isFile())
+          missing.push(`template ${slug}: no such image file, or no access: ${file}.`)
+      return missing.length === 0 || (await images.ready(image)) ? [] : missing
+    }),
+  )
+  return found.flat()
+}
+
+/** Null where there is none, or one of another version of the program. */
+function lastGoodOf({ lastGood }: CatalogPlace): Catalog | null {
   try {
-    writeWholeSync(lastGood, text)
+    return readCatalog(lastGood)
+  } catch {
+    return null
+  }
+}
+
+function keep({ file, lastGood }: CatalogPlace, { text, catalog }: Taken): void {
+  if (text === null || !catalog) return
+  try {
+    writeWholeSync(lastGood, withAbsolutePaths(text, path.dirname(file)))
   } catch {
     // The change holds all the same. Only a start after a later slip would miss the copy.
   }

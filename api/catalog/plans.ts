@@ -2,7 +2,7 @@ import type { CpuType } from '../drivers/driver.ts'
 import { bodyIssue, type Issue } from '../http/problem.ts'
 import { divideHalfUp, hourPrice, UNITS_PER_KOPECK } from '../money.ts'
 import type { Size } from './capacity.ts'
-import type { Catalog, Preset } from './file.ts'
+import type { Catalog, Limits, Preset } from './file.ts'
 import { type Prices, pricesAt } from './prices.ts'
 
 const MB_PER_GB = 1024
@@ -18,9 +18,9 @@ export interface PlanRequest {
 
 /** A line of a plan's price. */
 export interface PriceItem {
-  code: 'cpu' | 'ram' | 'disk' | 'preset'
+  code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
   quantity: number
-  unit: 'core' | 'gb' | 'preset'
+  unit: 'core' | 'gb' | 'preset' | 'address'
   /** Units a month, of one and of all. */
   priceUnitMonth: number
   priceMonth: number
@@ -34,6 +34,16 @@ export interface Plan {
   /** Units a month and an hour. */
   priceMonth: number
   priceHour: number
+  traffic: Traffic
+}
+
+/** What a plan has of the network. */
+export interface Traffic {
+  /** What it may send in a calendar month for its price; more of it costs so many units a TB. */
+  includedGb: number
+  priceTb: number
+  /** How fast, in each direction; null: as fast as it goes. */
+  bandwidthMbit: number | null
 }
 
 /** What a size costs, part by part. Each part is rounded half up to whole kopecks, so that the printed lines add up. */
@@ -43,6 +53,11 @@ function partsOf(size: Size, prices: Prices): PriceItem[] {
     priceItem('ram', 'gb', size.ram_mb, MB_PER_GB, prices.ramGb),
     priceItem('disk', 'gb', size.disk_gb, 1, prices.diskGb),
   ]
+}
+
+/** A public IPv4 address, which is billed beside the plan. */
+export function addressItem(price: number): PriceItem {
+  return priceItem('ipv4', 'address', 1, 1, price)
 }
 
 /** @param per how many of `amount` make one of the unit that has the price */
@@ -97,18 +112,33 @@ export function resolvePlan(
     const preset = catalog.presets.find((candidate) => candidate.presetId === request.preset_id)
     if (!preset) return [bodyIssue('preset_id', 'not_found', 'No such preset.')]
     const size = sizeOf(preset)
-    return priced('preset', preset.presetId, size, itemsOf(preset, prices))
+    return priced('preset', preset.presetId, size, itemsOf(preset, prices), presetTraffic(preset, prices))
   }
   const size = { cpu: request.cpu ?? 0, ram_mb: request.ram_mb ?? 0, disk_gb: request.disk_gb ?? 0 }
   const issues = (['cpu', 'ram_mb', 'disk_gb'] as const).flatMap((part) =>
     outsideLimits(catalog, part, size[part]),
   )
-  return issues.length > 0 ? issues : priced('custom', null, size, partsOf(size, prices))
+  if (issues.length > 0) return issues
+  return priced('custom', null, size, partsOf(size, prices), customTraffic(catalog.limits, prices))
 }
 
-function priced(planType: Plan['planType'], presetId: string | null, size: Size, items: PriceItem[]): Plan {
+export function presetTraffic({ trafficGb, bandwidthMbit }: Preset, { trafficTb }: Prices): Traffic {
+  return { includedGb: trafficGb, priceTb: trafficTb, bandwidthMbit }
+}
+
+export function customTraffic({ traffic_gb = 0, bandwidth_mbit }: Limits, { trafficTb }: Prices): Traffic {
+  return { includedGb: traffic_gb, priceTb: trafficTb, bandwidthMbit: bandwidth_mbit ?? null }
+}
+
+function priced(
+  planType: Plan['planType'],
+  presetId: string | null,
+  size: Size,
+  items: PriceItem[],
+  traffic: Traffic,
+): Plan {
   const priceMonth = sum(items)
-  return { planType, presetId, size, items, priceMonth, priceHour: hourPrice(priceMonth) }
+  return { planType, presetId, size, items, priceMonth, priceHour: hourPrice(priceMonth), traffic }
 }
 
 function outsideLimits(catalog: Catalog, part: keyof Size, value: number): Issue[] {

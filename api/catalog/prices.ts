@@ -6,6 +6,10 @@ export interface Prices {
   cpu: number
   ramGb: number
   diskGb: number
+  /** A public IPv4 address. */
+  ipv4: number
+  /** A TB sent beyond what a plan includes. */
+  trafficTb: number
   /** Of presets with a price of their own, by slug; the others cost what their parts cost. */
   presets: ReadonlyMap<string, number>
 }
@@ -90,6 +94,8 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
     ['cpu_month_rub', prices.cpu, before?.cpu, ABSURD_PART],
     ['ram_gb_month_rub', prices.ramGb, before?.ramGb, ABSURD_PART],
     ['disk_gb_month_rub', prices.diskGb, before?.diskGb, ABSURD_PART],
+    ['ipv4_month_rub', prices.ipv4, before?.ipv4, ABSURD_PART],
+    ['traffic_tb_rub', prices.trafficTb, before?.trafficTb, ABSURD_PART],
     ...[...prices.presets].map(
       ([slug, sum]) => [slug, sum, before?.presets.get(slug), ABSURD_PRESET] as const,
     ),

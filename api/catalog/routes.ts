@@ -4,8 +4,8 @@ import type { Database } from '../database/database.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { type Capacity as CapacityService, fits, roomIn } from './capacity.ts'
-import { type Catalog, type Zone as CatalogZone, findZone } from './file.ts'
-import { notOffered, presetPrice, sizeOf } from './plans.ts'
+import { type Catalog, type Zone as CatalogZone, findZone, onSale } from './file.ts'
+import { notOffered, sizeOf } from './plans.ts'
 import { pricesAt } from './prices.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
@@ -37,13 +37,15 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       scope,
       tag,
       summary: 'List zones',
+      description:
+        'The places that servers can be created in, with the CPU types of each and what its servers can have. May be cached for a minute; `is_available` is about any server at all, and `GET /pricing/capacity` says what fits.',
       reply: { 200: Type.Array(Zone) },
       run: async ({ setHeader }) => {
         const rows = await capacity.list(db)
         const zones = await Promise.all(
-          catalog.zones.map(async (zone) => {
+          onSale(catalog).zones.map(async (zone) => {
             const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
-            return zoneView(zone, await capacity.cpuTypes(zone), isAvailable)
+            return zoneView(zone, await capacity.abilities(zone), isAvailable)
           }),
         )
         return cached(setHeader, CACHE_A_MINUTE, zones)
@@ -57,9 +59,11 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       scope,
       tag,
       summary: 'List OS templates',
+      description:
+        'The operating systems on offer; `POST /servers` takes the `template_id`. Ids stay the same; the image behind one may be updated, which affects only new servers.',
       reply: { 200: Type.Array(Template) },
       run: async ({ setHeader }) => {
-        return cached(setHeader, CACHE_A_MINUTE, catalog.templates.map(templateView))
+        return cached(setHeader, CACHE_A_MINUTE, onSale(catalog).templates.map(templateView))
       },
     }),
   ]
@@ -74,6 +78,8 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
     scope,
     tag,
     summary: 'List presets with their prices in a zone',
+    description:
+      'The sizes on offer, with their prices and whether there is room for one now. A CPU type that the zone does not have gives an empty list.',
     query: ZoneAndCpu,
     reply: { 200: Type.Array(Preset) },
     run: async ({ query, setHeader }) => {
@@ -82,8 +88,8 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return cached(setHeader, ASK_EACH_TIME, [])
       const room = roomIn(await capacity.list(db), zone.zone_slug, query.cpu_type)
-      const presets = catalog.presets.map((preset) =>
-        presetView(preset, presetPrice(preset, prices), fits(room, sizeOf(preset))),
+      const presets = onSale(catalog).presets.map((preset) =>
+        presetView(preset, prices, fits(room, sizeOf(preset))),
       )
       return cached(setHeader, ASK_EACH_TIME, presets)
     },
@@ -99,6 +105,8 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     scope,
     tag,
     summary: 'Get the limits and prices of custom plans in a zone',
+    description:
+      'The smallest and largest `cpu`, `ram_mb` and `disk_gb` of a custom plan, their steps, and the prices that its price is the sum of. A CPU type that the zone does not have is a 422.',
     query: ZoneAndCpu,
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
@@ -122,6 +130,8 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
     scope,
     tag,
     summary: 'List the available capacity by zone and CPU type',
+    description:
+      'One row for each zone and CPU type, with the largest server that fits now. Room is shared with other customers, and only creating the server reserves it.',
     query: CapacityFilter,
     reply: { 200: Type.Array(Capacity) },
     run: async ({ query, setHeader }) => {

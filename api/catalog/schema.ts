@@ -1,76 +1,121 @@
 import Type, { type Static } from 'typebox'
-import { cpuTypes } from '../drivers/driver.ts'
-import { HourPrice, Money, Timestamp, uuid } from '../http/fields.ts'
+import { cpuTypes, features } from '../drivers/driver.ts'
+import { HourPrice, MonthPrice, money, nullable, timestamp, uuid } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
-export const CpuTypeName = Type.Enum([...cpuTypes])
+export const CpuTypeName = Type.Enum([...cpuTypes], {
+  description: 'Processor vendor; a zone may have both, at different prices',
+})
 
-export const ZoneSlug = Type.String({ maxLength: 64, examples: ['local-1'] })
+const FeatureName = Type.Enum([...features], {
+  description:
+    'What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console',
+})
+
+export const ZoneSlug = Type.String({
+  maxLength: 64,
+  description: 'Name of a zone, as `GET /zones` lists them',
+  examples: ['local-1'],
+})
+
+const sizeOf = (cpu: number, ramMb: number, diskGb: number) => ({
+  cpu: Type.Integer({ description: 'Cores', examples: [cpu] }),
+  ram_mb: Type.Integer({ description: 'Memory in MB', examples: [ramMb] }),
+  disk_gb: Type.Integer({ description: 'Disk in GB', examples: [diskGb] }),
+})
+export const size = sizeOf(1, 512, 10)
+
+/** What a plan has of the network. */
+export const traffic = {
+  traffic_gb: Type.Integer({
+    description:
+      'GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free',
+    examples: [1000],
+  }),
+  traffic_tb_rub: money('Price of each TB (1,000 GB) sent beyond that; 0.00: it is free', '120.00'),
+  bandwidth_mbit: nullable(Type.Integer({ examples: [500] }), {
+    description: 'How fast it may send, and be sent to, in Mbit/s; null: not limited',
+  }),
+}
 
 export const catalogProblems = defineProblems({
   capacity_unavailable: {
     status: 409,
     title: 'Not enough capacity for this plan',
     members: {
-      max_server: Type.Object(
-        {
-          cpu: Type.Integer({ examples: [2] }),
-          ram_mb: Type.Integer({ examples: [4096] }),
-          disk_gb: Type.Integer({ examples: [40] }),
-        },
-        { description: 'The largest server that fits there now' },
-      ),
+      max_server: Type.Object(sizeOf(2, 4096, 40), { description: 'The largest server that fits there now' }),
       alternatives: Type.Array(Type.Object({ zone_slug: ZoneSlug, cpu_type: CpuTypeName }), {
         description: 'Where the plan fits now',
       }),
     },
   },
+  not_supported: {
+    status: 409,
+    title: 'The zone does not support this',
+    members: { feature: FeatureName },
+  },
 })
 
-export const TemplateId = uuid('9ef5d402-7877-5f38-9a75-eb3232b25976')
-export const PresetId = uuid('b9c43e68-d1e3-58c7-a042-2cef0167acdb')
-export const size = {
-  cpu: Type.Integer({ examples: [1] }),
-  ram_mb: Type.Integer({ examples: [512] }),
-  disk_gb: Type.Integer({ examples: [10] }),
-}
+export const TemplateId = uuid(
+  '9ef5d402-7877-5f38-9a75-eb3232b25976',
+  'Id of a template: the operating system that the server is created from',
+)
+export const PresetId = uuid(
+  'b9c43e68-d1e3-58c7-a042-2cef0167acdb',
+  'Id of a preset: a size on offer, in every zone',
+)
 
 export const Zone = Type.Object(
   {
     zone_slug: ZoneSlug,
-    title: Type.String({ examples: ['Local'] }),
-    city: Type.String({ examples: ['Local'] }),
-    country_code: Type.String({ description: 'ISO 3166-1 alpha-2', examples: ['ZZ'] }),
-    cpu_types: Type.Array(CpuTypeName),
+    title: Type.String({ description: 'Title, for people', examples: ['This machine'] }),
+    city: Type.String({ description: 'City that it is in', examples: ['Local'] }),
+    country_code: Type.String({
+      description: 'Country that it is in (ISO 3166-1 alpha-2); ZZ if the operator has not set it',
+      examples: ['ZZ'],
+    }),
+    cpu_types: Type.Array(CpuTypeName, { description: 'CPU types that it has' }),
+    server_type: Type.Enum(['virtual_machine', 'container'], {
+      description:
+        'What its servers are: a `container` shares the kernel of its host, a `virtual_machine` has its own',
+      examples: ['virtual_machine'],
+    }),
+    features: Type.Array(FeatureName, {
+      description: 'What its servers can have; anything else is a 409 `not_supported`',
+    }),
     is_available: Type.Boolean({ description: 'Whether any server can be created here now' }),
   },
-  { title: 'Zone' },
+  { title: 'Zone', description: 'A location that servers can be created in' },
 )
 export type Zone = Static<typeof Zone>
 
 export const Template = Type.Object(
   {
     template_id: TemplateId,
-    slug: Type.String({ examples: ['debian-12'] }),
-    title: Type.String({ examples: ['Debian 12 (bookworm)'] }),
-    os_family: Type.String({ examples: ['debian'] }),
-    min_disk_gb: Type.Integer({ examples: [5] }),
-    default_username: Type.String({ description: 'Username for SSH', examples: ['debian'] }),
+    slug: Type.String({ description: 'Short name; unique', examples: ['debian-12'] }),
+    title: Type.String({ description: 'Title, for people', examples: ['Debian 12 (bookworm)'] }),
+    os_family: Type.String({ description: 'Family of the operating system', examples: ['debian'] }),
+    min_disk_gb: Type.Integer({
+      description: 'Smallest disk in GB that a server of it can have',
+      examples: [5],
+    }),
+    default_username: Type.String({ description: 'User to log in as with SSH', examples: ['debian'] }),
   },
-  { title: 'Template' },
+  { title: 'Template', description: 'An operating system on offer' },
 )
 export type Template = Static<typeof Template>
 
 export const Preset = Type.Object(
   {
     preset_id: PresetId,
-    slug: Type.String({ examples: ['micro-1'] }),
+    slug: Type.String({ description: 'Short name; unique', examples: ['nano'] }),
     ...size,
-    price_month_rub: Money,
+    price_month_rub: MonthPrice,
     price_hour_rub: HourPrice,
-    is_available: Type.Boolean({ description: 'Whether it can be ordered now' }),
+    ...traffic,
+    is_available: Type.Boolean({ description: 'Whether there is room for one now' }),
   },
-  { title: 'Preset' },
+  { title: 'Preset', description: 'A size on offer, at its price in the zone that was asked for' },
 )
 export type Preset = Static<typeof Preset>
 
@@ -78,37 +123,51 @@ export const Capacity = Type.Object(
   {
     zone_slug: ZoneSlug,
     cpu_type: CpuTypeName,
-    is_available: Type.Boolean(),
-    level: Type.Enum(['high', 'low', 'none']),
-    max_server: Type.Object(size),
-    updated_at: Timestamp,
+    is_available: Type.Boolean({ description: 'Whether any server can be created there now' }),
+    level: Type.Enum(['high', 'low', 'none'], { description: 'How much room there is' }),
+    max_server: Type.Object(size, { description: 'The largest server that fits there now' }),
+    updated_at: timestamp('When it was determined'),
   },
-  { title: 'Capacity' },
+  { title: 'Capacity', description: 'What fits in a zone, for one of its CPU types' },
 )
 export type Capacity = Static<typeof Capacity>
 
 export const ZoneAndCpu = Type.Object({
-  zone_slug: Type.String({ description: 'Zone', examples: ['local-1'] }),
+  zone_slug: ZoneSlug,
   cpu_type: CpuTypeName,
 })
 
-const range = (min: number, max: number, step: number) =>
-  Type.Object({
-    min: Type.Integer({ examples: [min] }),
-    max: Type.Integer({ examples: [max] }),
-    step: Type.Integer({ examples: [step] }),
-  })
+const range = (description: string, min: number, max: number, step: number) =>
+  Type.Object(
+    {
+      min: Type.Integer({ description: 'Smallest value', examples: [min] }),
+      max: Type.Integer({ description: 'Largest value', examples: [max] }),
+      step: Type.Integer({
+        description: 'Any other value than `min` is a multiple of this',
+        examples: [step],
+      }),
+    },
+    { description },
+  )
 
 export const Limits = Type.Object(
   {
     zone_slug: ZoneSlug,
     cpu_type: CpuTypeName,
-    cpu: range(1, 16, 1),
-    ram_mb: range(256, 65_536, 256),
-    disk_gb: range(5, 500, 5),
-    unit_prices: Type.Object({ cpu_month_rub: Money, ram_gb_month_rub: Money, disk_gb_month_rub: Money }),
+    cpu: range('Cores', 1, 32, 1),
+    ram_mb: range('Memory in MB', 256, 131_072, 256),
+    disk_gb: range('Disk in GB', 5, 500, 5),
+    unit_prices: Type.Object(
+      {
+        cpu_month_rub: money('Price of a core per month', '180.00'),
+        ram_gb_month_rub: money('Price of a GB of memory per month', '120.00'),
+        disk_gb_month_rub: money('Price of a GB of disk per month', '6.00'),
+      },
+      { description: 'Prices that the price of a custom plan is the sum of' },
+    ),
+    ...traffic,
   },
-  { title: 'Limits' },
+  { title: 'Limits', description: 'What a custom plan can be made of in a zone, and at what prices' },
 )
 export type Limits = Static<typeof Limits>
 

@@ -1,4 +1,4 @@
-import type { CpuType } from '../drivers/driver.ts'
+import type { CpuType, Feature } from '../drivers/driver.ts'
 import { isoTime } from '../http/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
 import type { ZoneCapacity } from './capacity.ts'
@@ -8,16 +8,23 @@ import type {
   Template as CatalogTemplate,
   Zone as CatalogZone,
 } from './file.ts'
+import { customTraffic, presetPrice, presetTraffic, type Traffic } from './plans.ts'
 import type { Prices } from './prices.ts'
 import type { Capacity, Limits, Preset, Template, Zone } from './schema.ts'
 
-export function zoneView(zone: CatalogZone, cpuTypes: Zone['cpu_types'], isAvailable: boolean): Zone {
+export function zoneView(
+  zone: CatalogZone,
+  { cpuTypes, features }: { cpuTypes: CpuType[]; features: readonly Feature[] },
+  isAvailable: boolean,
+): Zone {
   return {
     zone_slug: zone.zone_slug,
     title: zone.title,
     city: zone.city,
     country_code: zone.country_code,
     cpu_types: cpuTypes,
+    server_type: zone.driver === 'incus' ? 'container' : 'virtual_machine',
+    features: [...features],
     is_available: isAvailable,
   }
 }
@@ -33,8 +40,8 @@ export function templateView(template: CatalogTemplate): Template {
   }
 }
 
-/** @param priceMonth units */
-export function presetView(preset: CatalogPreset, priceMonth: number, isAvailable: boolean): Preset {
+export function presetView(preset: CatalogPreset, prices: Prices, isAvailable: boolean): Preset {
+  const priceMonth = presetPrice(preset, prices)
   return {
     preset_id: preset.presetId,
     slug: preset.slug,
@@ -43,27 +50,33 @@ export function presetView(preset: CatalogPreset, priceMonth: number, isAvailabl
     disk_gb: preset.diskGb,
     price_month_rub: formatMoney(priceMonth),
     price_hour_rub: formatMoney(hourPrice(priceMonth), 4),
+    ...trafficView(presetTraffic(preset, prices)),
     is_available: isAvailable,
   }
+}
+
+export function trafficView({ includedGb, priceTb, bandwidthMbit }: Traffic) {
+  return { traffic_gb: includedGb, traffic_tb_rub: formatMoney(priceTb), bandwidth_mbit: bandwidthMbit }
 }
 
 export function limitsView(
   zoneSlug: string,
   cpuType: CpuType,
-  { cpu, ram_mb, disk_gb }: CatalogLimits,
+  limits: CatalogLimits,
   prices: Prices,
 ): Limits {
   return {
     zone_slug: zoneSlug,
     cpu_type: cpuType,
-    cpu,
-    ram_mb,
-    disk_gb,
+    cpu: limits.cpu,
+    ram_mb: limits.ram_mb,
+    disk_gb: limits.disk_gb,
     unit_prices: {
       cpu_month_rub: formatMoney(prices.cpu),
       ram_gb_month_rub: formatMoney(prices.ramGb),
       disk_gb_month_rub: formatMoney(prices.diskGb),
     },
+    ...trafficView(customTraffic(limits, prices)),
   }
 }
 

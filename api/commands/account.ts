@@ -1,14 +1,17 @@
-import { userInfo } from 'node:os'
-import { Command } from 'commander'
-import { changeQuotas, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
-import { defaultQuotas, quotaNames, quotasOf } from '../accounts/quotas.ts'
+import { Argument, Command, Option } from 'commander'
+import { changeQuotas, changeSmtp, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
+import { ownLimits, quotaNames, quotasOf } from '../accounts/quotas.ts'
 import { countTokens } from '../accounts/tokens.ts'
-import { balanceOf, post, ReferenceTaken } from '../billing/ledger.ts'
+import type { App } from '../app.ts'
+import { balanceOf, paidBy, post, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
-import { CommandError, type Config, ConfigError } from '../config.ts'
+import { CommandError, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { ApiError } from '../http/problem.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { operatedServers } from '../servers/queries.ts'
+import { serverProblems } from '../servers/schema.ts'
+import { operatorName } from './command-log.ts'
 import {
   accountByNameOrId,
   printFields,
@@ -53,6 +56,7 @@ export function accountCommands(config: ReadConfig): Command {
   addShowCommand(account, config)
   addCreditCommand(account, config)
   for (const change of statusChanges) addStatusCommand(account, config, change)
+  addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   return account
 }
@@ -65,23 +69,30 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
     .argument('<rubles>', 'such as 500 or 499.90')
     .requiredOption('--reason <text>', 'description that the customer sees')
     .option('--reference <text>', 'payment reference; a repeated one is booked only once')
+    .addOption(
+      new Option(
+        '--type <type>',
+        'payment (default for credits; negative: charged back) or correction (default for debits; positive: a gift, which counts as no payment)',
+      ).choices(['payment', 'correction'] as const),
+    )
     .action(
       async (
         given: string,
         rubles: string,
-        { reason, reference }: { reason: string; reference?: string },
+        options: { reason: string; reference?: string; type?: 'payment' | 'correction' },
       ) => {
         const amount = amountOf(rubles)
+        const { reason, reference, type = amount < 0 ? 'correction' : 'payment' } = options
         await withDatabase(config(), 'account credit', async (db) => {
           const { account_id } = await accountByNameOrId(db, given)
-          const type = amount < 0 ? 'correction' : 'payment'
-          const entry = { accountId: account_id, type, amount, description: reason, reference } as const
+          const entry = { accountId: account_id, type, amount, description: reason, reference }
           const { isNew } = await post(db, clock, entry).catch((error: unknown) => {
             if (!(error instanceof ReferenceTaken)) throw error
             throw new CommandError(`Nothing changed: ${error.message}, not ${formatMoney(amount)}.`)
           })
+          const done = amount < 0 ? 'Debited' : 'Credited'
           console.log(
-            `${isNew ? 'Credited' : 'Nothing changed: this reference is already booked'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
+            `${isNew ? done : 'Nothing changed: this reference is already booked'}. Balance: ${formatMoney(await balanceOf(db, account_id))} RUB`,
           )
         })
       },
@@ -105,14 +116,15 @@ function amountOf(rubles: string): number {
 function addShowCommand(account: Command, config: ReadConfig): void {
   account
     .command('show')
-    .description('show an account: its status, balance, quotas and tokens')
+    .description('show an account: its status, balance, payments, quotas and tokens')
     .argument('<account>', 'e-mail address or id')
     .action(async (given: string) => {
       await withDatabase(config(), 'account show', async (db) => {
         const row = await accountByNameOrId(db, given)
-        const limits = quotasOf(row.quotas)
+        const limits = await quotasOf(db, row)
+        const paid = await paidBy(db, row.account_id)
         const quota = (name: 'servers' | 'cpu' | 'ram_mb' | 'disk_gb') => {
-          const own = limits[name] === defaultQuotas[name] ? '' : ' (its own limit)'
+          const own = name in ownLimits(row) ? ' (its own limit)' : ''
           return [name, `${row[`${name}_used`]} of ${limits[name]}${own}`] as const
         }
         printFields([
@@ -122,10 +134,12 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           ['status', row.status],
           ['created', shortTime(row.created_at)],
           ['balance', `${formatMoney(await balanceOf(db, row.account_id))} RUB`],
+          ['paid', paid > 0 ? `${formatMoney(paid)} RUB` : 'nothing: smaller quotas, and no grace'],
           quota('servers'),
           quota('cpu'),
           quota('ram_mb'),
           quota('disk_gb'),
+          ['outgoing mail', row.is_smtp_open === 1 ? 'open' : 'closed'],
           ['tokens', String(await countTokens(db, row.account_id))],
         ])
       })
@@ -155,7 +169,7 @@ const statusChanges = [
 
 /** What the audit of the account says, with who did it: several people may share one root. */
 function byOperator(command: string): string {
-  return `${command}, by ${process.env.SUDO_USER || userInfo().username}`
+  return `${command}, by ${operatorName()}`
 }
 
 function addStatusCommand(
@@ -177,22 +191,45 @@ function addStatusCommand(
         const { account_id: id, email, status, servers_used } = await accountByNameOrId(db, given)
         if (change.to === 'closed' && servers_used > 0 && !deleteServers)
           throw new CommandError(
-            `${email} has ${servers_used} servers. Delete them first, or with --delete-servers; their disks are lost.`,
+            `${email} has ${servers_used} server${servers_used === 1 ? '' : 's'}. Delete its servers first, or with --delete-servers; their disks are lost.`,
           )
-        if (!(await changeStatus(db, clock, id, { ...change, reason })))
+        // Before anything changes: without a catalogue there is no app.
+        const app = deleteServers ? await operatorsApp(db, parsed) : null
+        const isChanged = await changeStatus(db, clock, id, { ...change, reason })
+        // A deletion that was cut off is ordered again.
+        if (!isChanged && !(app && status === change.to))
           throw new CommandError(`Nothing changed: ${email} is ${status}.`)
-        console.log(`${email} is ${change.to}.`)
-        if (deleteServers) await deleteServersOf(db, parsed, id)
+        console.log(`${email} is ${change.to}${isChanged ? '' : ' already'}.`)
+        if (app) await deleteServersOf(db, app, id)
       })
     },
   )
 }
 
-async function deleteServersOf(db: Database, config: Config, accountId: string): Promise<void> {
-  const { servers } = await operatorsApp(db, config)
+/** Safe to repeat: what is on its way out stays so, and what is gone meanwhile is gone. */
+async function deleteServersOf(db: Database, { servers }: App, accountId: string): Promise<void> {
   const rows = await operatedServers(db).where('account_id', '=', accountId).execute()
-  for (const { server_id } of rows) await servers.remove(server_id, { isForced: true })
+  for (const { server_id } of rows)
+    await servers.remove(server_id, { isForced: true }).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.type === serverProblems.server_not_found)) throw error
+    })
   console.log(`Servers that are being deleted: ${rows.length}.`)
+}
+
+function addSmtpCommand(account: Command, config: ReadConfig): void {
+  account
+    .command('smtp')
+    .description('open or close outgoing mail (port 25) to the servers of an account; within 10 seconds')
+    .argument('<account>', 'e-mail address or id')
+    .addArgument(new Argument('<state>', 'what it is to be').choices(['open', 'closed']))
+    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+    .action(async (given: string, state: string, { reason }: { reason: string }) => {
+      await withDatabase(config(), byOperator('account smtp'), async (db) => {
+        const { account_id, email } = await accountByNameOrId(db, given)
+        const isChanged = await changeSmtp(db, clock, account_id, { isOpen: state === 'open', reason })
+        console.log(`Outgoing mail of ${email} is ${state}${isChanged ? '' : ' already'}.`)
+      })
+    })
 }
 
 function addQuotaCommand(account: Command, config: ReadConfig): void {

@@ -5,7 +5,7 @@ import { chmod, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } f
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { Command } from 'commander'
-import { CatalogError, readCatalogText } from '../catalog/file.ts'
+import { CatalogError, readCatalogText, withAbsolutePaths } from '../catalog/file.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { appliedMigrations } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
@@ -13,6 +13,7 @@ import { Layout, readRecord, readRun } from '../drivers/qemu/layout.ts'
 import { exists, syncFolder } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
+import { lastGoodCatalog, placeCatalog } from './catalog.ts'
 import { askPassphrase } from './passphrase.ts'
 
 /** The last member of a backup, which a file that was cut off lacks. */
@@ -36,7 +37,7 @@ export interface SealedSecrets {
 }
 
 /** Files of the data folder that are worth as much as all passwords and the money of the demo account. */
-const SECRET_FILES = ['secret.key', 'demo-token']
+export const SECRET_FILES = ['secret.key', 'demo-token']
 
 interface BackupOptions {
   file: string
@@ -60,7 +61,11 @@ export function backupCommand(config: () => Config): Command {
 }
 
 /** @throws ConfigError */
-function refuseTarget({ dataDir }: Config, file: string): void {
+function refuseTarget({ dataDir, databaseUrl }: Config, file: string): void {
+  if (databaseUrl !== null)
+    throw new ConfigError(
+      'berthd backup is for an installation in a data folder. On PostgreSQL use pg_dump, and keep secret.key and catalog.yaml of the data folder with it.',
+    )
   if (!existsSync(path.join(dataDir, 'berth.db')))
     throw new ConfigError(
       `No berth.db found in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
@@ -213,10 +218,11 @@ async function schemaOf(file: string): Promise<string> {
   }
 }
 
-/** The catalogue in force, which the service keeps beside its data; before the first start, the file. */
-function catalogText({ catalogFile, dataDir }: Config): string {
-  const inForce = path.join(dataDir, 'catalog.last-good.yaml')
-  return readCatalogText(existsSync(inForce) ? inForce : catalogFile)
+/** The catalogue in force; before the first start, the file. */
+function catalogText(config: Config): string {
+  placeCatalog(config)
+  const file = [lastGoodCatalog(config), config.catalogFile].find(existsSync) ?? config.catalogFile
+  return withAbsolutePaths(readCatalogText(file), path.dirname(file))
 }
 
 async function sealSecrets({ dataDir }: Config, passphrase: string): Promise<string> {

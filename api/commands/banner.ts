@@ -1,28 +1,31 @@
 import type { Catalog } from '../catalog/file.ts'
 import type { Config } from '../config.ts'
-import type { HostFacts, ImageState } from '../drivers/driver.ts'
+import type { HostFacts, ImageSource, ImageState } from '../drivers/driver.ts'
 import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import type { Compute } from './compute.ts'
-import type { Demo } from './installation.ts'
+import type { Demo } from './demo.ts'
 import { publicUrl } from './public-name.ts'
 
-export async function imageLines({ images }: Compute, catalog: Catalog): Promise<string[]> {
+export async function imageLines({ images }: Pick<Compute, 'images'>, catalog: Catalog): Promise<string[]> {
   if (!images) return []
   const states = await Promise.all(
     catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })),
   )
   return states.map(
-    ({ template, state }) =>
-      `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources[0]?.type === 'build')}`,
+    ({ template, state }) => `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources)}`,
   )
 }
 
-function describeImage(state: ImageState, isBuilt: boolean): string {
+function describeImage(state: ImageState, sources: readonly ImageSource[]): string {
   if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
   if (state.state === 'preparing') return `preparing: ${state.detail}`
-  if (state.state === 'failed') return `failed: ${state.message}`
-  return isBuilt ? 'building' : 'downloaded on first use'
+  if (state.state === 'failed') return 'failed; berthd image list says why'
+  if (sources[0]?.type === 'build') return 'being built in the background'
+  const isBuilt = sources.some(({ type }) => type === 'build')
+  return isBuilt
+    ? 'downloaded on first use; if nothing answers, built in the background'
+    : 'downloaded on first use'
 }
 
 /** What a driver says of its host, or why it does not; with the zones that it serves. */
@@ -44,7 +47,7 @@ export function hostsOf({ drivers }: Compute, catalog: Catalog): Promise<Host[]>
 function hostLines(hosts: readonly Host[]): string[] {
   return hosts.flatMap(({ zones, facts }, at) => {
     const head = at === 0 ? '  Compute  ' : '           '
-    const place = hosts.length > 1 && zones.length > 0 ? `${zones.join(', ')}: ` : ''
+    const place = hosts.length > 1 ? `${zones.join(', ') || 'servers from before'}: ` : ''
     if (typeof facts === 'string') return [`${head}${place}*** does not work: ${facts} ***`]
     const line = `${head}${place}${facts.compute}: ${facts.reason}`
     return facts.isReal
@@ -53,14 +56,18 @@ function hostLines(hosts: readonly Host[]): string[] {
   })
 }
 
-interface BannerFacts {
+export interface BannerFacts {
   config: Config
   address: string
+  /** The web console; null without it. */
+  pages: object | null
   scrapes: { address: string } | undefined
   hosts: Host[]
   compute: Compute
   /** Null in an installation without it. */
   demo: Demo | null
+  /** Where they go. */
+  mails: string
   images: string[]
   orphans: string[]
   /** What is wrong with the catalogue file, where the last good one is used instead. */
@@ -69,7 +76,7 @@ interface BannerFacts {
 
 /** The banner for machines. It goes to journals that others read: the token itself is not in it. */
 export function listening(facts: BannerFacts) {
-  const { config, address, scrapes, hosts, compute, demo, orphans, fault } = facts
+  const { config, address, scrapes, hosts, compute, demo, mails, orphans, fault } = facts
   const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))
   return {
     address: `${address}/v1`,
@@ -82,8 +89,10 @@ export function listening(facts: BannerFacts) {
     })),
     is_simulated: known.some(({ isReal }) => !isReal),
     data: config.dataDir,
+    catalog: config.catalogFile,
     account: demo?.email ?? null,
     token_file: demo?.tokenFile ?? null,
+    mails,
     warnings: [
       ...(compute.fallback ? [compute.fallback] : []),
       ...known.flatMap(({ warnings }) => warnings),
@@ -93,19 +102,21 @@ export function listening(facts: BannerFacts) {
   }
 }
 
-function demoLines({ email, balance, newToken, tokenFile }: Demo): string[] {
+function demoLines({ email, balance, newToken, tokenFile, signInLink }: Demo): string[] {
   return [
     `  Account  ${email}, balance ${formatMoney(balance)} RUB`,
     `  Token    ${newToken ? `${newToken}  (also in ${tokenFile})` : `in ${tokenFile}`}`,
+    ...(signInLink ? [`  Sign in  ${signInLink}  (once, within a day)`] : []),
   ]
 }
 
 export function banner(facts: BannerFacts): string[] {
-  const { config, address, scrapes, hosts, compute, demo, images, orphans, fault } = facts
+  const { config, address, pages, scrapes, hosts, compute, demo, mails, images, orphans, fault } = facts
   const lines = [
     '',
     'Berth is up.',
     '',
+    ...(pages ? [`  Console  ${address}/`] : []),
     `  API      ${address}/v1`,
     `  Docs     ${address}/v1/docs`,
     ...(config.publicName === null ? [] : [`  Public   ${publicUrl(config)}`]),
@@ -114,7 +125,8 @@ export function banner(facts: BannerFacts): string[] {
   if (compute.fallback) lines.push(`           ${compute.fallback}`)
   for (const [at, line] of images.entries()) lines.push(`  ${at === 0 ? 'Images ' : '       '}  ${line}`)
   if (scrapes) lines.push(`  Metrics  ${scrapes.address}`)
-  lines.push(`  Data     ${config.dataDir}`)
+  lines.push(`  Mails    ${mails}`)
+  lines.push(`  Data     ${config.dataDir}`, `  Catalog  ${config.catalogFile}`)
   if (demo) lines.push(...demoLines(demo))
   for (const { facts } of hosts)
     if (typeof facts !== 'string') for (const warning of facts.warnings) lines.push(`  Warning  ${warning}`)

@@ -12,30 +12,29 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createAccount, listAccounts } from '../accounts/accounts.ts'
-import { createToken } from '../accounts/tokens.ts'
-import { balanceOf, post } from '../billing/ledger.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { systemClock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, isDamaged, isUnavailable } from '../database/database.ts'
 import { MigrationFailed, migrate, SchemaTooNew } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
 import { syncFolder, writeWholeSync } from '../files.ts'
+import { folderMailer, type Mailer, smtpMailer } from '../mail/mailer.ts'
 import { messageOf } from '../message-of.ts'
-import { parseMoney } from '../money.ts'
 import { Secrets } from '../secrets.ts'
 
-const DEMO_EMAIL = 'demo@berth.local'
-const DEMO_BALANCE = '10000.00'
+/** Loaded where it is wanted, as it brings pg. */
+const onPostgres = () => import('./on-postgres.ts')
 
 type DataDir = Pick<Config, 'dataDir'>
+type Place = DataDir & Partial<Pick<Config, 'databaseUrl' | 'databaseConnections'>>
 
 /**
  * Makes the data folder. What is secret in it is private file by file; root's folder lets others pass through, as
  * each machine's QEMU then runs as a user of its own.
  * @throws ConfigError
  */
-function openDataDir({ dataDir }: DataDir): void {
+export function openDataDir({ dataDir }: DataDir): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   } catch (error) {
@@ -48,18 +47,34 @@ function openDataDir({ dataDir }: DataDir): void {
 /** How many copies from before migrations are kept. */
 const COPIES = 3
 
+/** What opens the database, and how. */
+interface Opening {
+  /** Prints where the copy is. */
+  say: (line: string) => void
+  /** Whether this process holds the data folder; if not, it changes nothing under one that does. */
+  holdsLock: boolean
+  /** On PostgreSQL: whether it is to be migrated also where services may work with it. */
+  mayMigrate?: boolean
+  log?: Logger
+  /** On PostgreSQL: called after each transaction that was committed. */
+  onCommit?: () => void
+}
+
 /**
- * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept.
- * @param say prints where the copy is
- * @param holdsLock whether this process holds the data folder; if not, it changes nothing under one that does
- * @throws ConfigError where the file is no database, or can't be used now
+ * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept of SQLite's.
+ * @throws ConfigError where it is no database, or can't be used now
  * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then
  */
-export async function openDatabase(
-  config: DataDir,
-  { say, holdsLock }: { say: (line: string) => void; holdsLock: boolean },
-): Promise<Database> {
+export async function openDatabase(config: Place, opening: Opening): Promise<Database> {
   openDataDir(config)
+  const { databaseUrl = null, databaseConnections = 4 } = config
+  const { mayMigrate = opening.holdsLock, ...more } = opening
+  if (databaseUrl === null) return openFile(config, opening)
+  const place = { databaseUrl, databaseConnections }
+  return (await onPostgres()).openOnPostgres(place, { ...more, mayMigrate })
+}
+
+async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<Database> {
   const file = privateFile(config, 'berth.db')
   const copies = path.join(config.dataDir, 'database-copies')
   try {
@@ -96,7 +111,7 @@ export async function openDatabase(
 
 /** @throws CommandError where a service, of an earlier version then, runs on the database as it is */
 function refuseServed(config: DataDir): void {
-  if (isServed(config))
+  if (isFolderServed(config))
     throw new CommandError(
       `The database needs a migration, and an earlier version serves ${config.dataDir}. Start that service again first: it migrates.`,
     )
@@ -157,8 +172,14 @@ export function lockDataDir(config: DataDir): () => void {
   return () => lock.close()
 }
 
-/** Whether a service runs on this data folder. */
-export function isServed(config: DataDir): boolean {
+/** Whether the installation is served. */
+export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
+  return databaseUrl === null
+    ? isFolderServed({ dataDir })
+    : (await onPostgres()).isServedOnPostgres(databaseUrl)
+}
+
+function isFolderServed(config: DataDir): boolean {
   try {
     lockDataDir(config)()
     return false
@@ -167,57 +188,25 @@ export function isServed(config: DataDir): boolean {
   }
 }
 
-/** Where the copy of the catalogue that was last found to be good is kept. */
-export function lastGoodCatalog({ dataDir }: DataDir): string {
-  return path.join(dataDir, 'catalog.last-good.yaml')
-}
-
-/** The key that seals generated passwords and user data; made on the first start. */
-export function openSecrets({ dataDir }: DataDir): Secrets {
+/** The key that seals generated passwords and user data; made on the first start. @throws CommandError */
+export async function openSecrets(
+  { dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>,
+  db: Database,
+): Promise<Secrets> {
+  if (databaseUrl !== null) return (await onPostgres()).openSharedSecrets(db, { dataDir })
   const file = path.join(dataDir, 'secret.key')
   if (!existsSync(file)) writeWholeSync(file, randomBytes(32).toString('hex'))
   return new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))
 }
 
-export interface Demo {
-  email: string
-  accountId: string
-  /** Units. */
-  balance: number
-  tokenFile: string
-  /** Set on the start that made it. */
-  newToken: string | null
-}
-
-/** The demo account, its balance and its token: each made if it is missing; null where other accounts are. */
-export async function openDemo(
-  db: Database,
-  config: Config,
-  clock: Clock = systemClock,
-): Promise<Demo | null> {
-  const tokenFile = path.join(config.dataDir, 'demo-token')
-  const accountId = await demoAccount(db, clock)
-  if (accountId === null) return null
-  await post(db, clock, {
-    accountId,
-    type: 'payment',
-    amount: parseMoney(DEMO_BALANCE),
-    description: 'Welcome to Berth',
-    reference: 'demo',
-  })
-  let newToken: string | null = null
-  if (!existsSync(tokenFile)) {
-    const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
-    newToken = (await createToken(db, clock, { accountId, name: 'demo', scopes, expiresAt: null })).value
-    writeWholeSync(tokenFile, `${newToken}\n`)
-  }
-  return { email: DEMO_EMAIL, accountId, balance: await balanceOf(db, accountId), tokenFile, newToken }
-}
-
-/** An operator who has made an account needs no other one, nor one that was closed. */
-async function demoAccount(db: Database, clock: Clock): Promise<string | null> {
-  const accounts = await listAccounts(db)
-  if (accounts.length === 0) return createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })
-  const demo = accounts.find(({ email }) => email === DEMO_EMAIL)
-  return demo?.status === 'active' ? demo.account_id : null
+/** What takes mails: the operator's server, or a folder that he reads. */
+export function openMailer({
+  smtp,
+  mailFrom,
+  dataDir,
+}: Pick<Config, 'smtp' | 'mailFrom' | 'dataDir'>): Mailer {
+  if (smtp) return smtpMailer(smtp, mailFrom)
+  const folder = path.join(dataDir, 'mail')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folderMailer(folder, mailFrom, systemClock)
 }

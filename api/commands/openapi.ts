@@ -1,4 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import { buildApp } from '../app.ts'
@@ -13,7 +15,8 @@ import { Secrets } from '../secrets.ts'
 const root = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
 
 /** Writes openapi.json as the program serves it: what reviewers read, and what clients are generated from. */
-const db = openSqlite(':memory:')
+const folder = mkdtempSync(path.join(tmpdir(), 'berth-openapi-'))
+const db = openSqlite(path.join(folder, 'berth.db'))
 await migrate(db)
 const app = await buildApp({
   db,
@@ -30,3 +33,4 @@ const { body } = await app.http.inject({ method: 'GET', url: '/v1/openapi.json' 
 const document: unknown = JSON.parse(body)
 writeFileSync(root('openapi.json'), `${JSON.stringify(document, null, 2)}\n`)
 await app.close()
+rmSync(folder, { recursive: true })

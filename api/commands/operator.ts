@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import { findAccount, findAccountByEmail } from '../accounts/accounts.ts'
-import { readCatalog } from '../catalog/file.ts'
-import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { onBehalfOf } from '../http/origin.ts'
 import { messageOf } from '../message-of.ts'
+import { catalogInForce } from './catalog.ts'
 import { openImages } from './compute.ts'
 import { openDatabase } from './installation.ts'
 
@@ -18,8 +17,15 @@ export async function withDatabase<T>(
   action: string,
   run: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const db = await openDatabase(config, { say: console.error, holdsLock: false })
-  const origin = { action: `berthd ${action}`, tokenId: null, address: null, requestId: randomUUID() }
+  const mayMigrate = action === 'migrate'
+  const db = await openDatabase(config, { say: console.error, holdsLock: false, mayMigrate })
+  const origin = {
+    action: `berthd ${action}`,
+    tokenId: null,
+    person: null,
+    address: null,
+    requestId: randomUUID(),
+  }
   try {
     return await onBehalfOf(origin, () => run(db))
   } finally {
@@ -45,26 +51,11 @@ export function migrateCommand(config: ReadConfig): Command {
     })
 }
 
-export function catalogCommands(config: ReadConfig): Command {
-  const catalog = new Command('catalog').description('manage the catalogue')
-  catalog
-    .command('check')
-    .description('validate the catalogue file')
-    .action(() => {
-      const { catalogFile } = config()
-      const { zones, templates, presets } = readCatalog(catalogFile, clock.now())
-      console.log(
-        `${catalogFile} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
-      )
-    })
-  return catalog
-}
-
 async function listImages(config: Config): Promise<void> {
   const images = openImages(config, () => {})
-  const { templates } = readCatalog(config.catalogFile)
+  const { catalog, fault } = await catalogInForce(config)
   const listed = await Promise.all(
-    templates.map(async ({ slug, image }) => ({ slug, image, state: await images.state(image) })),
+    catalog.templates.map(async ({ slug, image }) => ({ slug, image, state: await images.state(image) })),
   )
   const rows = listed.map(({ slug, image, state }) => [
     slug,
@@ -76,6 +67,8 @@ async function listImages(config: Config): Promise<void> {
   for (const { slug, state } of listed)
     if (state.state === 'failed') console.log(`\n${slug}: ${state.message}`)
   await images.close()
+  if (fault)
+    throw new CommandError(`\nThis is the last good catalogue, because the file is invalid:\n${fault}`)
 }
 
 export function imageCommands(config: ReadConfig): Command {
@@ -86,7 +79,8 @@ export function imageCommands(config: ReadConfig): Command {
     .action(() => listImages(config()))
   const prepare = async (slug: string, onlyBuild: boolean) => {
     const parsed = config()
-    const template = readCatalog(parsed.catalogFile).templates.find((candidate) => candidate.slug === slug)
+    const { catalog } = await catalogInForce(parsed)
+    const template = catalog.templates.find((candidate) => candidate.slug === slug)
     if (!template) throw new ConfigError(`No such template: ${slug}. List them with: berthd image list`)
     const sources = onlyBuild
       ? template.image.sources.filter((source) => source.type === 'build')
@@ -117,10 +111,6 @@ export function imageCommands(config: ReadConfig): Command {
     .argument('<template>')
     .action((slug: string) => prepare(slug, true))
   return image
-}
-
-function count({ length }: readonly unknown[], noun: string): string {
-  return `${length} ${noun}${length === 1 ? '' : 's'}`
 }
 
 export function printTable(head: string[], rows: string[][]): void {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { ConfigError, passphraseFrom } from '../config.ts'
+import { ConfigError } from '../config.ts'
 
 /** A passphrase is guessed at leisure by who has the file. */
 const LEAST = 12
@@ -11,7 +11,7 @@ const LEAST = 12
  * @throws ConfigError
  */
 export async function askPassphrase({ isNew }: { isNew: boolean }): Promise<string> {
-  const given = passphraseFrom(process.env)
+  const given = process.env.BERTH_PASSPHRASE || undefined
   if (!given && !process.stdin.isTTY)
     throw new ConfigError(
       'Set BERTH_PASSPHRASE to the passphrase of the backup: there is no terminal to ask for it on.',

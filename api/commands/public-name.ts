@@ -1,10 +1,10 @@
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config.ts'
 
-const LOOPBACK = /^(127\.|::1$|localhost$)/
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
 /** Whether only programs of this machine can reach an address. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host)
 }
 

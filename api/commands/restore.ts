@@ -1,13 +1,22 @@
-import { chmod, lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Command } from 'commander'
 import Type from 'typebox'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { refuseNewer, SchemaTooNew } from '../database/migrate.ts'
 import { exists, isMissing, syncFolder } from '../files.ts'
-import { closed, compileCheck } from '../http/validation.ts'
+import { compileCheck } from '../http/validation.ts'
 import { messageOf } from '../message-of.ts'
-import { type Manifest, type SealedSecrets, secretsUnder, sha256Of, sync, tar } from './backup.ts'
+import {
+  type Manifest,
+  SECRET_FILES,
+  type SealedSecrets,
+  secretsUnder,
+  sha256Of,
+  sync,
+  tar,
+} from './backup.ts'
+import { lastGoodCatalog } from './catalog.ts'
 import { askPassphrase } from './passphrase.ts'
 
 /** Where specifications of machines go whose disks are not in the backup: to the driver they would be machines. */
@@ -34,7 +43,11 @@ export function restoreCommand(config: () => Config): Command {
 }
 
 /** @throws ConfigError */
-async function refuseFolder({ dataDir }: Config): Promise<void> {
+async function refuseFolder({ dataDir, databaseUrl }: Config): Promise<void> {
+  if (databaseUrl !== null)
+    throw new ConfigError(
+      'berthd restore is for an installation in a data folder: unset DATABASE_URL (--database-url). On PostgreSQL use pg_restore.',
+    )
   try {
     if ((await readdir(dataDir)).length > 0)
       throw new ConfigError(
@@ -69,16 +82,18 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     }
     const machines = await settleMachines(draft, manifest)
     await rm(path.join(draft, 'secrets.sealed'))
+    // What the restored servers use is held also against a catalogue from elsewhere.
+    await copyFile(path.join(draft, 'catalog.yaml'), lastGoodCatalog({ dataDir: draft }))
     await syncFolder(draft)
     await rename(draft, dataDir)
     await syncFolder(path.dirname(dataDir))
     say(
       `${dataDir} is as the backup's installation was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
     )
-    say(`Start with BERTH_CATALOG=${path.join(dataDir, 'catalog.yaml')}, or with a catalogue of your own.`)
+    say(`Its catalogue is ${path.join(dataDir, 'catalog.yaml')}.`)
     if (machines > 0)
       say(
-        `The disks of ${machines} machines are not in the backup; their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
+        `Not in the backup are the disks of servers: ${machines}. Their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
       )
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
@@ -91,16 +106,14 @@ const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const MachineId = String.raw`[\w-]{1,64}`
 const checkManifest = compileCheck(
   'body',
-  closed(
-    Type.Object({
-      format: Type.Literal(1),
-      created_at: Type.String(),
-      schema: Type.String(),
-      data_dir: Type.String(),
-      disks: Type.Array(Type.String({ pattern: `^${MachineId}$` })),
-      files: Type.Record(Type.String(), Type.Object({ sha256: Sha256, bytes: Type.Integer() })),
-    }),
-  ),
+  Type.Object({
+    format: Type.Literal(1),
+    created_at: Type.String(),
+    schema: Type.String(),
+    data_dir: Type.String(),
+    disks: Type.Array(Type.String({ pattern: `^${MachineId}$` })),
+    files: Type.Record(Type.String(), Type.Object({ sha256: Sha256, bytes: Type.Integer() })),
+  }),
 )
 /** Names become paths. */
 const MEMBER = new RegExp(
@@ -130,9 +143,11 @@ async function readManifest(file: string): Promise<Manifest> {
 /** @returns the texts of files by name. @throws CommandError */
 async function openSealed(file: string, passphrase: string): Promise<Record<string, string>> {
   try {
-    // What backup.ts seals; who changed it could not have sealed it.
+    // What backup.ts seals.
     const { salt, sealed } = JSON.parse(await member(file, 'secrets.sealed')) as SealedSecrets
     const secrets: Record<string, string> = JSON.parse((await secretsUnder(passphrase, salt)).open(sealed))
+    // Names become paths. Whoever made the whole backup has sealed them as well.
+    if (!Object.keys(secrets).every((name) => SECRET_FILES.includes(name))) throw new Error('other files')
     return secrets
   } catch {
     throw new CommandError(

@@ -1,20 +1,30 @@
+import { once } from 'node:events'
 import { flushCompileCache } from 'node:module'
+import { createServer } from 'node:net'
+import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
-import { usedPools } from '../catalog/capacity.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
 import { openCatalog, watchCatalog } from '../catalog/live.ts'
-import { systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { type DriverName, driverNames } from '../drivers/driver.ts'
 import { willBeBuilt } from '../drivers/images/source.ts'
+import { readPages } from '../http/pages.ts'
 import { messageOf } from '../message-of.ts'
+import type { Link } from '../processes/link.ts'
+import type { Members } from '../processes/members.ts'
 import type { Telemetry } from '../telemetry.ts'
-import { banner, hostsOf, imageLines, listening } from './banner.ts'
-import { type Compute, openCompute } from './compute.ts'
-import { lastGoodCatalog, lockDataDir, openDatabase, openDemo, openSecrets } from './installation.ts'
+import { type BannerFacts, banner, hostsOf, imageLines, listening } from './banner.ts'
+import { catalogPlace, placeCatalog } from './catalog.ts'
+import { type Compute, heldDrivers, openCompute, requireRole } from './compute.ts'
+import { openDemo } from './demo.ts'
+import { lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
+import { findFacts, requireWalls } from './walls.ts'
+
+/** Where `npm start` builds the console. */
+const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 
 /**
  * Runs the service until it is told to stop.
@@ -23,53 +33,96 @@ import { publicHost, publicUrl } from './public-name.ts'
  */
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
   const say = (line: string) => (notices ? notices.info(line) : console.log(line))
-  const unlock = lockDataDir(config)
-  const opened = openCatalog(config.catalogFile, lastGoodCatalog(config), systemClock.now())
+  const unlock = config.role === 'all' ? lockDataDir(config) : () => {}
+  const link = await hold(config, { log, say })
+  if (placeCatalog(config)) say(`The catalogue is ${config.catalogFile} from here on: edit it there.`)
+  const db = await openDatabase(config, { say, holdsLock: true, log, onCommit: () => link?.ring('recorded') })
+  const clock = link?.clock ?? systemClock
+  const opened = await openCatalog(catalogPlace(config, db), clock.now())
   const { catalog, fault } = opened
-  const db = await openDatabase(config, { say, holdsLock: true })
-  const others = await otherDrivers(db, catalog)
-  if (config.compute !== 'simulator' || others.includes('qemu'))
+  await requireRole(config, { held: await heldDrivers(config, db), catalog })
+  const secrets = await openSecrets(config, db)
+  if (config.isPublic) requireWalls(await findFacts(config, db, catalog))
+  if (config.compute !== 'simulator')
     say('Checking what can run servers here; the first time this takes a few seconds.')
-  const compute = await openCompute(config, others, log)
+  const compute = await openCompute(config, { db, catalog, clock }, log)
+  const others = link && (await joinOthers(link, { db, config, log, compute }))
+  const replica = link && (await openReplica(config, { primary: db, clock, log }))
   // Loaded where it is wanted: it is a tenth of the idle service.
   const telemetry = config.metrics ? new (await import('../telemetry.ts')).Telemetry() : undefined
-  const app = await buildApp({
+  const site = (): string => new URL(publicUrl(config) ?? app.http.listeningOrigin).origin
+  const pages = config.hasConsole ? readPages(CONSOLE) : null
+  const app: App = await buildApp({
     db,
-    clock: systemClock,
+    clock,
     drivers: compute.drivers,
     catalog,
-    secrets: openSecrets(config),
+    secrets,
     log,
+    securityLog: notices ?? undefined,
     telemetry,
     ...config,
+    mailer: openMailer(config),
+    siteUrl: site,
+    ...partOf(config, others),
+    ...(replica && { recent: replica.read }),
     sshHost: publicHost(config),
     publicUrl: publicUrl(config),
+    pages,
   })
-  const demo = await openDemo(db, config)
   const address = await listen(app.http, config)
-  const scrapes = telemetry && (await answerScrapes(telemetry, config, { db, app, compute, catalog }))
-  await startWorkers(app)
+  // An installation for many has no account of its own.
+  const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
+  const watched = { db, clock, app, compute, catalog, others }
+  const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
+  await startWorkers(app, config, others)
   const stopped = untilStopped()
   void buildEarly(compute, catalog, { say, stopped })
-  const [hosts, images, orphans] = await Promise.all([
-    hostsOf(compute, catalog),
-    imageLines(compute, catalog),
-    app.reconciler.orphans(),
-  ])
-  const facts = { config, address, scrapes, hosts, compute, demo, images, orphans, fault }
-  if (notices) notices.info(listening(facts), 'listening')
-  else for (const line of banner(facts)) say(line)
-  // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
-  flushCompileCache()
-  const watch = watchCatalog(opened, { clock: systemClock, log }, (wrong) => {
+  const [hosts, images, orphans] = await survey(compute, catalog, app)
+  const facts = { config, address, pages, scrapes, hosts, compute, demo, images, orphans, fault }
+  announce({ ...facts, mails: app.mails.place }, { notices, say })
+  const watch = watchCatalog(opened, { clock, log }, (wrong) => {
     for (const line of wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)) say(line)
   })
   await stopped
   say('Stopping. Servers keep running; the next start takes them over.')
-  await watch.stop()
-  await scrapes?.close()
+  await Promise.all([watch.stop(), scrapes?.close(), replica?.stop()])
   await app.close()
+  await link?.close()
   unlock()
+}
+
+/** What this process is among those that serve the installation. */
+function partOf({ role }: Config, others: Members | null) {
+  return others ? { peers: others, owner: others.processId, isWorker: role === 'worker' } : {}
+}
+
+async function hold({ databaseUrl }: Config, told: { log: Logger; say: (line: string) => void }) {
+  if (databaseUrl === null) return null
+  // Loaded where it is wanted, as it brings pg.
+  return (await import('./on-postgres.ts')).holdInstallation(databaseUrl, told)
+}
+
+function announce(
+  facts: BannerFacts,
+  { notices, say }: { notices: Logger | null; say: (line: string) => void },
+): void {
+  if (notices) notices.info(listening(facts), 'listening')
+  else for (const line of banner(facts)) say(line)
+  // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
+  flushCompileCache()
+}
+
+async function joinOthers(
+  link: Link,
+  { compute, ...joining }: { db: Database; config: Config; log: Logger; compute: Compute },
+): Promise<Members> {
+  const isAlone = compute.drivers.pools.includes('qemu')
+  return (await import('./on-postgres.ts')).join(link, { ...joining, isAlone })
+}
+
+async function openReplica(config: Config, parts: { primary: Database; clock: Clock; log: Logger }) {
+  return (await import('./on-postgres.ts')).openReplica(config, parts)
 }
 
 const STAYS = 'The catalogue was not reloaded, because the file is invalid:'
@@ -85,27 +138,49 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
   ]
 }
 
-async function startWorkers(app: App): Promise<void> {
-  await app.engine.start({ isAlone: true })
+/** @throws ConfigError */
+/** What the banner says of hosts, images, and machines that belong to no server. */
+const survey = (compute: Compute, catalog: Catalog, { reconciler }: App) =>
+  Promise.all([hostsOf(compute, catalog), imageLines(compute, catalog), reconciler.orphans()])
+
+async function startWorkers(app: App, config: Config, members: Members | null): Promise<void> {
+  await requireGuestHost(config)
+  const isAlone = members === null
+  // Streams are told of events by it, whoever relays them.
+  app.events.start()
+  app.security.start()
+  app.consoles.start()
+  if (config.role === 'api') return
+  members?.inherit(app.engine.inherit)
+  members?.inherit(app.webhooks.inherit)
+  await app.engine.start({ isAlone })
   app.reconciler.start()
   app.sampler.start()
   app.billing.start()
-  app.events.start()
   app.retention.start()
-  await app.webhooks.start({ isAlone: true })
-}
-
-/** The drivers that zones name, and those of servers whose zone has another one since, or is gone. */
-async function otherDrivers(db: Database, { zones }: Catalog): Promise<DriverName[]> {
-  const pools = await usedPools(db)
-  return driverNames.filter((name) => pools.includes(name) || zones.some(({ driver }) => driver === name))
+  app.mails.start()
+  await app.webhooks.start({ isAlone })
 }
 
 /** @throws ConfigError */
 async function answerScrapes(
   telemetry: Telemetry,
   { metrics, dataDir }: Config,
-  { db, app, compute, catalog }: { db: Database; app: App; compute: Compute; catalog: Catalog },
+  {
+    db,
+    clock,
+    app,
+    compute,
+    catalog,
+    others,
+  }: {
+    db: Database
+    clock: Clock
+    app: App
+    compute: Compute
+    catalog: Catalog
+    others: Members | null
+  },
 ) {
   const images = async () =>
     Promise.all(
@@ -116,7 +191,8 @@ async function answerScrapes(
       }),
     )
   const found = compute.images ? images : async () => []
-  telemetry.watch({ db, clock: systemClock, ...app, images: found, dataDir })
+  const tellsTotals = () => others?.holds('totals') ?? true
+  telemetry.watch({ db, clock, ...app, images: found, dataDir, tellsTotals })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(
@@ -146,6 +222,24 @@ async function listen(
 }
 
 /**
+ * Tries the address before there are servers: theirs would wait for a port that never opens.
+ * @throws ConfigError
+ */
+async function requireGuestHost({ guestHost }: Config): Promise<void> {
+  const attempt = createServer()
+  try {
+    await once(attempt.listen(0, guestHost), 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') return // what else is wrong is HOST's to say
+    throw new ConfigError(
+      `SSH ports can't listen on ${guestHost}: this machine has no address ${guestHost}. Set BERTH_GUEST_HOST (--guest-host) to one of its addresses.`,
+    )
+  } finally {
+    attempt.close()
+  }
+}
+
+/**
  * Images that are built here take minutes, so they are made before anybody asks: one after the other, those first that
  * come from nowhere else.
  */
@@ -165,8 +259,8 @@ async function buildEarly(
     try {
       await images.wait(image)
       say(`The image ${slug} is ready.`)
-    } catch (error) {
-      if (!isStopping) say(`The image ${slug} is not ready: ${messageOf(error)}`)
+    } catch {
+      if (!isStopping) say(`The image ${slug} could not be prepared; berthd image list says why.`)
     }
   }
 }

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import pino from 'pino'
 import { findAccount, listAccounts } from '../accounts/accounts.ts'
 import { type App, buildApp } from '../app.ts'
-import { openCatalog } from '../catalog/live.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -10,7 +9,8 @@ import { Drivers } from '../drivers/drivers.ts'
 import { scopeNames } from '../http/auth.ts'
 import { ApiError } from '../http/problem.ts'
 import { operatedServers } from '../servers/queries.ts'
-import { isServed, lastGoodCatalog, openSecrets } from './installation.ts'
+import { catalogInForce } from './catalog.ts'
+import { isServed, openSecrets } from './installation.ts'
 import {
   accountByNameOrId,
   printFields,
@@ -76,7 +76,7 @@ function addOrder(server: Command, config: ReadConfig, order: Order, summary: st
   if (forced !== undefined) command.option('--force', forced)
   command.action(async (given: string, { force = false }: { force?: boolean }) => {
     const parsed = config()
-    const isRunning = isServed(parsed)
+    const isRunning = await isServed(parsed)
     await withDatabase(parsed, `server ${order}`, async (db) => {
       const row = await serverByNameOrId(db, parsed, given)
       const app = await operatorsApp(db, parsed)
@@ -103,7 +103,7 @@ async function ordered(
 ) {
   const { server_id: serverId, account_id: accountId } = server
   const { status: accountStatus } = await findAccount(db, accountId)
-  const actor = { accountId, accountStatus, tokenId: '', scopes: scopeNames }
+  const actor = { accountId, accountStatus, tokenId: null, person: null, scopes: scopeNames }
   try {
     if (order !== 'delete')
       return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation
@@ -115,14 +115,14 @@ async function ordered(
 }
 
 /** The program without anything that runs: machines are the service's alone. */
-export function operatorsApp(db: Database, config: Config): Promise<App> {
-  const { catalog } = openCatalog(config.catalogFile, lastGoodCatalog(config), clock.now())
+export async function operatorsApp(db: Database, config: Config): Promise<App> {
+  const { catalog } = await catalogInForce(config)
   return buildApp({
     db,
     clock,
     drivers: new Drivers('qemu', {}),
     catalog,
-    secrets: openSecrets(config),
+    secrets: await openSecrets(config, db),
     log: pino({ level: 'silent' }),
     ...config,
     sshHost: publicHost(config),

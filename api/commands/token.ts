@@ -1,9 +1,12 @@
 import { Command } from 'commander'
+import { readCidrs } from '../accounts/token-input.ts'
 import { createToken, everyToken, hashToken, revokeToken } from '../accounts/tokens.ts'
+import { cidrsOf } from '../accounts/view.ts'
 import { systemClock as clock } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { scopeNames } from '../http/auth.ts'
+import { ApiError } from '../http/problem.ts'
 import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 
 export function tokenCommands(config: ReadConfig): Command {
@@ -15,7 +18,13 @@ export function tokenCommands(config: ReadConfig): Command {
     .option('--name <name>', 'what it is for', 'operator')
     .option('--scopes <list>', `comma-separated list of ${scopeNames.join(', ')}`, 'read,write')
     .option('--days <number>', 'days until it expires')
-    .action(async (given: string, options: { name: string; scopes: string; days?: string }) => {
+    .option(
+      '--cidr <range>',
+      'address or range that it may be used from (repeatable; default: from anywhere)',
+      (range: string, before: string[]) => [...before, range],
+      [],
+    )
+    .action(async (given: string, options: CreateOptions) => {
       const wanted = options.scopes.split(',').map((name) => name.trim())
       const scopes = scopeNames.filter((name) => wanted.includes(name))
       const unknown = wanted.filter((name) => !scopes.some((scope) => scope === name))
@@ -24,12 +33,14 @@ export function tokenCommands(config: ReadConfig): Command {
       if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
         throw new ConfigError('--days must be a whole number, at least 1.')
       const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
+      const cidrs = readOption(options.cidr)
       await withDatabase(config(), 'token create', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
         const { tokenId, value } = await createToken(db, clock, {
           accountId: account_id,
           name: options.name,
           scopes,
+          cidrs,
           expiresAt,
         })
         console.error(`Token ${tokenId}, with ${scopes.join(', ')}. It is shown only once:`)
@@ -52,6 +63,22 @@ export function tokenCommands(config: ReadConfig): Command {
   return token
 }
 
+interface CreateOptions {
+  name: string
+  scopes: string
+  days?: string
+  cidr: string[]
+}
+
+/** @throws ConfigError */
+function readOption(given: readonly string[]): string[] {
+  try {
+    return readCidrs(given)
+  } catch (error) {
+    throw error instanceof ApiError ? new ConfigError(error.message) : error
+  }
+}
+
 function addListCommand(token: Command, config: ReadConfig): void {
   token
     .command('list')
@@ -65,10 +92,11 @@ function addListCommand(token: Command, config: ReadConfig): void {
           row.email,
           row.name,
           row.scopes,
+          cidrsOf(row).join(' ') || 'any',
           shortTime(row.expires_at) || 'never',
           shortTime(row.last_used_at) || 'never',
         ])
-        printTable(['TOKEN', 'ACCOUNT', 'NAME', 'SCOPES', 'EXPIRES', 'LAST USED'], rows)
+        printTable(['TOKEN', 'ACCOUNT', 'NAME', 'SCOPES', 'ADDRESSES', 'EXPIRES', 'LAST USED'], rows)
       })
     })
 }

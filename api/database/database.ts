@@ -1,4 +1,4 @@
-import { type AliasableExpression, type Kysely, sql, type Transaction } from 'kysely'
+import { type AliasableExpression, type Kysely, SqliteAdapter, sql, type Transaction } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
@@ -10,6 +10,27 @@ import * as operationSubjects from './migrations/0007-operation-subjects.ts'
 import * as serverPools from './migrations/0008-server-pools.ts'
 import * as retention from './migrations/0009-retention.ts'
 import * as tokenParents from './migrations/0010-token-parents.ts'
+import * as tokenCidrs from './migrations/0011-token-cidrs.ts'
+import * as paid from './migrations/0012-paid.ts'
+import * as webhookVerification from './migrations/0013-webhook-verification.ts'
+import * as endedRates from './migrations/0014-ended-rates.ts'
+import * as serverNumbers from './migrations/0015-server-numbers.ts'
+import * as ports from './migrations/0016-ports.ts'
+import * as smtp from './migrations/0017-smtp.ts'
+import * as deletionTimes from './migrations/0018-deletion-times.ts'
+import * as traffic from './migrations/0019-traffic.ts'
+import * as addresses from './migrations/0020-addresses.ts'
+import * as networks from './migrations/0021-networks.ts'
+import * as firewalls from './migrations/0022-firewalls.ts'
+import * as installation from './migrations/0023-installation.ts'
+import * as trafficPrices from './migrations/0024-traffic-prices.ts'
+import * as people from './migrations/0025-people.ts'
+import * as processes from './migrations/0026-processes.ts'
+import * as twoFactor from './migrations/0027-two-factor.ts'
+import * as deviceLogins from './migrations/0028-device-logins.ts'
+import * as portStatus from './migrations/0029-port-status.ts'
+import * as passkeys from './migrations/0030-passkeys.ts'
+import * as identities from './migrations/0031-identities.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -30,6 +51,27 @@ export const migrations: Record<string, Migration> = {
   '0008-server-pools': serverPools,
   '0009-retention': retention,
   '0010-token-parents': tokenParents,
+  '0011-token-cidrs': tokenCidrs,
+  '0012-paid': paid,
+  '0013-webhook-verification': webhookVerification,
+  '0014-ended-rates': endedRates,
+  '0015-server-numbers': serverNumbers,
+  '0016-ports': ports,
+  '0017-smtp': smtp,
+  '0018-deletion-times': deletionTimes,
+  '0019-traffic': traffic,
+  '0020-addresses': addresses,
+  '0021-networks': networks,
+  '0022-firewalls': firewalls,
+  '0023-installation': installation,
+  '0024-traffic-prices': trafficPrices,
+  '0025-people': people,
+  '0026-processes': processes,
+  '0027-two-factor': twoFactor,
+  '0028-device-logins': deviceLogins,
+  '0029-port-status': portStatus,
+  '0030-passkeys': passkeys,
+  '0031-identities': identities,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */
@@ -37,9 +79,22 @@ export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise
   return db.isTransaction ? run(db) : db.transaction().execute(run)
 }
 
+/** Whether it is a file of this process, without connections to take turns for. */
+export function isSqlite(db: Queries): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
 /** Asks the database for nothing. Rejects where it can't be reached. */
 export async function ping(db: Queries): Promise<void> {
   await sql`SELECT 1`.execute(db)
+}
+
+/**
+ * Runs a statement that takes something for this process, so that it knows what it has taken: of a transaction whose
+ * answer is lost PostgreSQL can be asked, of a statement by itself it can't. On SQLite no answer is lost.
+ */
+export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Result>): Promise<Result> {
+  return isSqlite(db) ? run(db) : db.transaction().execute(run)
 }
 
 /** Runs something in a transaction and undoes all that it wrote. */
@@ -57,8 +112,11 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
 
 /** SQLite's BUSY, READONLY, IOERR, FULL and CANTOPEN. */
 const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
-/** PostgreSQL's classes: connection, resources, shutdown. And what the system says when nobody listens. */
-const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
+/**
+ * PostgreSQL's classes connection, resources and shutdown (of the server, or of a statement that took too long), and its
+ * codes for a lock that was not to be had, an idle transaction, and transactions that wait for each other.
+ */
+const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(55P03|25P03|40P01|40001)$/
 
 /** Whether another process holds SQLite's lock. */
 export function isBusy(error: unknown): boolean {

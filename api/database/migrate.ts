@@ -1,6 +1,6 @@
-import { SqliteAdapter, sql } from 'kysely'
+import { sql } from 'kysely'
 import { messageOf } from '../message-of.ts'
-import { type Database, migrations, type Queries } from './database.ts'
+import { type Database, isSqlite, migrations, type Queries } from './database.ts'
 
 /** A migration failed, and the database is as it was before all of this run. The message is one sentence. */
 export class MigrationFailed extends Error {
@@ -41,6 +41,19 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
   } finally {
     await sql`PRAGMA foreign_keys = ON`.execute(db)
   }
+}
+
+/**
+ * The names of those that a database lacks; all of them where it is new.
+ * @throws SchemaTooNew
+ */
+export async function pendingMigrations(db: Database): Promise<string[]> {
+  // Where there is no table of records yet, there is nothing else either.
+  const { rows } = await sql<{ name: string | null }>`SELECT to_regclass('kysely_migration') AS name`.execute(
+    db,
+  )
+  const applied = rows[0]?.name ? await appliedMigrations(db) : []
+  return pendingAfter(applied, {}).map(([name]) => name)
 }
 
 /** The names of the migrations that a database has, oldest first. */
@@ -84,10 +97,6 @@ async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
       throw new MigrationFailed(`The migration ${name} failed: ${explain(error)}`, { cause: error })
     }
   return pending.map(([name]) => name)
-}
-
-function isSqlite(db: Queries): boolean {
-  return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
 async function refuseBrokenReferences(tx: Queries): Promise<void> {

@@ -1,24 +1,89 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import pg from 'pg'
 import type { Database } from './database.ts'
+import { PostgresDriver } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
 const INT8 = 20
 
+/** What takes longer is ended by the server: statements, waits for locks, transactions that do nothing. */
+const STATEMENT_MS = 30_000
+const LOCK_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 30_000
+const LIMITS = {
+  statement_timeout: STATEMENT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  // How long the server has to answer: a little longer than it may take itself.
+  query_timeout: STATEMENT_MS + 5_000,
+}
+const CONNECT_MS = 5_000
+/** The server ends sessions of a host that is gone in ten seconds, and with them their locks. */
+const KEEPALIVE =
+  '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000'
+
+export interface PostgresOptions {
+  /** The most connections at once. */
+  connections?: number
+  /** What the server's own tools call us. */
+  name?: string
+  /** For what takes as long as it takes, such as migrations. */
+  isPatient?: boolean
+  /** Called after each transaction that was committed. */
+  onCommit?: () => void
+  /** Called when the server ends a connection that nobody uses; the pool opens another one. */
+  onIdleError?: (error: Error) => void
+}
+
+/** @param url postgres://user:password@host:port/name */
+export function connectionTo(url: string, name: string): pg.ClientConfig {
+  const place = new URL(url)
+  const given = place.searchParams.get('options')
+  place.searchParams.set('options', given === null ? KEEPALIVE : `${KEEPALIVE} ${given}`)
+  return {
+    connectionString: place.href,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: CONNECT_MS,
+  }
+}
+
 /**
  * Opens a PostgreSQL database. Our bigints are times and money, all within 2^53, so they are read as numbers.
  * @param url postgres://user:password@host:port/name
- * @param onIdleError called when the server ends a connection that nobody uses; the pool opens another one
  */
-export function openPostgres(url: string, onIdleError: (error: Error) => void = () => {}): Database {
+export function openPostgres(url: string, options: PostgresOptions = {}): Database {
+  const {
+    connections = 10,
+    name = 'berthd',
+    isPatient = false,
+    onIdleError = () => {},
+    onCommit = () => {},
+  } = options
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, (text: string) => {
     const value = Number(text)
     if (!Number.isSafeInteger(value)) throw new RangeError(`the database holds ${text}, which is beyond 2^53`)
     return value
   })
-  const pool = new pg.Pool({ connectionString: url, types, max: 10 })
+  const pool = new pg.Pool({
+    ...connectionTo(url, name),
+    types,
+    max: connections,
+    lock_timeout: LOCK_MS,
+    ...(isPatient ? {} : LIMITS),
+  })
   // Without a listener a restart of the database would end this process too.
   pool.on('error', onIdleError)
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  // One that is in use says so to whoever asks over it, and as an event, which nobody else would hear.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const driver = new PostgresDriver(pool, onCommit)
+  return new Kysely<Schema>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new PostgresAdapter(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  })
 }

@@ -1,4 +1,36 @@
 import type { CpuType } from '../drivers/driver.ts'
+import type { BillingMeterTable, LedgerTable, RateTable, TransactionTable } from './billing-schema.ts'
+import type {
+  ConsoleTicketTable,
+  DutyTable,
+  InstallationTable,
+  PoolUsageTable,
+  ProcessTable,
+  SimulatedMachineTable,
+} from './installation-schema.ts'
+import type { MeterTable, SampleTable, TrafficTable } from './monitoring-schema.ts'
+import type {
+  AddressTable,
+  FirewallServerTable,
+  FirewallTable,
+  NetworkServerTable,
+  NetworkTable,
+  PortTable,
+} from './network-schema.ts'
+import type {
+  DeviceLoginTable,
+  IdentityTable,
+  InvitationTable,
+  LinkTable,
+  MailTable,
+  MemberTable,
+  PasskeyTable,
+  PersonTable,
+  RecoveryCodeTable,
+  SessionTable,
+  SpentTicketTable,
+  TwoFactorTable,
+} from './people-schema.ts'
 
 /**
  * Every table, as both databases have it: text, bigint and integer columns only. Ids are text, times are
@@ -19,11 +51,35 @@ export interface Schema {
   webhooks: WebhookTable
   deliveries: DeliveryTable
   servers: ServerTable
+  ports: PortTable
+  addresses: AddressTable
+  networks: NetworkTable
+  network_servers: NetworkServerTable
+  firewalls: FirewallTable
+  firewall_servers: FirewallServerTable
   operations: OperationTable
   pool_usage: PoolUsageTable
   idempotency_keys: IdempotencyKeyTable
   meters: MeterTable
   samples: SampleTable
+  traffic: TrafficTable
+  installation: InstallationTable
+  people: PersonTable
+  members: MemberTable
+  sessions: SessionTable
+  links: LinkTable
+  two_factors: TwoFactorTable
+  recovery_codes: RecoveryCodeTable
+  spent_tickets: SpentTicketTable
+  device_logins: DeviceLoginTable
+  passkeys: PasskeyTable
+  identities: IdentityTable
+  invitations: InvitationTable
+  mails: MailTable
+  processes: ProcessTable
+  duties: DutyTable
+  simulated_machines: SimulatedMachineTable
+  console_tickets: ConsoleTicketTable
 }
 
 export interface AccountTable {
@@ -39,6 +95,8 @@ export interface AccountTable {
   cpu_used: number
   ram_mb_used: number
   disk_gb_used: number
+  /** 1: its servers may connect to port 25 of others. */
+  is_smtp_open: number
   created_at: number
 }
 
@@ -52,6 +110,10 @@ export interface TokenTable {
   scopes: string
   /** The token that it was created with; null for those of the operator. */
   parent_token_id: string | null
+  /** The person who created it, where it was one. */
+  person_id: string | null
+  /** The addresses that may use it, as a JSON array of CIDRs; empty: all. */
+  cidrs: string
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null
@@ -76,60 +138,6 @@ export interface SshKeyTable {
   fingerprint: string
   key_type: string
   created_at: number
-}
-
-/** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
-export interface TransactionTable {
-  transaction_id: string
-  account_id: string
-  /** 1, 2, 3… within the account. */
-  sequence: number
-  /** The sequence of the entry before; null for the first. */
-  previous: number | null
-  type: 'charge' | 'payment' | 'refund' | 'correction'
-  balance_before: number
-  amount: number
-  balance_after: number
-  server_id: string | null
-  /** Of a charge: the project of the server when it was charged, the hour that it begins in, and the seconds billed. */
-  project_id: string | null
-  hour: number | null
-  seconds: number | null
-  description: string
-  /** Makes a repeat harmless: unique within the account. */
-  reference: string | null
-  created_at: number
-}
-
-/** The end of an account's chain of entries, and how its balance stands. */
-export interface LedgerTable {
-  account_id: string
-  /** The last entry; null where there is none. */
-  sequence: number | null
-  balance: number
-  /** Since when the balance lasts less than the warning time, and since when it is used up. */
-  low_since: number | null
-  depleted_since: number | null
-}
-
-/** What a server costs an hour, from when until when. */
-export interface RateTable {
-  server_id: string
-  starts_at: number
-  /** Null as long as it runs. */
-  ends_at: number | null
-  account_id: string
-  price_hour: number
-  price_month: number
-}
-
-/** How far a server is charged. */
-export interface BillingMeterTable {
-  server_id: string
-  account_id: string
-  charged_until: number
-  /** Null where nothing is left to charge. */
-  due_at: number | null
 }
 
 /** What happened, written in the transaction in which it did. */
@@ -159,6 +167,9 @@ export interface AuditTable {
   object_type: string
   object_id: string | null
   token_id: string | null
+  /** Who had signed in, and her address then. */
+  person_id: string | null
+  person_email: string | null
   address: string | null
   request_id: string
   created_at: number
@@ -175,7 +186,7 @@ export interface WebhookTable {
   /** Sealed. */
   secret: string
   is_enabled: number
-  disabled_reason: 'failing' | 'gone' | null
+  disabled_reason: 'failing' | 'gone' | 'unverified' | null
   /** When there is something to send; null: nothing is pending. */
   next_run_at: number | null
   lease_owner: string | null
@@ -188,6 +199,15 @@ export interface WebhookTable {
   /** Sealed: what signs as well until a moment, null where nothing was replaced. */
   previous_secret: string | null
   previous_secret_until: number | null
+  /** Whether the endpoint at this url has answered a challenge; events wait until then. */
+  verification: 'pending' | 'verified' | 'failed'
+  /** What was wrong with the last challenge's reply. */
+  verification_error: string | null
+  challenged_at: number | null
+  /** Challenges since verification was asked for. */
+  challenges: number
+  /** JSON: the addresses that answered a challenge; null where any may be sent to. */
+  verified_addresses: string | null
 }
 
 /** An event on its way to a webhook. */
@@ -244,10 +264,22 @@ export interface ServerTable {
   delete_protection: number
   price_month: number
   price_hour: number
+  /** What it may send in a calendar month for that, and what a TB more costs. */
+  traffic_gb: number
+  traffic_price: number
+  /** How fast it may send and get; null: as fast as it goes. */
+  bandwidth_mbit: number | null
   /** The moment whose prices these are. */
   priced_at: number
   mac: string
   ssh_port: number | null
+  /** Of its public addresses: an address, and a /64. */
+  ipv4: string | null
+  ipv6: string | null
+  /** The private networks that it is in, as JSON: network_id, number, ip_range, ipv4 of each. */
+  networks: string
+  /** Of drivers/addresses.ts: its place in the network, from which its addresses follow; null once it is gone. */
+  number: number | null
   /** JSON: HostKey[] as the guest's ssh last showed them. */
   host_keys: string
   /** 1 once the machine has a disk: from then on a missing disk is a loss, never made anew. */
@@ -256,6 +288,8 @@ export interface ServerTable {
   crashed_at: number | null
   /** What a suspended server was, and will be again after a top-up. */
   suspended_from: 'running' | 'stopped' | null
+  /** When it will be deleted unless it resumes; null for as long as nobody says so. */
+  delete_at: number | null
   billed_since: number | null
   started_at: number | null
   created_at: number
@@ -264,6 +298,7 @@ export interface ServerTable {
   deleted_at: number | null
 }
 
+/** A port of the host that leads to a port of a server. */
 export interface OperationTable {
   operation_id: string
   account_id: string
@@ -294,14 +329,6 @@ export interface OperationTable {
   readable_until: number | null
 }
 
-/** What servers hold of a pool of compute, so that capacity is taken by one conditional update. */
-export interface PoolUsageTable {
-  pool: string
-  cpu: number
-  ram_mb: number
-  disk_gb: number
-}
-
 export interface IdempotencyKeyTable {
   account_id: string
   /** Method and path. */
@@ -315,32 +342,4 @@ export interface IdempotencyKeyTable {
   made_id: string | null
   claimed_until: number
   created_at: number
-}
-
-/** The last look at each server's machine: what the next one is compared with. */
-export interface MeterTable {
-  server_id: string
-  /** Stands for the server in its samples. */
-  series: number
-  /** JSON: Reading of monitoring/reading.ts. */
-  reading: string
-  read_at: number
-}
-
-/** What a server used in one slot of time; null is not known. */
-export interface SampleTable {
-  series: number
-  /** Seconds: how long the slot is; the finest are as long as the sampler's interval. */
-  resolution: number
-  /** Seconds since the epoch: when the slot begins. */
-  at: number
-  /** 1/100 percent of all cores. */
-  cpu: number | null
-  memory_mb: number | null
-  disk_mb: number | null
-  /** Bytes a second. */
-  disk_read: number | null
-  disk_write: number | null
-  network_rx: number | null
-  network_tx: number | null
 }

@@ -55,46 +55,44 @@ test('of transactions that share a commit, one that fails takes back its own wri
   expect(committed()).toEqual(['a', 'd'])
 })
 
-test('whoever is told of a write, the writer or a reader, finds it on the disk', async () => {
+test('whoever is told of a write finds it on the disk, and a reader sees nothing that is not', async () => {
   const { db, committed } = await open()
   const seen: string[][] = []
-  let reading: Promise<void> | undefined
   await Promise.all([
     db
       .transaction()
       .execute(async (tx) => {
         await add(tx, 'a')
-        reading = poolNamed.all(db, { pool: 'a' }).then((rows) => {
-          expect(rows).toEqual([{ pool: 'a' }])
-          seen.push(committed())
-        })
+        expect([await read(tx), await read(db), await poolNamed.all(db, { pool: 'a' })]).toEqual([
+          [{ pool: 'a' }],
+          [],
+          [],
+        ])
       })
       .then(() => seen.push(committed())),
     add(db, 'b').then(() => seen.push(committed())),
   ])
-  await reading
   expect(seen).toEqual([
     ['a', 'b'],
     ['a', 'b'],
-    ['a', 'b'],
   ])
+  expect(await read(db)).toEqual([{ pool: 'a' }, { pool: 'b' }])
 })
 
-test('a reader goes before writers that came earlier, as they may have to wait for another program', async () => {
-  const { db } = await open()
-  const [writer, reader] = await db
-    .transaction()
-    .execute(async (tx) => {
-      await add(tx, 'a')
-      const writing = add(db, 'b')
-      await untilTurnEnds()
-      const reading = read(db)
-      await untilTurnEnds()
-      return { writing, reading }
-    })
-    .then(({ writing, reading }) => Promise.all([writing, reading]))
-  expect(writer).toHaveLength(1)
-  expect(reader).toEqual([{ pool: 'a' }])
+test('a reader waits for no writer, however long its transaction and the line behind it', async () => {
+  const { db, committed } = await open()
+  const end = Promise.withResolvers<void>()
+  const writing = db.transaction().execute(async (tx) => {
+    await add(tx, 'a')
+    await end.promise
+  })
+  const waiting = Array.from({ length: 500 }, (_, at) => add(db, `b${at}`))
+  await untilTurnEnds()
+  expect(await read(db)).toEqual([])
+  expect(committed()).toEqual([])
+  end.resolve()
+  await Promise.all([writing, ...waiting])
+  expect(await read(db)).toHaveLength(501)
 })
 
 test('when SQLite takes back all that shares a commit, every writer is told, and readers see none of it', async () => {
@@ -170,14 +168,14 @@ describe('while another program writes', () => {
   })
 
   test('all who wait give up together, and who comes when it has ended goes on', async () => {
-    const { db, other, committed } = await open(300)
+    const { db, other, committed } = await open(1_000)
     other.exec('BEGIN IMMEDIATE')
     const startedAt = performance.now()
     const results = await Promise.allSettled([
       ...['a', 'b', 'c', 'd'].map((pool) => add(db, pool)),
       db.transaction().execute((tx) => add(tx, 'e')),
     ])
-    expect(performance.now() - startedAt).toBeLessThan(2 * 300)
+    expect(performance.now() - startedAt).toBeLessThan(4 * 1_000)
     for (const result of results)
       expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true)
     other.exec('COMMIT')
@@ -188,9 +186,11 @@ describe('while another program writes', () => {
   test('closing goes on when those before it have given up', async () => {
     const { db, other } = await open(50)
     other.exec('BEGIN IMMEDIATE')
-    const writing = add(db, 'a')
+    // It may give up before anything else happens, where the machine is busy.
+    const writing = Promise.allSettled([add(db, 'a')])
     await untilTurnEnds()
-    const [written, closed] = await Promise.allSettled([writing, db.destroy()])
+    const closing = Promise.allSettled([db.destroy()])
+    const [[written], [closed]] = await Promise.all([writing, closing])
     expect([written.status, closed.status]).toEqual(['rejected', 'fulfilled'])
     other.exec('ROLLBACK')
   })

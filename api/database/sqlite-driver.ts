@@ -26,24 +26,36 @@ interface Group {
   isDue: boolean
 }
 
+interface Opened {
+  writer: DatabaseSync
+  reader: DatabaseSync
+  patienceMs: number
+}
+
 /**
  * Kysely's driver for node:sqlite. A commit waits for the disk, which costs more than all statements of a request
  * together. So what is written within one turn of the event loop is committed at its end in one: a transaction is a
  * savepoint there, and learns of its commit when that is on the disk. Transactions still run one after the other,
- * and one that fails takes back what is its own and nothing else.
+ * and one that fails takes back what is its own and nothing else. Readers see what is on the disk.
  */
 export class SqliteDriver implements Driver {
   readonly #handle: DatabaseSync
   readonly #patienceMs: number
-  readonly #statements = new Map<string, Prepared>()
+  readonly #writer: Statements
+  readonly #reader: Statements
   #group: Group | null = null
   /** Whether a transaction or a statement is under way, and who waits for its end. */
   #isTaken = false
   readonly #waiting: { go: () => void; giveUp: (reason: unknown) => void }[] = []
 
-  /** @param patienceMs how long another process's lock is waited for */
-  constructor(sqlite: DatabaseSync, patienceMs: number) {
-    this.#handle = sqlite
+  /**
+   * @param reader a second connection, on which nothing is written
+   * @param patienceMs how long another process's lock is waited for
+   */
+  constructor({ writer, reader, patienceMs }: Opened) {
+    this.#handle = writer
+    this.#writer = new Statements(writer)
+    this.#reader = new Statements(reader)
     this.#patienceMs = patienceMs
   }
 
@@ -65,7 +77,7 @@ export class SqliteDriver implements Driver {
     await this.#takeTurn().catch(() => this.#takeTurn())
     await this.#finish(() => {
       this.#commit()
-      this.#statements.clear()
+      this.#reader.close()
       this.#sqlite.close()
     })
   }
@@ -124,17 +136,9 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  /** Waits for nothing: while something is written that is not on the disk, it is read where that can't be seen. */
   async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    for (;;) {
-      // The usual case, in which there is nothing that is not on the disk.
-      if (!this.#group) return this.#run(query)
-      // Ahead of writers: it is short, and must not wait behind one that waits for another process.
-      await this.#takeTurn('first')
-      const group = this.#group
-      const result = await this.#finish(() => this.#run<Row>(query))
-      // It may show what was written a moment ago: it is told when that is on the disk, and read again if it never is.
-      if (!group || (await isCommitted(group))) return result
-    }
+    return this.#group ? this.#reader.run(query) : this.#run(query)
   }
 
   async #write<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -153,36 +157,19 @@ export class SqliteDriver implements Driver {
     return this.#finish(() => {
       this.#commit()
       // It may change which columns a statement has.
-      this.#statements.clear()
+      this.#writer.forget()
+      this.#reader.forget()
       return this.#whenFree(() => this.#run<Row>(query))
     })
   }
 
-  #run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
-    const prepared = this.#prepare(sql)
-    const values = parameters as SQLInputValue[] // what the columns allow: text, integers and null
+  #run<Row>(query: CompiledQuery): QueryResult<Row> {
     try {
-      if (prepared.columns.length > 0) return { rows: readRows(prepared, values) as Row[] } // Kysely knows what it asked for
-      return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...values).changes) }
+      return this.#writer.run(query)
     } catch (error) {
       if (this.#group && !this.#sqlite.isTransaction) this.#closeGroup()?.reject(error)
       throw error
     }
-  }
-
-  #prepare(sql: string): Prepared {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    const statement = this.#sqlite.prepare(sql)
-    // What changes the schema, in a migration's transaction, may change which columns a statement has.
-    if (/^\s*(ALTER|CREATE|DROP)\b/i.test(sql)) this.#statements.clear()
-    statement.setReturnArrays(true)
-    const columns = statement.columns().map(({ name }) => name)
-    const blank = Object.fromEntries(columns.map((name) => [name, null]))
-    const prepared = { statement, columns, blank }
-    if (this.#statements.size >= CACHED_STATEMENTS) this.#statements.clear()
-    this.#statements.set(sql, prepared)
-    return prepared
   }
 
   /** Makes the group of this turn of the event loop, where there is none. */
@@ -238,11 +225,8 @@ export class SqliteDriver implements Driver {
   }
 
   /** @throws SQLite's BUSY where others wait for another process, and have given up */
-  async #takeTurn(place: 'first' | 'last' = 'last'): Promise<void> {
-    if (this.#isTaken)
-      await new Promise<void>((go, giveUp) =>
-        this.#waiting[place === 'first' ? 'unshift' : 'push']({ go, giveUp }),
-      )
+  async #takeTurn(): Promise<void> {
+    if (this.#isTaken) await new Promise<void>((go, giveUp) => this.#waiting.push({ go, giveUp }))
     this.#isTaken = true
   }
 
@@ -263,6 +247,48 @@ export class SqliteDriver implements Driver {
   }
 }
 
+/** What is prepared on one connection. */
+class Statements {
+  readonly #sqlite: DatabaseSync
+  readonly #known = new Map<string, Prepared>()
+
+  constructor(sqlite: DatabaseSync) {
+    this.#sqlite = sqlite
+  }
+
+  run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    const prepared = this.#prepare(sql)
+    const values = parameters as SQLInputValue[] // what the columns allow: text, integers and null
+    if (prepared.columns.length > 0) return { rows: readRows(prepared, values) as Row[] } // Kysely knows what it asked for
+    return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...values).changes) }
+  }
+
+  forget(): void {
+    this.#known.clear()
+  }
+
+  close(): void {
+    this.forget()
+    this.#sqlite.close()
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#known.get(sql)
+    if (known) return known
+    if (!this.#sqlite.isOpen) throw new Error('the database is closed')
+    const statement = this.#sqlite.prepare(sql)
+    // What changes the schema, in a migration's transaction, may change which columns a statement has.
+    if (/^\s*(ALTER|CREATE|DROP)\b/i.test(sql)) this.#known.clear()
+    statement.setReturnArrays(true)
+    const columns = statement.columns().map(({ name }) => name)
+    const blank = Object.fromEntries(columns.map((name) => [name, null]))
+    const prepared = { statement, columns, blank }
+    if (this.#known.size >= CACHED_STATEMENTS) this.#known.clear()
+    this.#known.set(sql, prepared)
+    return prepared
+  }
+}
+
 /** node:sqlite would make each row a dictionary, which takes longer than to find it; copies of one object share its layout. */
 function readRows({ statement, columns, blank }: Prepared, values: readonly SQLInputValue[]): Values[] {
   const rows = statement.all(...values) as unknown as SQLOutputValue[][] // by setReturnArrays, unknown to its types
@@ -273,13 +299,6 @@ function readRows({ statement, columns, blank }: Prepared, values: readonly SQLI
     })
     return named
   })
-}
-
-function isCommitted({ committed }: Group): Promise<boolean> {
-  return committed.then(
-    () => true,
-    () => false,
-  )
 }
 
 class SqliteConnection implements DatabaseConnection {

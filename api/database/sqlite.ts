@@ -20,14 +20,15 @@ const STANDSTILL_MS = 10
 
 /**
  * Opens an SQLite database.
- * @param file path, or ":memory:"
+ * @param file its path; two connections can't share one in memory
  */
 export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Database {
   const sqlite = new DatabaseSync(file, { timeout: patienceMs })
   // FULL: a reply that says 202 must survive a power cut, not only a crash of this process.
   sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
   sqlite.exec(`PRAGMA busy_timeout = ${STANDSTILL_MS}`)
-  const driver = new SqliteDriver(sqlite, patienceMs)
+  const reader = new DatabaseSync(file, { readOnly: true, timeout: STANDSTILL_MS })
+  const driver = new SqliteDriver({ writer: sqlite, reader, patienceMs })
   return new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,

@@ -5,22 +5,72 @@
  */
 
 /** As the catalogue's zones and settings name them. */
-export const driverNames = ['qemu', 'simulator'] as const
+export const driverNames = ['qemu', 'incus', 'simulator'] as const
 export type DriverName = (typeof driverNames)[number]
 
 export const cpuTypes = ['amd', 'intel'] as const
 export type CpuType = (typeof cpuTypes)[number]
 
+/** What engines can do for servers beyond running them. */
+export const features = [
+  'public_ipv4',
+  'public_ipv6',
+  'published_ports',
+  'private_networks',
+  'firewalls',
+  'console',
+] as const
+export type Feature = (typeof features)[number]
+
+/** Of every zone on Incus, also while its cluster can't be asked. */
+export const incusFeatures: readonly Feature[] = ['published_ports', 'console']
+
+/** What a download is held against: a checksum, or a list of them that its vendor has signed. */
+export interface Checksums {
+  sha256?: string
+  sha512?: string
+  checksums_url?: string
+  /** Of the list; without it the list is clear-signed. */
+  signature_url?: string
+  /** Where the vendor's public key is, and the fingerprint by which it is known. */
+  key_url?: string
+  fingerprint?: string
+  /** The vendor signs no list: what the list says is believed because of TLS alone. */
+  unsigned?: boolean
+}
+
 /** One place an image can come from. A template lists several; the first that works is used. */
 export type ImageSource =
-  | { type: 'url'; url: string; sha256?: string; sha512?: string; checksums_url?: string }
+  | ({ type: 'url'; url: string } & Checksums)
   | { type: 'file'; path: string; sha256?: string }
   | { type: 'build'; name: string }
+
+/** An image of Incus: a file on this host, or one that the cluster fetches from a server of images. */
+export type IncusImage = { file: string } | { alias: string; server: string }
 
 export interface ImageSpec {
   /** The template's slug: also the name under which operators see the image. */
   slug: string
   sources: readonly ImageSource[]
+  /** For machines of Incus, which start from nothing else. */
+  incus?: IncusImage | undefined
+}
+
+/** Where machines of a zone on Incus are, and as what. */
+export interface IncusZone {
+  /** Of the cluster's members: `unix:/path` or `https://host:port`. */
+  addresses: readonly string[]
+  /** Files for https: our certificate and its key, and the cluster's certificate. */
+  certificate?: string | undefined
+  key?: string | undefined
+  server_certificate?: string | undefined
+  project: string
+  storage_pool: string
+  /** The cluster group, or `user.zone` of members; all members if missing. */
+  group?: string | undefined
+  /** The address of members where ports of servers listen. */
+  listen?: string | undefined
+  nameservers: readonly string[]
 }
 
 export type ImageState =
@@ -50,18 +100,82 @@ export interface MachineSpec {
   /** The customer's cloud-init user data, verbatim. */
   userData: string | null
   interfaces: readonly NetworkInterface[]
-  /** Ports of the host that lead to ports of the guest. */
-  forwards: readonly Forward[]
 }
 
 export interface NetworkInterface {
   mac: string
+  /** What the guest is told to be, of each family one. */
+  addresses: readonly GuestAddress[]
 }
 
-export interface Forward {
-  protocol: 'tcp'
+/** What of the network leads to a machine, and from it: values that change while it runs. */
+export interface ServerNetwork {
+  /** Its place in the network, of addresses.ts: no other machine has it. */
+  number: number
+  ports: readonly PublishedPort[]
+  /** Where the internet finds it, and what it is there, by family: an address, and a /64; null: it has none. */
+  public: { ipv4: string | null; ipv6: string | null }
+  /** Its cards in private networks. */
+  cards: readonly PrivateCard[]
+  /** All that its firewalls let through; null: it has none, and everything gets through. */
+  firewall: readonly FirewallRule[] | null
+  /** Whether nothing gets through, in any direction. */
+  isCut: boolean
+  /** Whether it may connect to port 25 of others. */
+  maySendMail: boolean
+  /** How fast it may send, and be sent to, besides in private networks; null: as fast as it goes. */
+  bandwidthMbit: number | null
+}
+
+/** A machine's card in a private network: all that may be sent by it is IPv4, from this address. */
+export interface PrivateCard {
+  /** The network: no other has this number, from 1 to MOST_NUMBERS. */
+  network: number
+  mac: string
+  address: string
+  prefixLength: number
+}
+
+/** Private networks that a machine may be in: it has room for this many cards that come while it runs. */
+export const MOST_CARDS = 8
+
+/** Of a machine that nothing leads to. */
+export const PLAIN_NETWORK: Omit<ServerNetwork, 'number'> = {
+  ports: [],
+  firewall: null,
+  public: { ipv4: null, ipv6: null },
+  cards: [],
+  isCut: false,
+  maySendMail: false,
+  bandwidthMbit: null,
+}
+
+/** Ranges whose addresses may lead to machines, as CIDRs; they do not overlap. */
+export interface PublicPools {
+  ipv4: readonly string[]
+  ipv6: readonly string[]
+}
+
+export interface PortRange {
+  first: number
+  last: number
+}
+
+/** A port of the host that leads to a port of the guest. */
+export interface PublishedPort {
+  protocol: 'tcp' | 'udp'
   hostPort: number
-  guestPort: number
+  port: number
+}
+
+/** Connections that a firewall lets through: those into a guest, or those that begin in it. */
+export interface FirewallRule {
+  direction: 'in' | 'out'
+  protocol: 'tcp' | 'udp' | 'icmp' | 'any'
+  /** Of the guest where they lead in, of the other end where they lead out; null: all. */
+  ports: PortRange | null
+  /** Where the other end is. */
+  cidrs: readonly string[]
 }
 
 /** The guest's port that ssh answers on. */
@@ -74,9 +188,12 @@ export type MachineState =
    * running. `null`: it was turned off by powerOff, or never started.
    */
   | { power: 'stopped'; reason: 'guest_shutdown' | 'crashed' | null }
-  | { power: 'running'; startedAt: number }
+  /** `hasFixedPorts`: the ports of the host that lead to it are those of its start; `connect` changes them for its next. */
+  | { power: 'running'; startedAt: number; hasFixedPorts?: boolean }
   /** A process is there but does not answer. A second one must not be started. */
   | { power: 'hung' }
+  /** Its host can't be asked, or is just giving it to another: whether it runs is not known. */
+  | { power: 'away'; isMoving: boolean }
 
 /**
  * What a machine has used, in raw figures. What cannot be known is null, never 0. Counters count from the start of
@@ -115,6 +232,25 @@ export interface HostKey {
   publicKey: string
 }
 
+/**
+ * What keeps guests from their host and from each other. Each part is null where it was found to hold, else why it does
+ * not, as a sentence part.
+ */
+export interface Isolation {
+  /** Each machine's processes have a user of their own. */
+  users: string | null
+  /** Guests can't reach what listens on the host. */
+  firewall: string | null
+  /** Guests take no part in the host's network. */
+  network: string | null
+  /** The processor keeps guests apart; emulation is not made for that. */
+  virtualization: string | null
+  /** QEMU sees no files and processes of the host but its machine's. */
+  confinement: string | null
+  /** A machine can't take more of the host than its size. */
+  limits: string | null
+}
+
 export interface HostFacts {
   /** Sentence parts for people: "QEMU 7.2 with TCG" and why. */
   compute: string
@@ -122,11 +258,27 @@ export interface HostFacts {
   /** True where machines are real. */
   isReal: boolean
   cpuTypes: readonly CpuType[]
+  features: readonly Feature[]
   cores: number
   ramMb: number
   /** All the disk that machines may fill: what is free now plus what they use already. */
   diskGb: number
   warnings: readonly string[]
+}
+
+/** One reader's place at a guest's serial console. */
+export interface Console {
+  /** What the guest prints, as soon as there is something; null: its machine is off, or this was closed. */
+  read(): Promise<Printed | null>
+  /** Types. What the guest does not take goes nowhere: a line has little room. */
+  write(bytes: Uint8Array): void
+  close(): void
+}
+
+export interface Printed {
+  bytes: Buffer
+  /** How much before it was lost to this reader, who was too slow. */
+  skipped: number
 }
 
 export interface Driver {
@@ -135,8 +287,9 @@ export interface Driver {
   /**
    * Asks for an image and returns at once with how far it is; call again until `ready` or `failed`. Many callers
    * share one preparation. After a failure was reported, a later call tries again.
+   * @param options.isWanted false only looks, and starts nothing
    */
-  image(image: ImageSpec): Promise<ImageState>
+  image(image: ImageSpec, options?: { isWanted: boolean }): Promise<ImageState>
 
   /**
    * Makes the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
@@ -148,7 +301,7 @@ export interface Driver {
    * Turns a defined machine on. `queued`: too many are booting, ask again shortly. Already running: `started`.
    * A machine is booting until its guest's kernel runs, whatever it does then. The last free slot is for owners that
    * boot nothing yet.
-   * @throws DriverError port_taken, start_failed, not_found
+   * @throws DriverError port_taken, start_failed, not_found (also: it was never connected), unsupported (its firewall)
    */
   start(serverId: string): Promise<'started' | 'queued'>
 
@@ -181,8 +334,21 @@ export interface Driver {
    */
   ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
 
-  /** The machine's address inside its network, as its guest sees it; null: not known. */
-  network(serverId: string): { ipv4: GuestAddress | null }
+  /**
+   * Brings the network of these machines to this, all at once: live where they run, and kept for their next start,
+   * which needs it. Machines that are absent, and those that are not named, stay as they are. What a machine can't have
+   * holds up nothing else.
+   * @throws DriverError unavailable, unsupported (cards in private networks, until its next start or for good)
+   */
+  connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void>
+
+  /**
+   * Opens the serial console of a machine that is on. The guest never waits for a reader: one that is too slow misses
+   * what is older than the last 64 KiB.
+   * @param seen the end of what the reader has been shown; it begins after that, or else with those 64 KiB
+   * @throws DriverError not_found (it is off), unsupported (it has none until its next start)
+   */
+  openConsole(serverId: string, seen?: Buffer): Promise<Console>
 
   /** Calls the listener soon after a machine turned off by itself. A hint only: `inspect` is the truth. */
   watch(listener: (serverId: string) => void): void
@@ -199,6 +365,10 @@ export type DriverErrorCode =
   | 'image_unusable'
   | 'disk_full'
   | 'unavailable'
+  /** Not by this machine as it is, or not on this host. */
+  | 'unsupported'
+  /** It would work, but endanger the host. */
+  | 'unsafe'
 
 /** A failure that the caller can act on. The message is for operators; of `image_unusable` and `port_taken`, customers too. */
 export class DriverError extends Error {

@@ -1,18 +1,25 @@
 import { type Driver, DriverError, type DriverName } from './driver.ts'
 
-/**
- * The pool of the driver that the installation has by default. A pool is what one driver runs machines on; the zones
- * that share a driver share its pool, and so its capacity. Other drivers' pools have their names.
- */
-const LOCAL = 'local'
+interface Zoned {
+  driver?: DriverName | undefined
+  zone_slug?: string
+}
 
-/** The drivers that serve side by side. A server's machine stays in the pool that its zone had when it was made. */
+/** The pools of zones on Incus: each zone has its own, after this. */
+export const INCUS_POOL = 'incus-'
+
+/**
+ * The drivers that serve side by side. A pool is what one driver runs machines on, and has its name; the zones that
+ * share a driver share its pool, and so its capacity. Of Incus each zone has a driver and a pool of its own, as each
+ * has other members. A server's machine stays in the pool that its zone had when it
+ * was made, whatever the default is by then: no other driver is ever asked for it.
+ */
 export class Drivers {
   readonly #default: DriverName
-  readonly #drivers: Partial<Record<DriverName, Driver>>
+  readonly #drivers: Readonly<Record<string, Driver>>
 
-  /** @param drivers all that are open, the default one among them */
-  constructor(byDefault: DriverName, drivers: Partial<Record<DriverName, Driver>>) {
+  /** @param drivers all that are open by their pools, the default one among them */
+  constructor(byDefault: DriverName, drivers: Readonly<Record<string, Driver>>) {
     this.#default = byDefault
     this.#drivers = drivers
   }
@@ -20,19 +27,18 @@ export class Drivers {
   /** The pools of the drivers that are open, the default one's first. */
   get pools(): string[] {
     const names = Object.keys(this.#drivers).filter((name) => name !== this.#default)
-    return [LOCAL, ...names]
+    return [this.#default, ...names]
   }
 
   /** The pool that new servers of a zone go to. */
-  poolOf({ driver = this.#default }: { driver?: DriverName | undefined }): string {
-    return driver === this.#default ? LOCAL : driver
+  poolOf({ driver = this.#default, zone_slug = '' }: Zoned): string {
+    return driver === 'incus' ? `${INCUS_POOL}${zone_slug}` : driver
   }
 
   /** The driver of a pool. One that is not open refuses all, and knows nothing of what its machines do. */
   at(pool: string): Driver {
-    const name = pool === LOCAL ? this.#default : pool
-    const open = Object.entries(this.#drivers).find(([candidate]) => candidate === name)
-    return open?.[1] ?? new ClosedDriver(`The driver ${name} is not open.`)
+    const open = Object.entries(this.#drivers).find(([name]) => name === pool)
+    return open?.[1] ?? new ClosedDriver(`The driver ${pool} is not open.`)
   }
 
   watch(listener: (serverId: string) => void): void {
@@ -68,10 +74,8 @@ export class ClosedDriver implements Driver {
   readonly list = this.#refuse
   readonly measure = this.#refuse
   readonly ready = this.#refuse
-
-  network() {
-    return { ipv4: null }
-  }
+  readonly connect = this.#refuse
+  readonly openConsole = this.#refuse
 
   watch(): void {}
 

@@ -6,21 +6,24 @@ export interface QemuImgOptions {
   /** Whom it runs as; null: as we do. Only root may choose. */
   owner?: { uid: number; gid: number } | null
   signal?: AbortSignal
+  /** What relative paths start from; its own user need not get through the folders above. */
+  cwd?: string
 }
 
 /** What a hostile header may have it take. A check of the largest image allowed takes a tenth of this. */
 const MEMORY_BYTES = 2 * 2 ** 30
+const OUTPUT_BYTES = 2 ** 20
 
 /**
  * Runs qemu-img, on bytes that may be a customer's, under limits. It ends with this service, as it holds the lock of
  * a disk whose machine could not start else.
- * @param args paths must be absolute
+ * @param args paths are absolute, or start from `cwd`
  * @returns what it prints
  * @throws as execFile does: with `code`, `stderr` and `killed`
  */
 export async function qemuImg(
   args: readonly string[],
-  { timeoutMs, owner, signal }: QemuImgOptions,
+  { timeoutMs, owner, signal, cwd }: QemuImgOptions,
 ): Promise<string> {
   const user = owner ? ['--reuid', String(owner.uid), '--regid', String(owner.gid), '--clear-groups'] : []
   const limits = [`--as=${MEMORY_BYTES}`, `--cpu=${Math.ceil(timeoutMs / 1000)}`, '--core=0']
@@ -30,7 +33,9 @@ export async function qemuImg(
     killSignal: 'SIGKILL',
     // It needs no more of our environment, which holds secrets.
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+    maxBuffer: OUTPUT_BYTES,
     ...(signal && { signal }),
+    ...(cwd !== undefined && { cwd }),
   })
   return stdout
 }

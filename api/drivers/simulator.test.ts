@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/harness/clock.ts'
+import { PLAIN_NETWORK } from './driver.ts'
 import { type DriverWorld, driverSuite } from './driver-suite.ts'
 import { Simulator } from './simulator.ts'
 
@@ -26,9 +27,13 @@ class SimulatedWorld implements DriverWorld {
       sshPublicKeys: [],
       password: 'secret',
       userData: null,
-      interfaces: [{ mac: '52:54:00:00:00:01' }],
-      forwards: [{ protocol: 'tcp' as const, hostPort: 22000, guestPort: 22 }],
+      interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
     }
+  }
+
+  network() {
+    const ports = [{ protocol: 'tcp' as const, hostPort: 22_000, port: 22 }]
+    return { ...PLAIN_NETWORK, number: 1, ports }
   }
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -56,7 +61,7 @@ class SimulatedWorld implements DriverWorld {
   }
 
   #open(): Simulator {
-    const save = (machines: string) => {
+    const save = async (machines: string) => {
       this.#kept = machines
     }
     const storage = { load: () => this.#kept, save }
@@ -71,7 +76,10 @@ test('a slot is given back when the guest is past its loader, before it answers'
   const clock = new ManualClock()
   const driver = new Simulator({ clock, bootMs: 10_000, bootSlots: 1 })
   const world = new SimulatedWorld()
-  for (const id of ['first', 'second']) await driver.define(world.spec(id))
+  for (const id of ['first', 'second']) {
+    await driver.define(world.spec(id))
+    await driver.connect(new Map([[id, world.network()]]))
+  }
   expect(await driver.start('first')).toBe('started')
   expect(await driver.start('second')).toBe('queued')
   clock.advance(5_000)

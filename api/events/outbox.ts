@@ -29,7 +29,25 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
     position: null,
   }))
   await tx.insertInto('events').values(rows).execute()
-  const entries = events.flatMap((event) => auditOf(event) ?? [])
+  await writeAudit(
+    tx,
+    events.flatMap((event) => auditOf(event) ?? []),
+  )
+}
+
+/** Writes down what somebody asked for, in the accounts whose members may have to know, where it is no event. */
+export async function audit(
+  tx: Queries,
+  accountIds: readonly string[],
+  { objectType, objectId, at }: { objectType: string; objectId: string; at: number },
+): Promise<void> {
+  await writeAudit(
+    tx,
+    accountIds.flatMap((accountId) => entryOf({ accountId, objectType, objectId, at }) ?? []),
+  )
+}
+
+async function writeAudit(tx: Queries, entries: readonly AuditTable[]): Promise<void> {
   if (entries.length === 0) return
   await tx
     .insertInto('audit')
@@ -44,17 +62,33 @@ export function recordedEvents(db: Queries) {
 }
 
 function auditOf({ accountId, type, data, at }: Event): AuditTable | null {
+  const [objectType = ''] = type.split('.')
+  const id = data[`${objectType}_id`]
+  return entryOf({ accountId, objectType, objectId: typeof id === 'string' ? id : null, at })
+}
+
+function entryOf({
+  accountId,
+  objectType,
+  objectId,
+  at,
+}: {
+  accountId: string
+  objectType: string
+  objectId: string | null
+  at: number
+}): AuditTable | null {
   const origin = currentOrigin()
   if (!origin) return null
-  const [object_type = ''] = type.split('.')
-  const id = data[`${object_type}_id`]
   return {
     audit_id: uuid(),
     account_id: accountId,
     action: origin.action,
-    object_type,
-    object_id: typeof id === 'string' ? id : null,
+    object_type: objectType,
+    object_id: objectId,
     token_id: origin.tokenId,
+    person_id: origin.person?.personId ?? null,
+    person_email: origin.person?.email ?? null,
     address: origin.address,
     request_id: origin.requestId,
     created_at: at,

@@ -1,12 +1,13 @@
 import Type from 'typebox'
 import type { Database } from '../database/database.ts'
+import type { RecentReads } from '../database/replica.ts'
 import type { Actor } from '../http/auth.ts'
 import { DEFAULT_LIMIT, listOf, paged, pagingQuery } from '../http/paging.ts'
 import { invalid, queryIssue } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { listAudit } from './audit.ts'
 import { AuditEntry, Event, EventQuery, EventStream, StreamQuery } from './schema.ts'
-import { countAfter, eventsAfter, positionOf } from './store.ts'
+import { countAfter, END, eventsAfter, positionOf } from './store.ts'
 import type { Streams } from './streams.ts'
 import { visibleTo } from './types.ts'
 import { auditView, eventView } from './view.ts'
@@ -16,6 +17,7 @@ const tag = 'Events'
 
 export interface EventRoutesOptions {
   db: Database
+  recent: RecentReads
   worker: EventWorker
   streams: Streams
 }
@@ -24,7 +26,7 @@ export function eventRoutes(options: EventRoutesOptions): Route[] {
   return [listRoute(options), streamRoute(options), auditRoute(options)]
 }
 
-function listRoute({ db, worker }: EventRoutesOptions): Route {
+function listRoute({ db, recent, worker }: EventRoutesOptions): Route {
   return route({
     id: 'listEvents',
     method: 'GET',
@@ -32,22 +34,22 @@ function listRoute({ db, worker }: EventRoutesOptions): Route {
     scope: 'account:read',
     orScope: 'servers:read',
     tag,
-    summary: 'List events, oldest first',
+    summary: 'List events, oldest or newest first',
     description:
-      'The events of the last 30 days that the token may see: with `account:read` those of the account, with `servers:read` those of servers and operations. `after` is the cursor: the last event that you have seen. `total` counts the events after it; the `Link` header has the next page.',
+      'The events of the last 30 days that the token may see: with `account:read` those of the account, with `servers:read` those of servers and operations. `after` is the cursor: the last event that you have seen. `total` counts the events that follow it in the order of the list; the `Link` header has the next page. To miss nothing, read oldest first and continue from the last event.',
     query: EventQuery,
     reply: { 200: listOf(Event) },
     run: async ({ actor, query, url, setHeader }) => {
       // What has just been replied to is here as well.
       await worker.relay()
-      const after = (await cursor(db, actor, query.after, 'after')) ?? 0
-      const reader = { accountId: actor.accountId, types: visibleTo(actor), after }
-      const limit = query.limit ?? DEFAULT_LIMIT
-      const [items, total] = await Promise.all([
-        eventsAfter(db, reader, { limit, offset: 0 }),
-        countAfter(db, reader),
-      ])
-      setHeader('link', links(url, limit, items.length < total ? items.at(-1)?.event_id : undefined))
+      const { limit = DEFAULT_LIMIT, order = 'asc' } = query
+      const after = (await cursor(db, actor, query.after, 'after')) ?? (order === 'asc' ? 0 : END)
+      const reader = { accountId: actor.accountId, types: visibleTo(actor), after, order }
+      const [items, total] = await recent((from) =>
+        Promise.all([eventsAfter(from, reader, { limit, offset: 0 }), countAfter(from, reader)]),
+      )
+      const next = items.length < total ? items.at(-1)?.event_id : undefined
+      setHeader('link', links(url, { limit, order }, next))
       return { items: items.map(eventView), total }
     },
   })
@@ -116,8 +118,9 @@ async function cursor(
 }
 
 /** Pages are named by where they begin; there is no way back. */
-function links(url: string, limit: number, next: string | undefined): string {
+function links(url: string, { limit, order }: { limit: number; order: string }, next?: string): string {
   const [path = ''] = url.split('?')
-  const first = `<${path}?limit=${limit}>; rel="first"`
-  return next ? `${first}, <${path}?limit=${limit}&after=${next}>; rel="next"` : first
+  const page = `${path}?limit=${limit}${order === 'asc' ? '' : `&order=${order}`}`
+  const first = `<${page}>; rel="first"`
+  return next ? `${first}, <${page}&after=${next}>; rel="next"` : first
 }

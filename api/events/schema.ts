@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox'
-import { nullable, Timestamp, uuid } from '../http/fields.ts'
+import { CreatedAt, nullable, uuid } from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
 import { BEGINNING, eventTypeNames } from './types.ts'
 
 export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'What happened' })
 
-export const EventId = uuid('01a1fb44-5a20-7c1d-8e4b-6d5c4b3a2f1e')
+export const EventId = uuid('01a1fb44-5a20-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the event')
 
 export const Event = Type.Object(
   {
     event_id: EventId,
     type: Type.Enum([...eventTypeNames], { description: 'What happened', examples: ['project.created'] }),
-    created_at: Timestamp,
+    created_at: CreatedAt,
     data: Type.Object(
       {},
       {
@@ -22,19 +22,22 @@ export const Event = Type.Object(
       },
     ),
   },
-  { title: 'Event' },
+  { title: 'Event', description: 'A change of something that the account owns' },
 )
 export type Event = Static<typeof Event>
 
 const after = Type.Optional(
   Type.String({
     ...EventId,
-    description: `The last event that you have seen; the events after it are returned. ${BEGINNING} is the start.`,
+    description: `The last event that you have seen; those that follow it are returned. ${BEGINNING} is before all events.`,
   }),
 )
 
 export const EventQuery = Type.Object({
   after,
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], { default: 'asc', description: 'Oldest first (asc) or newest first (desc)' }),
+  ),
   limit: pagingQuery.limit,
 })
 
@@ -50,18 +53,30 @@ export const EventStream = Type.String({
 
 export const AuditEntry = Type.Object(
   {
-    audit_id: uuid('01a1fb44-5a30-7c1d-8e4b-6d5c4b3a2f1e'),
+    audit_id: uuid('01a1fb44-5a30-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the entry'),
     action: Type.String({
       description: 'The operationId of the route, or an operator command',
       examples: ['createServer'],
     }),
     object_type: Type.String({ description: 'What was changed', examples: ['server'] }),
-    object_id: nullable(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')),
-    token_id: nullable(uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d')),
-    address: nullable(Type.String({ description: 'Where the request came from', examples: ['192.0.2.7'] })),
-    request_id: uuid('6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55'),
-    created_at: Timestamp,
+    object_id: nullable(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403'), {
+      description: 'Id of what was changed; null if the entry is about no single object',
+    }),
+    token_id: nullable(uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d'), {
+      description: 'The token of the request; null for a person, or a command of the operator',
+    }),
+    person_id: nullable(uuid('01a1fb44-5b00-7c3e-9d1f-4a5b6c7d8e9f'), {
+      description: 'The person who was signed in; null for a token, or a command of the operator',
+    }),
+    person_email: nullable(Type.String({ examples: ['ann@example.com'] }), {
+      description: 'E-mail address of the person at that moment; null for others',
+    }),
+    address: nullable(Type.String({ examples: ['192.0.2.7'] }), {
+      description: 'IP address that the request came from; null for a command of the operator',
+    }),
+    request_id: uuid('6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55', '`X-Request-Id` of the reply'),
+    created_at: CreatedAt,
   },
-  { title: 'AuditEntry' },
+  { title: 'AuditEntry', description: 'A request that changed something, or a command of the operator' },
 )
 export type AuditEntry = Static<typeof AuditEntry>

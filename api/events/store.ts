@@ -89,15 +89,21 @@ export async function lastEventId(db: Queries, accountId: string, position: numb
 interface Reader {
   accountId: string
   types: readonly EventType[]
+  /** The position of the last event that was seen. */
   after: number
+  /** Oldest first unless said otherwise. */
+  order?: 'asc' | 'desc'
 }
 
-/** What a reader has not seen, oldest first. */
+/** A position behind all events, where a reader of the newest begins. */
+export const END = Number.MAX_SAFE_INTEGER
+
+/** What a reader has not seen, in its order. */
 export async function eventsAfter(db: Queries, reader: Reader, page: Page): Promise<NumberedEvent[]> {
   if (reader.types.length === 0) return []
   const rows = await unseen(db, reader)
     .selectAll()
-    .orderBy('position')
+    .orderBy('position', reader.order ?? 'asc')
     .limit(page.limit)
     .offset(page.offset)
     .execute()
@@ -109,11 +115,11 @@ export function countAfter(db: Queries, reader: Reader): Promise<number> {
   return countOf(unseen(db, reader))
 }
 
-function unseen(db: Queries, { accountId, types, after }: Reader) {
+function unseen(db: Queries, { accountId, types, after, order }: Reader) {
   return db
     .selectFrom('events')
     .where('account_id', '=', accountId)
-    .where('position', '>', after)
+    .where('position', order === 'desc' ? '<' : '>', after)
     .where('type', 'in', types)
 }
 

@@ -3,7 +3,7 @@ import { finished } from 'node:stream/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { Actor } from '../http/auth.ts'
+import { type Access, type Actor, credentialId } from '../http/auth.ts'
 import { ApiError, httpProblems } from '../http/problem.ts'
 import { Alarm } from '../loop.ts'
 import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
@@ -25,8 +25,7 @@ interface StreamsOptions {
   db: Database
   clock: Clock
   log: Logger
-  /** Which of these tokens still open something. */
-  validTokens: (ids: readonly string[]) => Promise<Set<string>>
+  access: Pick<Access, 'stillValid'>
 }
 
 interface Reader {
@@ -113,9 +112,10 @@ export class Streams {
     await Promise.all(ends)
   }
 
-  #refuseTooMany({ tokenId, accountId }: Actor): void {
+  #refuseTooMany(asking: Actor): void {
+    const { accountId } = asking
     const actors = [...this.#readers].map(({ actor }) => actor)
-    const ofToken = actors.filter((actor) => actor.tokenId === tokenId).length
+    const ofToken = actors.filter((actor) => credentialId(actor) === credentialId(asking)).length
     const ofAccount = actors.filter((actor) => actor.accountId === accountId).length
     if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
     throw new ApiError(
@@ -128,9 +128,8 @@ export class Streams {
 
   async #hangUp(now: number): Promise<void> {
     this.#tokensLookedAt = now
-    const ids = [...new Set([...this.#readers].map(({ actor }) => actor.tokenId))]
-    const valid = await this.#options.validTokens(ids)
-    for (const reader of this.#readers) if (!valid.has(reader.actor.tokenId)) this.#end(reader)
+    const valid = await this.#options.access.stillValid([...this.#readers].map(({ actor }) => actor))
+    for (const reader of this.#readers) if (!valid.has(reader.actor)) this.#end(reader)
   }
 
   #end(reader: Reader): void {

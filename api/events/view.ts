@@ -20,6 +20,8 @@ export function auditView(row: AuditTable): AuditEntry {
     object_type: row.object_type,
     object_id: row.object_id,
     token_id: row.token_id,
+    person_id: row.person_id,
+    person_email: row.person_email,
     address: row.address,
     request_id: row.request_id,
     created_at: isoTime(row.created_at),

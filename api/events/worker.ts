@@ -2,6 +2,7 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { Loop } from '../loop.ts'
+import type { Peers } from '../processes/peers.ts'
 import { forgetAudit } from './audit.ts'
 import { forgetEvents, numberEvents } from './store.ts'
 import type { Streams } from './streams.ts'
@@ -26,8 +27,7 @@ export interface EventWorkerOptions {
   forget: (before: number, limit: number) => Promise<number>
   /** What follows from events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
-  /** Called after the commit that published events. */
-  published: () => void
+  peers: Peers
 }
 
 /** Brings events to those who wait for them, for as long as the service runs, and forgets old ones. */
@@ -45,6 +45,14 @@ export class EventWorker {
       failure: 'events could not be published; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
+    const { peers } = options
+    peers.on('recorded', () => {
+      if (peers.holds('relay')) this.#loop.wake()
+    })
+    peers.on('published', () => {
+      // Who relays looks after its streams in the same turn.
+      if (!peers.holds('relay')) this.#loop.wake()
+    })
   }
 
   start(): void {
@@ -58,14 +66,14 @@ export class EventWorker {
 
   /** Gives all events that came to light until now their positions. */
   async relay(): Promise<void> {
-    const { db, publish, published } = this.#options
+    const { db, publish, peers } = this.#options
     let isNews = false
     while ((await numberEvents(db, publish)).length > 0) isNews = true
-    if (isNews) published()
+    if (isNews) peers.ring('published')
   }
 
   async look(): Promise<void> {
-    await this.relay()
+    if (this.#options.peers.holds('relay')) await this.relay()
     await this.#options.streams.look()
   }
 
@@ -81,6 +89,7 @@ export class EventWorker {
   async #turn(): Promise<void> {
     await this.look()
     const now = this.#options.clock.now()
+    if (!this.#options.peers.holds('relay')) return
     // A clock that was ahead must not put the next time off for as long.
     if (Math.abs(now - this.#cleanedAt) < CLEAN_EVERY_MS) return
     this.#cleanedAt = now

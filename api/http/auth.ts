@@ -1,4 +1,4 @@
-import { ApiError, httpProblems } from './problem.ts'
+import { ApiError, httpProblems, type ProblemType } from './problem.ts'
 
 /** Scopes are the interface's own four; each has one coarse alternative that is accepted in its place. */
 export const acceptedFor = {
@@ -9,17 +9,96 @@ export const acceptedFor = {
 } as const satisfies Record<string, readonly string[]>
 
 export type Scope = keyof typeof acceptedFor
+export const fineScopes = Object.keys(acceptedFor) as Scope[] // the keys of a constant table
 
 /** All scopes that a token can have. */
 export const scopeNames = [...new Set(Object.values(acceptedFor).flat())]
 export type ScopeName = (typeof scopeNames)[number]
 
-/** Who sends a request: an account by one of its tokens. */
+/** What a person may do in an account that she is a member of. */
+export const roleScopes = {
+  owner: ['account:read', 'account:write', 'servers:read', 'servers:write'],
+  admin: ['account:read', 'account:write', 'servers:read', 'servers:write'],
+  member: ['account:read', 'servers:read', 'servers:write'],
+  billing: ['account:read', 'account:write'],
+  viewer: ['account:read', 'servers:read'],
+} as const satisfies Record<string, readonly Scope[]>
+
+export type Role = keyof typeof roleScopes
+export const roleNames = Object.keys(roleScopes) as Role[] // the keys of a constant table
+
+/** A person who has signed in, in one of her sessions. */
+export interface SignedIn {
+  personId: string
+  email: string
+  sessionId: string
+  /** The account that the request is for; null where she is in none, or not in that one. */
+  accountId: string | null
+}
+
+/** Who sends a request: an account, by one of its tokens or one of the people in it. */
 export interface Actor {
   accountId: string
   accountStatus: 'active' | 'suspended' | 'closed'
-  tokenId: string
   scopes: readonly string[]
+  /** Null where a person has signed in. */
+  tokenId: string | null
+  /** Null where a token was sent. */
+  person: (SignedIn & { memberId: string; role: Role }) | null
+}
+
+/** What an actor is let in by. */
+export type Credential = Pick<Actor, 'accountId' | 'tokenId' | 'person'>
+
+/** The id of the token or the session. */
+export function credentialId({ tokenId, person }: Pick<Actor, 'tokenId' | 'person'>): string {
+  return tokenId ?? person?.sessionId ?? ''
+}
+
+/** Whether what was opened with a credential may stay open. */
+export interface Access {
+  /** Those of them that are valid still, of accounts that are active. */
+  stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>>
+  /** Whether one is, and may be used from an address. */
+  isUsableFrom(credential: Credential, address: string): Promise<boolean>
+}
+
+/** Who sends a request, as far as it tells. */
+export interface Caller {
+  actor: Actor | null
+  /** Also where she is in no account. */
+  signedIn: SignedIn | null
+  /** Why there is no actor. */
+  refusal: unknown
+}
+
+/** Whose a credential is, as far as the security log is told. */
+export interface Whose {
+  accountId: string | null
+  tokenId: string | null
+  personId: string | null
+}
+
+export function whoseIs(
+  actor: Pick<Actor, 'accountId' | 'tokenId'> | null,
+  signedIn: SignedIn | null,
+): Whose | null {
+  if (!actor && !signedIn) return null
+  return {
+    accountId: actor?.accountId ?? null,
+    tokenId: actor?.tokenId ?? null,
+    personId: signedIn?.personId ?? null,
+  }
+}
+
+/** The refusal of a credential that is known: the security log has whose it is, the reply does not. */
+export class CredentialRefused extends ApiError {
+  readonly whose: Whose | null
+
+  constructor(type: ProblemType, detail: string, whose: Whose | null) {
+    super(type, detail)
+    this.whose = whose
+  }
 }
 
 export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
@@ -28,8 +107,7 @@ export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
 
 /** The fine scopes that these names amount to: a coarse one stands for all that accept it. */
 export function covered(names: readonly string[]): Scope[] {
-  const scopes = Object.keys(acceptedFor) as Scope[] // the keys of a constant table
-  return scopes.filter((scope) => holds({ scopes: names }, scope))
+  return fineScopes.filter((scope) => holds({ scopes: names }, scope))
 }
 
 /** The error for a token without the scope; any of the accepted ones would do. */
@@ -42,4 +120,12 @@ export function insufficientScope(
     required_scope: scope,
     accepted_scopes: accepted,
   })
+}
+
+/** The error for an account that a person is not in. */
+export function notAMember(): ApiError {
+  return new ApiError(
+    httpProblems.not_a_member,
+    'You are not a member of this account, or no longer. Choose one of those that GET /person lists.',
+  )
 }

@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Queries } from '../database/database.ts'
-import type { Actor } from './auth.ts'
+import type { Actor, Caller, SignedIn } from './auth.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
-import type { Call, Route } from './route.ts'
+import { addressOf } from './origin.ts'
+import { isByTls, personRequired } from './page-origin.ts'
+import type { Call, Report, Route, Visit } from './route.ts'
 
 /** What is known of a request by the time it reaches its route. */
-export interface Known {
-  actor: Actor | null
-  /** Why there is no actor. */
-  refusal: unknown
+export interface Known extends Caller {
   params: Record<string, string>
   loaded: unknown
   claim: Claim | null
+  report: Report | null
 }
 
 declare module 'fastify' {
@@ -21,20 +21,20 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Neither counted nor asked for a token. */
     isFree?: true
+    /** The operationId. */
+    action?: string
     /** Counted as a read, whatever its method. */
     isRead?: true
   }
 }
 
-/** A request that has an actor. */
-export type Admitted = Known & { actor: Actor }
-
 interface Exchange {
   request: FastifyRequest
   reply: FastifyReply
   route: Route
-  known: Admitted
+  known: Known
   idempotency: Idempotency
+  publicUrl?: string | undefined
 }
 
 /** What a route's `run` is given. What only few routes ask for is made when they do. */
@@ -46,7 +46,17 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
   }
 
   get actor(): Actor {
-    return this.#exchange.known.actor
+    return actorOf(this.#exchange.known)
+  }
+
+  get signedIn(): SignedIn {
+    return signedInOf(this.#exchange.known)
+  }
+
+  get visit(): Visit {
+    const { request, publicUrl } = this.#exchange
+    const userAgent = request.headers['user-agent'] ?? ''
+    return { address: addressOf(request), userAgent, isSecure: isByTls(request, publicUrl) }
   }
 
   get params(): Record<string, string> {
@@ -88,6 +98,13 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
       void (known.claim && (await idempotency.remember(tx, known.claim, id)))
   }
 
+  get report() {
+    const { known } = this.#exchange
+    return (report: Report) => {
+      known.report = report
+    }
+  }
+
   get setHeader() {
     const { reply } = this.#exchange
     return (name: string, value: string) => void reply.header(name, value)
@@ -97,6 +114,23 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
     const { reply } = this.#exchange
     return (status: number) => void reply.code(status)
   }
+}
+
+export function knownOf({ known }: FastifyRequest): Known {
+  if (known) return known
+  throw new Error('the request came past its hooks')
+}
+
+/** @throws the reason why the request has no actor */
+export function actorOf({ actor, refusal }: Caller): Actor {
+  if (actor) return actor
+  throw refusal ?? new Error('the request came past its hooks')
+}
+
+/** @throws the reason why nobody has signed in */
+export function signedInOf({ signedIn, actor, refusal }: Caller): SignedIn {
+  if (signedIn) return signedIn
+  throw actor ? personRequired() : (refusal ?? new Error('the request came past its hooks'))
 }
 
 /** An empty one is what a client sends that has seen nothing yet. */

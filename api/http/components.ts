@@ -99,7 +99,11 @@ export function withoutDefaults(schema: TSchema): TSchema {
     if (value?.default === undefined || !value.type) return value
     const { default: fallback, description = '', ...rest } = value
     const told = `Default: ${JSON.stringify(fallback)}.`
-    return { examples: [fallback], ...rest, description: description ? `${description} ${told}` : told }
+    return {
+      examples: [fallback],
+      ...rest,
+      description: description ? `${description.replace(/\.$/, '')}. ${told}` : told,
+    }
   })
   const copy: TSchema = JSON.parse(text)
   return copy

@@ -16,6 +16,8 @@ export const timeouts = {
   keepAliveTimeout: 72_000,
   /** On which nothing moves at all, longer than any wait or heartbeat: a reader who takes nothing. */
   connectionTimeout: 120_000,
+  /** Until all of a reply is on its way: a reader who takes a byte now and then is never idle. */
+  replyTimeout: 120_000,
 } as const
 
 /** How often connections are looked at that are too slow. */

@@ -3,20 +3,18 @@ import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PREFIX, type Route } from './route.ts'
 
 /** What is open to all; these are not among the routes, and take nothing but GET. */
-export const openPaths: readonly Pick<Route, 'method' | 'path'>[] = [
-  { method: 'GET', path: '/docs' },
-  { method: 'GET', path: '/openapi.json' },
-]
+export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { path: '/openapi.json' }]
 
 /**
  * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this
  * server: it loads nothing from another host.
  */
 export function mountDocs(http: FastifyInstance, document: object): void {
+  // Half a megabyte: writing it anew for each who asks would hold up all others.
+  const text = Buffer.from(JSON.stringify(document))
   http.get(`${PREFIX}/openapi.json`, async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=60').send(document),
+    reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60').send(text),
   )
-  http.get('/', async (_request, reply) => reply.redirect(`${PREFIX}/docs`))
   // The viewer is 4 MB of script: it is loaded when somebody first looks at it.
   let viewer: Promise<FastifyInstance> | null = null
   const show: RouteHandlerMethod = async (request, reply) => {
@@ -29,8 +27,11 @@ export function mountDocs(http: FastifyInstance, document: object): void {
     if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
     const { 'content-type': type = 'text/html', location } = headers
     if (typeof location === 'string') reply.header('location', location)
-    if (type.startsWith('text/html')) reply.header('content-security-policy', policyOf(rawPayload.toString()))
-    return reply.code(statusCode).header('content-type', type).send(rawPayload)
+    reply.code(statusCode).header('content-type', type)
+    if (!type.startsWith('text/html')) return reply.send(rawPayload)
+    // Without one of its own, browsers ask for /favicon.ico, and report that it is not there.
+    const page = rawPayload.toString().replace('<head>', '<head><link rel="icon" href="data:,">')
+    return reply.header('content-security-policy', policyOf(page)).send(page)
   }
   http.get(`${PREFIX}/docs`, show)
   http.get(`${PREFIX}/docs/*`, show)

@@ -4,8 +4,9 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { IdempotencyKeyTable, Schema } from '../database/schema.ts'
 import type { Secrets } from '../secrets.ts'
-import { type Actor, covered } from './auth.ts'
+import { type Actor, covered, credentialId } from './auth.ts'
 import { ApiError, httpProblems } from './problem.ts'
+import type { Report } from './route.ts'
 
 const KEPT_MS = 24 * 3600_000
 /** A request that holds its key longer than this has died with its process. */
@@ -16,6 +17,8 @@ export interface StoredReply {
   status: number
   headers: Record<string, string>
   body: string
+  /** What the security log says of it, at each repeat too. */
+  report?: Report | null
 }
 
 /** The right, and the duty, to carry out the request of a key. */
@@ -48,10 +51,14 @@ export class Idempotency {
 
   /**
    * The same request is the same body with the same rights: a reply can show what another token may not see.
-   * @param path method and path: a key is good for one of them
+   * @param request `path` is method and path: a key is good for one of them; `isOfToken`: only the same token repeats it
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
-  async begin(actor: Actor, path: string, key: string, body: unknown): Promise<Beginning> {
+  async begin(
+    actor: Actor,
+    request: { path: string; body: unknown; isOfToken?: boolean | undefined },
+    key: string,
+  ): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError(
         httpProblems.bad_request,
@@ -59,16 +66,18 @@ export class Idempotency {
       )
     const now = this.#clock.now()
     const { accountId } = actor
-    const request = hash('sha256', JSON.stringify([body, covered(actor.scopes)]))
+    const { path, body, isOfToken = false } = request
+    const rights = [body, covered(actor.scopes), ...(isOfToken ? [credentialId(actor)] : [])]
+    const digest = hash('sha256', JSON.stringify(rights))
     const claim = { accountId, scope: path, key, until: now + CLAIM_MS, createdId: null }
     await this.#forgetOld(claim, now)
-    if (await this.#insert(claim, request, now)) return { claim }
+    if (await this.#insert(claim, digest, now)) return { claim }
     const row = await this.#find(claim)
-    if (!row) return this.begin(actor, path, key, body) // it was given up between the two looks
-    if (row.request !== request)
+    if (!row) return this.begin(actor, request, key) // it was given up between the two looks
+    if (row.request !== digest)
       throw new ApiError(
         httpProblems.idempotency_key_reused,
-        'This Idempotency-Key was used with another body, or by a token with other scopes. Use a new key for a new request.',
+        'This Idempotency-Key was used with another body, or by a token that this reply is not for. Use a new key for a new request.',
       )
     if (row.reply !== null) {
       const replay: StoredReply = JSON.parse(this.#secrets.open(row.reply))

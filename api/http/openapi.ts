@@ -10,22 +10,34 @@ import {
   withoutDefaults,
 } from './components.ts'
 import { Uuid } from './fields.ts'
+import { firstPage } from './first-page.ts'
 import { ApiError, httpProblems, Problem, type ProblemType } from './problem.ts'
-import { acceptedBy, carriesEtag, PREFIX, type Route, takesIfMatch } from './route.ts'
+import { header, headers } from './reply-headers.ts'
+import { acceptedBy, audienceOf, carriesEtag, PREFIX, type Route, takesIfMatch, takesKey } from './route.ts'
 import { closed } from './validation.ts'
 
 /** What any route can say beside its own errors. */
 const EVERYWHERE = [
   httpProblems.bad_request,
-  httpProblems.missing_token,
-  httpProblems.invalid_token,
-  httpProblems.token_expired,
-  httpProblems.token_revoked,
-  httpProblems.insufficient_scope,
+  httpProblems.origin_not_allowed,
   httpProblems.rate_limited,
   httpProblems.internal_error,
   httpProblems.backend_unavailable,
 ]
+const OF_PERSON = [httpProblems.missing_token, httpProblems.session_ended, httpProblems.person_required]
+const OF_OPERATOR = [...OF_PERSON, httpProblems.operator_required, httpProblems.two_factor_required]
+const OF_ACCOUNT = [
+  httpProblems.missing_token,
+  httpProblems.invalid_token,
+  httpProblems.token_expired,
+  httpProblems.token_revoked,
+  httpProblems.session_ended,
+  httpProblems.address_not_allowed,
+  httpProblems.insufficient_scope,
+  httpProblems.no_account,
+  httpProblems.not_a_member,
+]
+const BY_AUDIENCE = { anybody: [], person: OF_PERSON, operator: OF_OPERATOR, account: OF_ACCOUNT }
 const OF_POST = [httpProblems.idempotency_key_in_use, httpProblems.idempotency_key_reused]
 /** A body is read before it is known whether the route wants one. */
 const OF_WRITE = [
@@ -46,9 +58,10 @@ export function openApi(
 ): object {
   const components: Components = { schemas: {}, responses: {}, parameters: {}, examples: {} }
   const paths: Record<string, Json> = {}
+  const ids = exampleIds(routes)
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, components) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, ids, components) }
   }
   publish(problemSchema(routes), components)
   return {
@@ -56,8 +69,9 @@ export function openApi(
     info: {
       title: 'Berth',
       version: '1.0.0',
-      description:
-        'A cloud hosting service. Ids are UUIDs, times are RFC 3339 in UTC, money is decimal strings. Slow work is an operation: it is accepted with 202, and clients can wait for it.',
+      description: firstPage(url),
+      // Who that is, the service does not know.
+      contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url, description: 'This installation' }],
@@ -70,7 +84,22 @@ export function openApi(
       parameters: sorted(components.parameters),
       headers,
       examples: sorted(components.examples),
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A Berth token: berth_…' } },
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'berth_…',
+          description:
+            'A token of the account, with a scope that the operation names. The operator of this installation creates the first one; with it, create others by `POST /account/tokens`.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'berth_session',
+          description:
+            'The session of a person who has signed in with a browser; by TLS its name is `__Host-berth_session`. It opens what the role of the person allows in the account that `Berth-Account` names, or else in the one that the session is in.',
+        },
+      },
     },
   }
 }
@@ -79,46 +108,37 @@ function sorted(byName: Json): Json {
   return Object.fromEntries(Object.entries(byName).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-const always = (description: string) => ({ description, required: true, schema: { type: 'string' } })
-const sometimes = (description: string) => ({ description, required: false, schema: { type: 'string' } })
-const headers = {
-  'X-Request-Id': always('Id of this request; give it to the operator when something went wrong'),
-  'RateLimit-Policy': always('How many requests of this kind are allowed per minute'),
-  RateLimit: always('How many requests are left, and in how many seconds the quota is full again'),
-  'Cache-Control': always('Whether, and for how long, the reply may be cached'),
-  'Retry-After': always('Seconds to wait before the next try'),
-  Location: always('Path of the created resource'),
-  Link: always('First, previous, next and last page (RFC 8288)'),
-  ETag: always('Version of the object; for If-Match and If-None-Match'),
-  'WWW-Authenticate': always('How to send a token: `Bearer`'),
-  'Idempotency-Replayed': sometimes('`true` if this is the reply to an earlier request with the same key'),
-  'Accept-Encoding': sometimes('`identity` if the body was sent with a Content-Encoding'),
-}
-
 /** These, and what every reply has. */
 function refs(...names: (keyof typeof headers)[]): Json {
   const all = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit', 'Cache-Control', ...names]
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function describeRoute(route: Route, components: Components): object {
+function describeRoute(route: Route, ids: ReadonlyMap<string, unknown>, components: Components): object {
   const scopes = acceptedBy(route)
-  const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
+  const parameters = [...pathParameters(route, ids), ...queryParameters(route), ...headerParameters(route)]
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    description: [
-      route.description,
-      `Requires the scope ${scopes.map((name) => `\`${name}\``).join(' or ')}.`,
-    ]
-      .filter(Boolean)
-      .join('\n\n'),
-    security: scopes.map((scope) => ({ token: [scope] })),
+    description: `${route.description}\n\n${requirement(route)}`,
+    security: isForPeople(route) ? [{ session: [] }] : scopes.map((scope) => ({ token: [scope] })),
     parameters: parameters.map((parameter) => sharedParameter(parameter, components)),
     ...(route.body ? { requestBody: requestBody(route.body, components) } : {}),
     responses: { ...successes(route, components), ...failures(route, components) },
   }
+}
+
+const isForPeople = ({ scope }: Route) => scope === 'person' || scope === 'operator'
+
+function requirement(route: Route): string {
+  if (route.scope === 'anybody') return 'Requires neither a token nor a session.'
+  if (route.scope === 'person') return 'Requires the session of a person; a token will not do.'
+  if (route.scope === 'operator')
+    return "Requires the session of a person with the operator's role and two-factor authentication; a token will not do."
+  return `Requires the scope ${acceptedBy(route)
+    .map((name) => `\`${name}\``)
+    .join(' or ')}.`
 }
 
 interface Parameter {
@@ -138,13 +158,26 @@ function sharedParameter(parameter: Parameter, { parameters }: Components): obje
   return isSame ? { $ref: `#/components/parameters/${name}` } : parameter
 }
 
-function pathParameters(route: Route): Parameter[] {
+/** The ids that the examples of replies have, by their names: paths lead to the same objects. */
+function exampleIds(routes: readonly Route[]): ReadonlyMap<string, unknown> {
+  const fields = routes
+    .flatMap(({ reply }) => Object.values(reply))
+    .flatMap((schema): [string, Shape][] => Object.entries(plain(schema ?? {}).properties ?? {}))
+  return new Map(
+    fields
+      .filter(([name, { examples }]) => name.endsWith('_id') && examples)
+      .map(([name, id]) => [name, exampleOf(id)]),
+  )
+}
+
+function pathParameters(route: Route, ids: ReadonlyMap<string, unknown>): Parameter[] {
   return Object.keys(route.params ?? {}).map((name) => ({
     name,
     in: 'path',
     required: true,
+    description: `Id of the ${name.replace(/_id$/, '').replaceAll('_', ' ').replace('ssh', 'SSH')}, a UUID`,
     schema: { type: 'string', format: 'uuid' },
-    example: exampleOf(Uuid),
+    example: ids.get(name) ?? exampleOf(Uuid),
   }))
 }
 
@@ -164,7 +197,7 @@ function queryParameters(route: Route): Parameter[] {
 }
 
 function headerParameters(route: Route): Parameter[] {
-  const header = (name: string, description: string, limits: Json = {}): Parameter => ({
+  const parameter = (name: string, description: string, limits: Json = {}): Parameter => ({
     name,
     in: 'header',
     required: false,
@@ -172,10 +205,10 @@ function headerParameters(route: Route): Parameter[] {
     schema: { type: 'string', ...limits },
   })
   const own = Object.entries(route.headers ?? {})
-  if (own.length > 0) return own.map(([name, text]) => header(name, text))
-  if (route.method === 'POST')
+  if (own.length > 0) return own.map(([name, text]) => parameter(name, text))
+  if (takesKey(route))
     return [
-      header(
+      parameter(
         'Idempotency-Key',
         'A repeated request with the same key gets the first reply for 24 hours, and creates nothing twice',
         { minLength: 1, maxLength: 255 },
@@ -183,13 +216,15 @@ function headerParameters(route: Route): Parameter[] {
     ]
   if (takesIfMatch(route))
     return [
-      header(
+      parameter(
         'If-Match',
         'The ETag that the change is based on; if the object has another one, the reply is 412',
       ),
     ]
   if (route.hasEtag)
-    return [header('If-None-Match', 'The ETag that you have; if the object still has it, the reply is 304')]
+    return [
+      parameter('If-None-Match', 'The ETag that you have; if the object still has it, the reply is 304'),
+    ]
   return []
 }
 
@@ -223,7 +258,7 @@ function problemSchema(routes: readonly Route[]): TObject {
         code: Type.Enum(these.map((type) => type.code).sort(), { description: 'What a client acts on' }),
         ...these[0]?.members,
       },
-      { title, description, examples: these.slice(0, 1).map(problemOf) },
+      { title, description, examples: these.slice(0, 1).map((type) => problemOf(type)) },
     )
   return Type.Object(Problem.properties, {
     ...plain(Problem),
@@ -245,7 +280,7 @@ function successes(route: Route, components: Components): Json {
       ...(isMade ? (['Location'] as const) : []),
       ...(isList ? (['Link'] as const) : []),
       ...(carriesEtag(route) ? (['ETag'] as const) : []),
-      ...(route.method === 'POST' ? (['Idempotency-Replayed'] as const) : []),
+      ...(takesKey(route) ? (['Idempotency-Replayed'] as const) : []),
     ]
     const type = route.contentType ?? 'application/json'
     const content = schema && { [type]: contentOf(schema, components, route.examples?.[Number(status)]) }
@@ -266,10 +301,11 @@ const REPLAYED = [402, 404, 409, 422]
 function problemsOf(route: Route): ProblemType[] {
   return [
     ...EVERYWHERE,
+    ...BY_AUDIENCE[audienceOf(route) ?? 'account'],
     ...Object.values(route.params ?? {}),
     ...(route.method === 'GET' ? [] : OF_WRITE),
     ...(route.body || route.query ? [httpProblems.validation_failed] : []),
-    ...(route.method === 'POST' ? OF_POST : []),
+    ...(takesKey(route) ? OF_POST : []),
     ...(route.errors ?? []),
   ]
 }
@@ -277,14 +313,16 @@ function problemsOf(route: Route): ProblemType[] {
 /** Refusals, by status; routes that refuse for the same reasons share one. */
 function failures(route: Route, components: Components): Json {
   const types = new Set(problemsOf(route))
-  for (const type of types) components.examples[type.code] = { value: problemOf(type) }
+  for (const type of types)
+    components.examples[nameOn(route, type)] ??= { value: problemOf(type, membersOn(route, type)) }
   const byStatus = Map.groupBy(types, ({ status }) => status)
   return Object.fromEntries(
     [...byStatus].map(([status, these]) => {
-      const isReplayed = route.method === 'POST' && REPLAYED.includes(status)
+      const isReplayed = takesKey(route) && REPLAYED.includes(status)
       const ordered = these.toSorted((a, b) => (a.code < b.code ? -1 : 1))
-      const name = `${ordered.map(({ code }) => pascal(code)).join('Or')}${isReplayed ? 'OfPost' : ''}`
-      components.responses[name] = failure(status, ordered, isReplayed)
+      const names = ordered.map((type) => nameOn(route, type))
+      const name = `${names.map(pascal).join('Or')}${isReplayed ? 'OfPost' : ''}`
+      components.responses[name] = failure(status, ordered, names, isReplayed)
       return [String(status), { $ref: `#/components/responses/${name}` }]
     }),
   )
@@ -292,7 +330,26 @@ function failures(route: Route, components: Components): Json {
 
 const pascal = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-function failure(status: number, types: readonly ProblemType[], isReplayed: boolean): Json {
+/** What the example of a problem says on this route alone. */
+function membersOn(route: Route, type: ProblemType): object | undefined {
+  if (type === httpProblems.insufficient_scope)
+    return { required_scope: route.scope, accepted_scopes: acceptedBy(route) }
+  return route.problems?.[type.code]
+}
+
+/** An example's name: routes on which it is the same share it. */
+function nameOn(route: Route, type: ProblemType): string {
+  if (type === httpProblems.insufficient_scope)
+    return [type.code, route.scope, ...(route.orScope ? [route.orScope] : [])].join('_').replaceAll(':', '_')
+  return membersOn(route, type) ? `${type.code}_${route.id}` : type.code
+}
+
+function failure(
+  status: number,
+  types: readonly ProblemType[],
+  names: readonly string[],
+  isReplayed: boolean,
+): Json {
   return {
     description: types.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
     headers: failureHeaders(status, types, isReplayed),
@@ -300,7 +357,7 @@ function failure(status: number, types: readonly ProblemType[], isReplayed: bool
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
-          types.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
+          types.map(({ code }, at) => [code, { $ref: `#/components/examples/${names[at]}` }]),
         ),
       },
     },
@@ -318,12 +375,12 @@ function failureHeaders(status: number, types: readonly ProblemType[], isReplaye
   if (retried.length === 0) return own
   if (retried.length === types.length) return { ...own, ...refs('Retry-After') }
   const description = `${headers['Retry-After'].description}; with ${retried.map(({ code }) => `\`${code}\``).join(' and ')}`
-  return { ...own, 'Retry-After': sometimes(description) }
+  return { ...own, 'Retry-After': header(description, '1', false) }
 }
 
 /** A problem document with the members that every one has. */
-function problemOf(type: ProblemType): object {
-  const members = type.members ? Object(exampleOf(Type.Object({ ...type.members }))) : {}
+function problemOf(type: ProblemType, own?: object): object {
+  const members = { ...(type.members ? Object(exampleOf(Type.Object({ ...type.members }))) : {}), ...own }
   return new ApiError(type, type.title, members).toProblem(
     '6a1de9b8-52f4-4b0c-9d57-0e1f5b0a7c55',
     `${PREFIX}/…`,

@@ -39,3 +39,10 @@ test('following next from the first page meets every item once, and ends at last
     }),
   )
 })
+
+test('with filters too long for a proxy the link to the next page is left, or else that to the first', () => {
+  const url = `/v1/servers?name=${'x'.repeat(1_000)}`
+  const header = linkHeader(url, { limit: 2, offset: 2 }, 5)
+  expect([header.length < 2_500, offsets(header)]).toEqual([true, { next: 4 }])
+  expect(offsets(linkHeader(url, { limit: 2, offset: 4 }, 5))).toEqual({ first: 0 })
+})

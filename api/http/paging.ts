@@ -3,14 +3,27 @@ import type { Page } from '../database/page.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 200
+/** Proxies take 4 KB of headers and refuse longer replies. */
+const MAX_LINK = 2_500
 
 /** The query parameters of every paged list. */
 export const pagingQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      default: DEFAULT_LIMIT,
+      description: 'Items per page; more than the maximum is a 422',
+    }),
   ),
   offset: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items to skip' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description:
+        'Items to skip, for pages other than the first; the `Link` header has the address of each page',
+    }),
   ),
 }
 
@@ -19,13 +32,13 @@ export function listOf<T extends TSchema>(item: T) {
   const title = 'title' in item ? `${item.title}List` : undefined
   return Type.Object(
     {
-      items: Type.Array(item),
+      items: Type.Array(item, { description: 'The items of this page' }),
       total: Type.Integer({
         description: 'Number of all matching items, not only those on this page',
         examples: [1],
       }),
     },
-    title ? { title } : {},
+    title ? { title, description: 'One page of a list; the `Link` header has the others' } : {},
   )
 }
 
@@ -65,10 +78,12 @@ export function linkHeader(url: string, { limit, offset }: Page, total: number):
   const [path = '', query = ''] = url.split('?')
   const params = new URLSearchParams(query)
   params.set('limit', String(limit))
-  return links
-    .map(([rel, at]) => {
-      params.set('offset', String(at))
-      return `<${path}?${params}>; rel="${rel}"`
-    })
-    .join(', ')
+  const written = links.map(([rel, at]) => {
+    params.set('offset', String(at))
+    return { rel, text: `<${path}?${params}>; rel="${rel}"` }
+  })
+  const whole = written.map(({ text }) => text).join(', ')
+  if (whole.length <= MAX_LINK) return whole
+  // With filters as long as that, only what a client needs to go on.
+  return (written.find(({ rel }) => rel === 'next') ?? written[0])?.text ?? ''
 }

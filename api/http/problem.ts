@@ -40,6 +40,7 @@ export const issueCodes = [
   'mutually_exclusive',
   'disk_too_small',
   'invalid_public_key',
+  'password_too_common',
 ] as const
 
 /** One thing wrong with a request: where it is and what to do. */
@@ -54,7 +55,7 @@ export const Issue = Type.Object(
     code: Type.Enum([...issueCodes], { description: 'Stable code for programs' }),
     message: Type.String({ description: 'What is wrong, for humans', examples: ['name is required.'] }),
   },
-  { title: 'Issue' },
+  { title: 'Issue', description: 'One mistake in a request' },
 )
 export type Issue = Static<typeof Issue>
 
@@ -66,6 +67,14 @@ export const httpProblems = defineProblems({
   invalid_token: { status: 401, title: 'The token is not valid' },
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token was revoked' },
+  session_ended: { status: 401, title: 'The session has ended' },
+  address_not_allowed: { status: 403, title: 'The token may not be used from this address' },
+  origin_not_allowed: { status: 403, title: 'A page of another origin may not do this' },
+  person_required: { status: 403, title: 'Only a person who has signed in may do this' },
+  operator_required: { status: 403, title: "Only a person with the operator's role may do this" },
+  two_factor_required: { status: 403, title: 'An operator needs two-factor authentication' },
+  no_account: { status: 403, title: 'The person is in no account' },
+  not_a_member: { status: 403, title: 'The person is not in this account' },
   insufficient_scope: {
     status: 403,
     title: 'The token lacks a scope',
@@ -106,6 +115,7 @@ export const Problem = Type.Object(
   },
   {
     title: 'Problem',
+    description: 'A problem document (RFC 9457): act on `code`, show `detail` to people',
     additionalProperties: true,
     examples: [
       {

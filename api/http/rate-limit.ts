@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { Recent } from './recent.ts'
 
 /** Requests a minute. */
 export interface RateLimits {
@@ -28,23 +29,26 @@ const MAX_BUCKETS = 100_000
 
 /**
  * Token buckets: each caller may spend a minute's worth at once, and gets it back evenly over a minute. They are in
- * memory: a restart forgives, and each process counts for itself.
+ * memory: a restart forgives. Where several processes answer requests each has an equal share of the limits, so that
+ * all of them together let no more pass.
  */
 export class RateLimiter {
   readonly #limits: RateLimits
   readonly #clock: Clock
-  readonly #buckets = new Map<string, Bucket>()
-  /** One for good: what it has passed is gone. Each new one would walk over the holes that deleted keys leave. */
-  readonly #oldest = this.#buckets.keys()
+  readonly #answering: () => number
+  /** More callers than that: who has not asked for longest is forgiven. */
+  readonly #buckets = new Recent<Bucket>(MAX_BUCKETS)
 
-  constructor(limits: RateLimits, clock: Clock) {
+  /** @param answering how many processes answer requests */
+  constructor(limits: RateLimits, clock: Clock, answering: () => number = () => 1) {
     this.#limits = limits
+    this.#answering = answering
     this.#clock = clock
   }
 
   /** Counts one request. @param caller an account's id, or an address */
   take(policy: Policy, caller: string): Verdict {
-    const quota = this.#limits[policy]
+    const quota = Math.max(1, Math.floor(this.#limits[policy] / this.#answering()))
     const perMs = quota / (WINDOW_SECONDS * 1000)
     const now = this.#clock.now()
     const key = `${policy} ${policy === 'anonymous' ? networkOf(caller) : caller}`
@@ -53,7 +57,7 @@ export class RateLimiter {
     const left = Math.min(quota, bucket.left + Math.max(0, now - bucket.at) * perMs)
     const isAllowed = left >= 1
     const rest = isAllowed ? left - 1 : left
-    this.#keep(key, { left: rest, at: now })
+    this.#buckets.set(key, { left: rest, at: now })
     const resetSeconds = Math.ceil((quota - rest) / perMs / 1000)
     const retryAfterSeconds = isAllowed ? 0 : Math.max(1, Math.ceil((1 - left) / perMs / 1000))
     const headers: Record<string, string> = {
@@ -62,16 +66,6 @@ export class RateLimiter {
     }
     if (!isAllowed) headers['retry-after'] = String(retryAfterSeconds)
     return { isAllowed, headers, retryAfterSeconds }
-  }
-
-  /** More callers than that: who has not asked for longest is forgiven, rather than memory filled. */
-  #keep(key: string, bucket: Bucket): void {
-    // Taken out first, so that the map is in the order of use.
-    this.#buckets.delete(key)
-    this.#buckets.set(key, bucket)
-    if (this.#buckets.size <= MAX_BUCKETS) return
-    const oldest = this.#oldest.next().value
-    if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 }
 

@@ -8,6 +8,7 @@ test('a POST says how it is repeated, or that it makes nothing; otherwise it doe
     scope: 'servers:write',
     tag: 'Servers',
     summary: 'A route',
+    description: 'Does it. Watch out.',
     reply: { 200: null },
     run: async () => undefined,
   } as const

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Queries } from '../database/database.ts'
-import { type Actor, acceptedFor, type Scope, type ScopeName } from './auth.ts'
+import { type Actor, acceptedFor, type Scope, type ScopeName, type SignedIn } from './auth.ts'
 import { httpProblems, type ProblemType } from './problem.ts'
 
 /** Where the whole interface is mounted. */
@@ -9,6 +9,22 @@ export const PREFIX = '/v1'
 /** What a request does, as far as the status of its account decides whether it may. */
 export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
 
+/** Who may call a route that needs no scope: anybody at all, any person who has signed in, or one who runs the installation. */
+export type Audience = 'anybody' | 'person' | 'operator'
+const AUDIENCES: readonly string[] = ['anybody', 'person', 'operator'] satisfies Audience[]
+
+function isAudience(scope: Scope | Audience): scope is Audience {
+  return AUDIENCES.includes(scope)
+}
+
+/** From where a request comes, and by what. */
+export interface Visit {
+  address: string
+  userAgent: string
+  /** Whether it came by TLS. */
+  isSecure: boolean
+}
+
 export type Replies = Readonly<Record<number, TSchema | null>>
 
 /** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
@@ -16,7 +32,11 @@ export type Remember = (tx: Queries, id: string) => Promise<void>
 
 /** What a route's `run` is given. */
 export interface Call<Params extends string, Query, Body, Loaded> {
+  /** @throws ApiError where the route is not for accounts alone, and the caller is in none */
   actor: Actor
+  /** @throws ApiError where nobody has signed in */
+  signedIn: SignedIn
+  visit: Visit
   params: Record<Params, string>
   query: Query
   body: Body
@@ -31,25 +51,54 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   ifMatch: string | undefined
   /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
-  setHeader(name: string, value: string): void
+  setHeader: SetHeader
+  /** What the security log says of it, if it succeeds. */
+  report(report: Report): void
   /** Needed only where a route has several success statuses; the first is the default. */
   setStatus(status: number): void
 }
+
+export type SetHeader = (name: string, value: string) => void
+
+/** What a request did that the security log has a line of. */
+export interface Report {
+  event: 'secret_shown' | 'token_created' | 'token_revoked' | PersonEvent
+  objectId: string
+  /** Who has just signed in. */
+  personId?: string
+}
+
+type PersonEvent =
+  | 'account_suspended'
+  | 'account_resumed'
+  | 'account_credited'
+  | 'signed_in'
+  | 'signed_out'
+  | 'session_revoked'
+  | 'password_changed'
+  | 'two_factor_on'
+  | 'two_factor_off'
+  | 'recovery_codes_replaced'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'identity_added'
+  | 'identity_removed'
 
 interface Described<Params extends string, Query extends TObject, Body extends TObject, Loaded> {
   /** The operationId: unique, a verb and a noun. */
   id: string
   /** Relative to /v1, with :name for parameters. */
   path: string
-  /** The required scope. Without one it does not compile. */
-  scope: Scope
+  /** The required scope, or who needs none. Without one it does not compile. */
+  scope: Scope | Audience
   /** What it does, if its method does not tell. */
   deed?: Deed
   /** Opens it as well, where the reply depends on what the token may see. */
   orScope?: Scope
   tag: string
   summary: string
-  description?: string
+  /** Two sentences at least, for customers: what happens, and what to watch for. */
+  description: string
   /** Path parameters, all UUIDs, and the 404 for any other value. */
   params?: Readonly<Record<Params, ProblemType>>
   query?: Query
@@ -60,10 +109,14 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   reply: Replies
   /** What of the example of a success is otherwise on this route, by status. */
   examples?: Readonly<Record<number, object>>
+  /** The reply shows what another token must not be given, not even one with the same scopes. */
+  isOfToken?: true
   /** What a success is written in, where that is not JSON. */
   contentType?: string
   /** Whether replies carry an ETag, and a client that has it already gets 304. */
   hasEtag?: true
+  /** What the examples of its errors say that is true of this route alone, by code. */
+  problems?: Readonly<Record<string, object>>
   /** What it can say beside the errors that every route has. */
   errors?: readonly ProblemType[]
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
@@ -75,6 +128,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
   | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
   | { method: 'POST'; recover?: never; makesNothing: true }
+  // Keys belong to accounts, which these have none of.
+  | { method: 'POST'; scope: Audience; recover?: never; makesNothing?: never }
   | {
       method: 'POST'
       makesNothing?: never
@@ -116,8 +171,18 @@ export function takesIfMatch({ errors }: Pick<Route, 'errors'>): boolean {
   return errors?.includes(httpProblems.precondition_failed) === true
 }
 
-/** The scopes of which a token must hold one. */
+export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
+  return isAudience(scope) ? scope : null
+}
+
+/** Whether its requests can be repeated with an Idempotency-Key. */
+export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
+  return route.method === 'POST' && audienceOf(route) === null
+}
+
+/** The scopes of which an actor must hold one; none where the route is for others too. */
 export function acceptedBy({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): ScopeName[] {
+  if (isAudience(scope)) return []
   return [...new Set([...acceptedFor[scope], ...(orScope ? acceptedFor[orScope] : [])])]
 }
 

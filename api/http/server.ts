@@ -8,33 +8,51 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { isUnavailable } from '../database/database.ts'
-import { type Actor, insufficientScope } from './auth.ts'
-import { type Admitted, HttpCall, type Known } from './call.ts'
+import type { Clock } from '../clock.ts'
+import { admit, type Credentials, holdTo } from './admission.ts'
+import type { Caller, SignedIn } from './auth.ts'
+import { actorOf, HttpCall, type Known, knownOf } from './call.ts'
 import { boundConnections, protect, refuseRaw, slowConnections, timeouts } from './connections.ts'
 import { openPaths } from './docs.ts'
 import { etagOf, namesEtag } from './etag.ts'
 import type { Idempotency, StoredReply } from './idempotency.ts'
-import { textOf } from './json.ts'
-import { addressOf, onBehalfOf } from './origin.ts'
+import { acceptJson } from './json.ts'
+import { addressOf, callerOf, type Origin, onBehalfOf } from './origin.ts'
+import { isForPage } from './pages.ts'
 import { ApiError, httpProblems, invalid, notFound } from './problem.ts'
-import type { RateLimiter, Verdict } from './rate-limit.ts'
+import type { RateLimiter } from './rate-limit.ts'
 import { replyChecker } from './reply-check.ts'
-import { acceptedBy, carriesEtag, PREFIX, type Route } from './route.ts'
-import { closed, compileCheck, lowerIds } from './validation.ts'
+import { carriesEtag, PREFIX, type Route, takesKey } from './route.ts'
+import type { SecurityLog } from './security-log.ts'
+import { BODY_LIMIT, isBodyComing, sendProblem, toApiError } from './send-problem.ts'
+import type { Turns } from './turns.ts'
+import { boundUnread } from './unread.ts'
+import { compileCheck, lowerIds } from './validation.ts'
+import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
 
-const BODY_LIMIT = 256 * 1024
 const MAX_CONTENT_TYPE = 200
 const MAX_KEPT_REFUSAL = 4_096
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
   routes: readonly Route[]
-  /** @throws ApiError 401 */
-  authenticate: (authorization: string | undefined) => Promise<Actor>
+  sockets: readonly SocketRoute[]
+  /** Whether `/` is the console, and with it what browsers open besides the API. */
+  hasPages: boolean
+  /** Where customers find the service, if it is known. */
+  publicUrl?: string | undefined
+  /** @throws ApiError 401, or 403 for a token that may not be used from the address */
+  authenticate: (credentials: Credentials) => Promise<Caller>
+  /** @throws ApiError where a person does not run this installation */
+  requireOperator: (signedIn: SignedIn) => Promise<void>
   rateLimiter: RateLimiter
+  turns: Turns
+  /** Runs a request in the name of its caller, who has a share of what all need; unless told, nothing is shared so. */
+  asCaller?: (caller: string, run: () => void) => void
   idempotency: Idempotency
   log: FastifyBaseLogger
+  clock: Clock
+  security: SecurityLog
   /** Ranges of the proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
   /** Called for each request that was replied to. */
@@ -43,6 +61,18 @@ export interface HttpOptions {
     | undefined
   /** Tests: a reply that its schema does not describe becomes a 500. */
   validateReplies?: boolean
+}
+
+/** A path that no route has, for requests whose own can't be decoded. */
+const UNREADABLE = '/unreadable'
+
+function isReadable(url: string): boolean {
+  try {
+    decodeURI(url.split(/[?#]/)[0] ?? '')
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The HTTP server with every route mounted; not listening yet. */
@@ -58,71 +88,81 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     // What never becomes a request of a route's is counted too: nonsense is no way around the limit.
     clientErrorHandler: (error, socket) =>
       refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '').headers),
-    frameworkErrors: (error, request, reply) => {
-      const verdict = options.rateLimiter.take('anonymous', addressOf(request))
-      reply.headers(verdict.headers)
-      protect(request, reply)
-      sendProblem(verdict.isAllowed ? toApiError(error) : tooMany(verdict), request, reply)
+    // What the router can't read it would refuse past the hooks, without who asks and by which proxy.
+    rewriteUrl: (request) => {
+      const { url = '/' } = request
+      if (!isReadable(url)) return UNREADABLE
+      return options.hasPages && isForPage(request) ? '/' : url
     },
     forceCloseConnections: true,
     requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: timeouts.keepAliveTimeout,
     connectionTimeout: timeouts.connectionTimeout,
     // Node's own refusal is an empty 400.
-    http: { ...slowConnections, requireHostHeader: false, headersTimeout: timeouts.headersTimeout },
+    http: {
+      ...slowConnections,
+      requireHostHeader: false,
+      headersTimeout: timeouts.headersTimeout,
+      shouldUpgradeCallback: (request) => isForSocket(options.sockets, request),
+    },
   })
   boundConnections(http.server, options.trustProxy, (socket) =>
     refuseRaw(new Error('a body in tiny pieces'), socket, {}),
   )
+  http.server.on('connection', () => options.turns.accepted())
   // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
   http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
   http.decorateRequest('known', null)
-  const { observe } = options
+  addHooks(http, options)
+  boundUnread(http, options.clock)
+  acceptJson(http, options.turns)
+  answerErrors(http, options)
+  for (const route of options.routes) mount(http, route, options)
+  mountSockets(http, options.sockets, options.publicUrl)
+  return http
+}
+
+/** What is done with every request, whatever its route. */
+function addHooks(http: FastifyInstance, options: HttpOptions): void {
+  const { observe, security } = options
   if (observe)
     http.addHook('onResponse', async ({ method, routeOptions }, reply) => {
       const route = routeOptions.url ?? 'none'
       observe({ method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
     })
+  http.addHook('onResponse', async (request, reply) => {
+    const report = request.known?.report
+    if (report && reply.statusCode < 400) security.reported(request, report)
+  })
   http.addHook('onRequest', async (request, reply) => {
     protect(request, reply)
-    if (request.routeOptions.config.isFree) return
+    if (request.routeOptions.config.isFree) return requireHost(request)
     reply.header('x-request-id', request.id)
-    request.known = await admit(request, reply, options)
+    await admit(request, reply, options)
     requireHost(request)
     // Also where there is nothing, the body is looked at.
     if (request.is404) requireShortType(request)
   })
-  acceptJson(http)
+  const { asCaller } = options
+  // With a callback: what an async hook begins would not last until the handler.
+  if (asCaller) http.addHook('onRequest', (request, _reply, done) => asCaller(callerOf(request), done))
+}
+
+function answerErrors(http: FastifyInstance, { routes, sockets, security }: HttpOptions): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
     // What has come with the head is taken from the socket only after the first look at it.
     if (isBodyComing(request)) await new Promise(setImmediate)
-    return sendProblem(toApiError(error), request, reply)
+    const problem = toApiError(error)
+    const isNoted = error === request.known?.refusal && request.headers.authorization
+    if (!isNoted) security.refused(request, problem)
+    return sendProblem(problem, request, reply)
   })
   http.setNotFoundHandler(async (request) => {
-    throw unknownRoute(options.routes, request)
+    if (!isReadable(request.originalUrl))
+      throw new ApiError(httpProblems.bad_request, 'The path is not valid: a % must precede two hex digits.')
+    const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
+    throw unknownRoute([...gets, ...routes], request)
   })
-  for (const route of options.routes) mount(http, route, options)
-  return http
-}
-
-/** Finds out who asks and counts the request, before anything else is looked at. */
-async function admit(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): Promise<Known> {
-  const known: Known = { actor: null, refusal: null, params: {}, loaded: undefined, claim: null }
-  try {
-    known.actor = await options.authenticate(request.headers.authorization)
-  } catch (error) {
-    known.refusal = error
-  }
-  const { method, routeOptions } = request
-  // To keep a reply for its key is to write.
-  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
-  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
-  const verdict = known.actor
-    ? options.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
-    : options.rateLimiter.take('anonymous', addressOf(request))
-  reply.headers(verdict.headers)
-  if (verdict.isAllowed) return known
-  throw tooMany(verdict)
 }
 
 /** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
@@ -143,23 +183,9 @@ function requireShortType({ headers }: FastifyRequest): void {
     )
 }
 
-function tooMany({ retryAfterSeconds }: Verdict): ApiError {
-  return new ApiError(httpProblems.rate_limited, `Too many requests. Try again in ${retryAfterSeconds} s.`)
-}
-
-/** @throws the reason why the request has no actor */
-function admitted({ known }: FastifyRequest): Admitted {
-  if (known && hasActor(known)) return known
-  throw known?.refusal ?? new Error('the request came past its hooks')
-}
-
-function hasActor(known: Known): known is Admitted {
-  return known.actor !== null
-}
-
 function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
   const checkQuery = route.query && compileCheck('query', route.query)
-  const checkBody = route.body && compileCheck('body', closed(route.body))
+  const checkBody = route.body && compileCheck('body', route.body)
   const [success = 200] = Object.keys(route.reply).map(Number)
 
   // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and
@@ -167,16 +193,16 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    ...(route.makesNothing ? { config: { isRead: true } } : {}),
+    config: { action: route.id, ...(route.makesNothing ? { isRead: true } : {}) },
     onRequest: async (request) => {
-      const known = admitted(request)
-      requireScope(known.actor, route)
+      const known = knownOf(request)
+      await holdTo(route, request, options)
       known.params = readParams(request, route)
-      if (route.load) known.loaded = await route.load(known)
+      if (route.load) known.loaded = await route.load({ actor: actorOf(known), params: known.params })
       requireShortType(request)
     },
     preHandler: [
-      ...(route.method === 'POST' ? [claimer(options.idempotency)] : []),
+      ...(takesKey(route) ? [claimer(options.idempotency, route)] : []),
       (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
         request.body ??= {}
         const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
@@ -193,11 +219,10 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       : {}),
     handler: async (request, reply) => {
       reply.code(success).header('cache-control', 'no-store')
-      const known = admitted(request)
-      const call = new HttpCall({ request, reply, route, known, idempotency: options.idempotency })
+      const known = knownOf(request)
+      const call = new HttpCall({ ...options, request, reply, route, known })
       const createdId = known.claim?.createdId ?? null
-      const origin = { action: route.id, requestId: request.id, address: addressOf(request) }
-      const body = await onBehalfOf({ ...origin, tokenId: known.actor.tokenId }, () =>
+      const body = await onBehalfOf(originOf(request, route, known), () =>
         createdId !== null && route.recover ? route.recover(call, createdId) : route.run(call),
       )
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
@@ -234,13 +259,17 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
-function claimer(idempotency: Idempotency) {
+function claimer(idempotency: Idempotency, { isOfToken }: Route) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const key = request.headers['idempotency-key']
     if (key === undefined) return
-    const known = admitted(request)
-    const begun = await idempotency.begin(known.actor, pathOf(request), String(key), request.body ?? {})
-    if ('replay' in begun) return replay(reply, begun.replay)
+    const known = knownOf(request)
+    const repeated = { path: pathOf(request), body: request.body ?? {}, isOfToken }
+    const begun = await idempotency.begin(actorOf(known), repeated, String(key))
+    if ('replay' in begun) {
+      known.report = begun.replay.report ?? null
+      return replay(reply, begun.replay)
+    }
     known.claim = begun.claim
   }
 }
@@ -266,7 +295,8 @@ async function keepReply(
     const headers = Object.fromEntries(
       KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
     )
-    await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '' })
+    const { report } = known
+    await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '', report })
   }
   return body
 }
@@ -279,11 +309,14 @@ function replay(reply: FastifyReply, { status, headers, body }: StoredReply): Fa
     .send(body)
 }
 
-function requireScope(actor: Actor, route: Route): void {
-  const accepted = acceptedBy(route)
-  if (accepted.some((name) => actor.scopes.includes(name))) return
-  const detail = `This requires a token with the scope ${accepted.join(' or ')}.`
-  throw insufficientScope(detail, route.scope, accepted)
+function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: Known): Origin {
+  return {
+    action: id,
+    requestId: request.id,
+    address: addressOf(request),
+    tokenId: actor?.tokenId ?? null,
+    person: signedIn,
+  }
 }
 
 /** Path parameters are UUIDs; any other value names nothing that exists. */
@@ -299,19 +332,12 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
   return params
 }
 
-function acceptJson(http: FastifyInstance): void {
-  const parse = http.getDefaultJsonParser('error', 'error')
-  http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    // Clients that always send the header, also on a POST without a body, are common.
-    if (body.length === 0) return done(null, undefined)
-    void parse(request, textOf(body, request.headers), done)
-  })
-}
-
-function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiError {
+function unknownRoute(
+  routes: readonly { method: string; path: string }[],
+  request: FastifyRequest,
+): ApiError {
   const path = request.url.split('?')[0] ?? ''
-  const here = [...openPaths, ...routes].filter((route) =>
+  const here = routes.filter((route) =>
     new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
   )
   if (here.length === 0)
@@ -327,58 +353,4 @@ function unknownRoute(routes: readonly Route[], request: FastifyRequest): ApiErr
     {},
     { allow },
   )
-}
-
-function toApiError(error: unknown): ApiError | Error {
-  if (error instanceof ApiError) return error
-  const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
-    return new ApiError(
-      httpProblems.invalid_json,
-      'The body is not valid JSON, or has a forbidden key such as __proto__.',
-    )
-  if (isUnavailable(error))
-    return new ApiError(
-      httpProblems.backend_unavailable,
-      'The database is unavailable right now. Try again in a moment.',
-      {},
-      { 'retry-after': '5' },
-    )
-  if (statusCode >= 400 && statusCode < 500)
-    return new ApiError(httpProblems.bad_request, `The request is malformed: ${message}.`)
-  return error instanceof Error ? error : new Error(String(error))
-}
-
-function sendProblem(error: ApiError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  let problem = error
-  if (!(problem instanceof ApiError)) {
-    request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
-    problem = new ApiError(
-      httpProblems.internal_error,
-      'An unexpected error occurred. Try again; if it keeps happening, give the request id to the operator.',
-    )
-  }
-  const known = problem as ApiError // by the lines above
-  if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
-  // Nobody reads what is left of a body that was refused.
-  if (isBodyComing(request)) reply.header('connection', 'close')
-  const document = known.toProblem(request.id, request.url.split('?')[0] ?? '')
-  return (
-    reply
-      .code(known.type.status)
-      // The id again: a request that the router refuses never meets the hooks.
-      .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
-      .type('application/problem+json')
-      .serializer((value: unknown) => JSON.stringify(value))
-      .send(document)
-  )
-}
-
-function isBodyComing({ raw }: FastifyRequest): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
-  return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')
 }

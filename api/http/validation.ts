@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { closest } from 'fastest-levenshtein'
 import type { TSchema } from 'typebox'
@@ -21,12 +21,18 @@ for (const ajv of [forBodies, forText])
       !isWanted || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
   })
 
-/** Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in defaults. */
+/**
+ * Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in
+ * defaults. A body has no fields but those that its schema names.
+ */
 export type Check = (value: unknown) => Issue[]
 
 export function compileCheck(place: Place, schema: TSchema): Check {
-  const validate = (place === 'body' ? forBodies : forText).compile(schema)
+  let compiled: ValidateFunction | null = null
   return (value) => {
+    // When it is first needed: the checks of every route would take most of the time of a start.
+    compiled ??= place === 'body' ? forBodies.compile(closed(schema)) : forText.compile(schema)
+    const validate = compiled
     if (validate(value)) return unstorable(place, value)
     // anyOf reports each branch and itself: the first word on a pointer is the most telling one.
     const issues = new Map<string, Issue>()

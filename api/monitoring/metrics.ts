@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
+import type { RecentReads } from '../database/replica.ts'
 import { isoTime, LAST_MOMENT } from '../http/fields.ts'
 import { type Issue, invalid, queryIssue } from '../http/problem.ts'
 import type { MetricsQuery, ServerMetrics } from './schema.ts'
@@ -17,7 +18,7 @@ export const MAX_POINTS = 2_000
 const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400]
 
 export interface MetricsOptions {
-  db: Database
+  recent: RecentReads
   clock: Clock
   /** How often machines are measured: in a shorter step there need be no sample. */
   sampleSeconds: number
@@ -29,7 +30,7 @@ export interface MetricsOptions {
  * @throws ApiError validation_failed
  */
 export async function serverMetrics(
-  { db, clock, sampleSeconds }: MetricsOptions,
+  { recent, clock, sampleSeconds }: MetricsOptions,
   serverId: string,
   query: MetricsQuery,
 ): Promise<ServerMetrics> {
@@ -44,9 +45,12 @@ export async function serverMetrics(
   const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
   const wanted = seriesTable.filter(({ type }) => types.includes(type))
   const columns = wanted.map(({ column }) => column)
-  const meter = await findMeter(db, serverId)
-  const pieces = meter ? await piecesOf(db, meter.series, tier.resolution, { from, until }) : null
-  const rows = meter && pieces ? await averages(db, meter.series, pieces, step, columns) : []
+  const rows = await recent(async (db) => {
+    const meter = await findMeter(db, serverId)
+    if (!meter) return []
+    const pieces = await piecesOf(db, meter.series, tier.resolution, { from, until })
+    return averages(db, meter.series, pieces, step, columns)
+  })
   const byTime = new Map(rows.map((row) => [row.at, row]))
   const times = Array.from(
     { length: Math.max(0, Math.ceil((until - from) / step)) },
@@ -68,7 +72,7 @@ export async function serverMetrics(
 
 /** Samples of a tier as far as they are made, and the finest from there on. */
 async function piecesOf(
-  db: Database,
+  db: Queries,
   series: number,
   resolution: number,
   { from, until }: { from: number; until: number },

@@ -14,6 +14,8 @@ export interface Reading {
   before: Counters
   /** Both together, as far as they were ever known. */
   totals: Counters
+  /** The totals up to which traffic is written down by months; missing: none is. */
+  written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
 }
 
 /** What was used between two looks: percent of all cores, and bytes a second. */

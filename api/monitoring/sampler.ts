@@ -2,19 +2,22 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { MeterTable, SampleTable } from '../database/schema.ts'
+import type { MeterTable, SampleTable, TrafficTable } from '../database/monitoring-schema.ts'
 import type { Measurement } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { Loop } from '../loop.ts'
+import type { Peers } from '../processes/peers.ts'
 import { nextReading, type Reading, type Usage, usageSince } from './reading.ts'
 import * as store from './store.ts'
 import { tiers } from './tiers.ts'
+import { addTraffic, trafficSince } from './traffic.ts'
 
 interface SamplerOptions {
   db: Database
   clock: Clock
   drivers: Drivers
   log: Logger
+  peers: Peers
   /** Servers whose machines may be on, and all that are not gone. */
   servers: { powered: store.PoweredServers; present: store.ServerIds }
   /** Between two rounds. */
@@ -55,6 +58,7 @@ export class Sampler {
       turn: () => this.round(),
       failure: 'the servers could not be measured; the next round tries again',
       pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),
+      isOurs: () => options.peers.holds('sampler'),
     })
   }
 
@@ -125,19 +129,25 @@ export class Sampler {
   ): Promise<void> {
     const meters: MeterTable[] = []
     const samples: SampleTable[] = []
-    for (const { server_id, series, reading } of servers) {
+    const traffic: TrafficTable[] = []
+    for (const { server_id, account_id, series, reading } of servers) {
       const measured = measurements.get(server_id)
       const previous: Reading | null = JSON.parse(reading ?? 'null')
       const next = measured ? nextReading(previous, measured) : null
       if (!measured || !next) continue
       const usage = usageSince(previous, measured, LONGEST_ROUNDS * this.#everyMs)
-      meters.push({ server_id, series, reading: JSON.stringify(next), read_at: next.at })
+      const { networkRxBytes, networkTxBytes } = next.totals
+      const kept: Reading = { ...next, written: { networkRxBytes, networkTxBytes } }
+      meters.push({ server_id, series, reading: JSON.stringify(kept), read_at: next.at })
+      const flowed = trafficSince(previous, next)
+      if (flowed) traffic.push({ server_id, account_id, ...flowed })
       samples.push(sampleOf({ series, at, resolution: tiers[0].resolution }, measured, usage))
     }
     if (meters.length === 0) return
     await this.#options.db.transaction().execute(async (tx) => {
       await store.saveMeters(tx, meters)
       await store.insertSamples(tx, samples)
+      if (traffic.length > 0) await addTraffic(tx, traffic)
     })
   }
 

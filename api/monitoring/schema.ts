@@ -1,56 +1,61 @@
 import Type, { type Static } from 'typebox'
-import { nullable, Timestamp, uuid } from '../http/fields.ts'
+import { nullable, timestamp, uuid } from '../http/fields.ts'
 import { seriesTable, seriesTypes } from './series.ts'
 import { LONGEST_SPAN } from './tiers.ts'
 
-const count = (description: string) =>
-  nullable(Type.Integer({ minimum: 0, description, examples: [52_428_800] }))
-const rate = (description: string) => nullable(Type.Number({ minimum: 0, description, examples: [4096] }))
+const UNKNOWN = 'null if it cannot be measured'
+const count = (what: string) =>
+  nullable(Type.Integer({ minimum: 0, examples: [52_428_800] }), {
+    description: `Bytes ${what} since the server was created; ${UNKNOWN}`,
+  })
+const rate = (what: string) =>
+  nullable(Type.Number({ minimum: 0, examples: [4096] }), {
+    description: `Bytes per second ${what} since the last sample, a few seconds ago; ${UNKNOWN}`,
+  })
 
 /** What a server's machine has and uses. */
 export const figures = {
-  collected_at: Timestamp,
-  cpu: Type.Object({
-    cores: Type.Integer({ examples: [1] }),
-    usage_percent: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description: 'Of all cores together; 100 means all are busy',
-        examples: [12.5],
+  collected_at: timestamp('When it was measured'),
+  cpu: Type.Object(
+    {
+      cores: Type.Integer({ description: 'Cores of the server', examples: [1] }),
+      usage_percent: nullable(Type.Number({ minimum: 0, maximum: 100, examples: [12.5] }), {
+        description: `Usage of all cores together: at 100 all are busy; ${UNKNOWN}`,
       }),
-    ),
-  }),
-  memory: Type.Object({
-    total_mb: Type.Integer({ examples: [512] }),
-    used_mb: nullable(
-      Type.Number({
-        minimum: 0,
-        description: 'As the guest reports it, without what it could free at once',
-        examples: [181.3],
+    },
+    { description: 'Processor' },
+  ),
+  memory: Type.Object(
+    {
+      total_mb: Type.Integer({ description: 'Memory of the server in MB', examples: [512] }),
+      used_mb: nullable(Type.Number({ minimum: 0, examples: [181.3] }), {
+        description: `MB in use as the guest reports it, without caches that it could free at once; ${UNKNOWN}`,
       }),
-    ),
-  }),
-  disk: Type.Object({
-    total_gb: Type.Integer({ examples: [10] }),
-    used_gb: nullable(
-      Type.Number({
-        minimum: 0,
-        description: 'Data written to the disk, without the image below it',
-        examples: [0.42],
+    },
+    { description: 'Memory' },
+  ),
+  disk: Type.Object(
+    {
+      total_gb: Type.Integer({ description: 'Size of the disk in GB', examples: [10] }),
+      used_gb: nullable(Type.Number({ minimum: 0, examples: [0.42] }), {
+        description: `GB that the server has written to, without the image below its disk; ${UNKNOWN}`,
       }),
-    ),
-    read_bytes_total: count('Since the server was created'),
-    write_bytes_total: count('Since the server was created'),
-    read_bytes_per_second: rate('Since the last sample'),
-    write_bytes_per_second: rate('Since the last sample'),
-  }),
-  network: Type.Object({
-    rx_bytes_total: count('Received since the server was created'),
-    tx_bytes_total: count('Sent since the server was created'),
-    rx_bytes_per_second: rate('Received since the last sample'),
-    tx_bytes_per_second: rate('Sent since the last sample'),
-  }),
+      read_bytes_total: count('read'),
+      write_bytes_total: count('written'),
+      read_bytes_per_second: rate('read'),
+      write_bytes_per_second: rate('written'),
+    },
+    { description: 'Disk' },
+  ),
+  network: Type.Object(
+    {
+      rx_bytes_total: count('received'),
+      tx_bytes_total: count('sent'),
+      rx_bytes_per_second: rate('received'),
+      tx_bytes_per_second: rate('sent'),
+    },
+    { description: 'Network, counted outside of the guest' },
+  ),
 }
 const Figures = Type.Object(figures)
 export type Figures = Static<typeof Figures>
@@ -58,8 +63,8 @@ export type Figures = Static<typeof Figures>
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 export const MetricsQuery = Type.Object({
-  start: time('Default: one hour before the end'),
-  end: time('Default: now'),
+  start: time('Beginning of the period; default: one hour before `end`'),
+  end: time('End of the period, after `start` and at most 30 days from it; default: now'),
   step: Type.Optional(
     Type.Integer({
       minimum: 10,
@@ -78,7 +83,9 @@ export type MetricsQuery = Static<typeof MetricsQuery>
 const Point = Type.Unsafe<[number, number | null]>({
   type: 'array',
   prefixItems: [{ type: 'integer' }, { anyOf: [{ type: 'number' }, { type: 'null' }] }],
-  items: false,
+  // As there are two, nothing comes after them: false would say so too, but Spectral refuses it, and generators of
+  // clients take most other schemas for a third.
+  items: { anyOf: [{ type: 'integer' }, { type: 'number' }] },
   minItems: 2,
   maxItems: 2,
   examples: [[1_795_172_400, 12.5]],
@@ -87,19 +94,28 @@ const Point = Type.Unsafe<[number, number | null]>({
 
 export const ServerMetrics = Type.Object(
   {
-    server_id: uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403'),
-    start: Type.String({ ...Timestamp, examples: ['2026-11-20T11:00:00.000Z'] }),
-    end: Timestamp,
-    step: Type.Integer({ description: 'Seconds between points', examples: [20] }),
+    server_id: uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server'),
+    start: timestamp('Beginning of the period', '2026-11-20T11:00:00.000Z'),
+    end: timestamp('End of the period'),
+    step: Type.Integer({
+      description: 'Seconds between points; may be more than requested',
+      examples: [20],
+    }),
     series: Type.Array(
       Type.Object({
-        name: Type.Enum(seriesTable.map(({ name }) => name)),
-        type: Type.Enum([...seriesTypes]),
-        unit: Type.Enum([...new Set(seriesTable.map(({ unit }) => unit))]),
-        points: Type.Array(Point),
+        name: Type.Enum(
+          seriesTable.map(({ name }) => name),
+          { description: 'What was measured' },
+        ),
+        type: Type.Enum([...seriesTypes], { description: 'What the series is about, as in the query' }),
+        unit: Type.Enum([...new Set(seriesTable.map(({ unit }) => unit))], {
+          description: 'Unit of its values',
+        }),
+        points: Type.Array(Point, { description: 'Oldest first, at multiples of `step`' }),
       }),
+      { description: 'One series for each thing that was measured' },
     ),
   },
-  { title: 'ServerMetrics' },
+  { title: 'ServerMetrics', description: 'The resource usage of a server over a period' },
 )
 export type ServerMetrics = Static<typeof ServerMetrics>

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { MeterTable, SampleTable, ServerTable } from '../database/schema.ts'
+import type { MeterTable, SampleTable } from '../database/monitoring-schema.ts'
+import type { ServerTable } from '../database/schema.ts'
 import type { Measurement } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { isoTime } from '../http/fields.ts'

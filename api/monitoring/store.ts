@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
-import type { MeterTable, SampleTable } from '../database/schema.ts'
+import type { MeterTable, SampleTable } from '../database/monitoring-schema.ts'
 
 export type ServerIds = Lent<{ server_id: string }>
-export type PoweredServers = Lent<{ server_id: string; pool: string }>
+export type PoweredServers = Lent<{ server_id: string; account_id: string; pool: string }>
 
 /** Each of these servers, with its last reading. */
 export function listMetered(db: Queries, powered: PoweredServers) {
   return db
     .selectFrom(powered(db).as('powered'))
     .leftJoin('meters', 'meters.server_id', 'powered.server_id')
-    .select(['powered.server_id', 'powered.pool', 'series', 'reading'])
+    .select(['powered.server_id', 'powered.account_id', 'powered.pool', 'series', 'reading'])
     .execute()
 }
 

@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, isUnavailable, type Queries } from '../database/database.ts'
 import type { OperationTable } from '../database/schema.ts'
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
+import type { Peers } from '../processes/peers.ts'
 import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
-import { claimDue, nextDueAt, readOperation, renewLeases, saveStep, settle, takeOverLeases } from './store.ts'
+import {
+  claimDue,
+  nextDueAt,
+  readOperation,
+  releaseLeasesOf,
+  renewLeases,
+  saveStep,
+  settle,
+  takeOverLeases,
+} from './store.ts'
 import { Waits } from './waits.ts'
 
 export interface EngineOptions {
@@ -14,12 +24,17 @@ export interface EngineOptions {
   clock: Clock
   log: Logger
   procedures: Procedures
+  peers: Peers
   /** Called for each operation that ended, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
+  /** By which name operations are taken. */
+  owner?: string | undefined
   /** How many operations are carried out side by side. */
   concurrency?: number
+  /** Says when a step of an account's may begin, so that its many hold up nobody else. */
+  takeTurn?: ((accountId: string) => Promise<void>) | undefined
   /** Called for each operation that has ended; if it failed, with its error code. */
   onEnd?: ((end: OperationEnd) => void) | undefined
   /** Sees each step before it runs and after its result is known; tests end the process here. */
@@ -53,7 +68,7 @@ const RETRY_MS = 1_000
 /** Carries operations out. The row is the job: it holds the step, the lease, the attempt and the deadline. */
 export class Engine {
   readonly #options: EngineOptions
-  readonly #owner = randomUUID()
+  readonly #owner: string
   readonly #inFlight = new Map<string, { account: string; abort: AbortController; done: Promise<void> }>()
   readonly #stopping = new AbortController()
   readonly #work: Loop
@@ -63,8 +78,9 @@ export class Engine {
   readonly #waiters = new Map<string, Set<() => void>>()
 
   constructor(options: EngineOptions) {
-    const { clock, log } = options
+    const { clock, log, owner = randomUUID() } = options
     this.#options = options
+    this.#owner = owner
     this.#work = new Loop({
       clock,
       log,
@@ -79,6 +95,13 @@ export class Engine {
       failure: 'the leases of running operations could not be renewed',
       pauseMs: () => RENEW_EVERY_MS,
     })
+    const { peers } = options
+    peers.on('operations', () => this.#work.wake())
+    peers.on('ended', (ids) => this.#announce(ids))
+    peers.on('canceled', (ids) => {
+      for (const id of ids) this.#inFlight.get(id)?.abort.abort()
+      this.#announce(ids)
+    })
   }
 
   /**
@@ -91,6 +114,9 @@ export class Engine {
     this.#renewal.start({ isPauseFirst: true })
   }
 
+  /** Frees what a process that is dead had taken. */
+  readonly inherit = (tx: Queries, owner: string): Promise<void> => releaseLeasesOf(tx, owner)
+
   /** Lets running steps end, starts no more. Unfinished operations go on at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
@@ -100,9 +126,9 @@ export class Engine {
     await this.settled()
   }
 
-  /** To be called after the commit of a new operation. */
+  /** To be called after the commit of a new operation: whichever process carries it out begins at once. */
   wake(): void {
-    this.#work.wake()
+    this.#options.peers.ring('operations')
   }
 
   /** To be called after the commit that canceled an operation: its running step is aborted. */
@@ -111,16 +137,15 @@ export class Engine {
     type,
     created_at,
   }: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
-    this.#inFlight.get(operation_id)?.abort.abort()
-    this.#announce(operation_id)
+    this.#options.peers.ring('canceled', [operation_id])
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
     this.#options.onEnd?.({ type, outcome: 'canceled', code: null, seconds })
   }
 
   /**
-   * Resolves soon after the operation ended, or after `ms`, or when the signal aborts. An end in this process wakes
-   * at once; that of another process is seen by a look at the database now and then.
+   * Resolves soon after the operation ended, in whichever process, or after `ms`, or when the signal aborts. Where the
+   * processes can't tell each other, the end is seen by a look at the database now and then.
    * @returns the operation as it stands then
    * @throws ApiError rate_limited: its account waits for as many as it may already
    */
@@ -201,7 +226,8 @@ export class Engine {
   async #renew(): Promise<void> {
     if (this.#inFlight.size === 0) return
     const { db, clock } = this.#options
-    const kept = await renewLeases(db, { owner: this.#owner, until: clock.now() + LEASE_MS })
+    const ids = [...this.#inFlight.keys()]
+    const kept = await renewLeases(db, { owner: this.#owner, ids, until: clock.now() + LEASE_MS })
     // An operation that another process canceled is no longer ours.
     for (const [id, { abort }] of this.#inFlight) if (!kept.has(id)) abort.abort()
   }
@@ -215,19 +241,20 @@ export class Engine {
       .then(() => this.#carryOut(operation, abort.signal))
       .finally(() => {
         if (this.#inFlight.get(operation_id)?.done === running) this.#inFlight.delete(operation_id)
-        this.wake()
+        this.#work.wake()
       })
     this.#inFlight.set(operation_id, { account: account_id, abort, done: running })
   }
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
   async #carryOut(operation: OperationTable, signal: AbortSignal): Promise<void> {
-    const { clock, log, observe, saveEveryMs = SAVE_EVERY_MS } = this.#options
+    const { clock, log, observe, takeTurn, saveEveryMs = SAVE_EVERY_MS } = this.#options
     // Claiming it was a write too.
     let savedAt = clock.now()
     try {
       for (;;) {
         const { step } = operation
+        await takeTurn?.(operation.account_id)
         observe?.('before', operation, step)
         const result = await this.#runStep(operation, signal)
         observe?.('after', operation, step)
@@ -250,11 +277,21 @@ export class Engine {
 
   /**
    * Gives the lease back where it is still held. A canceled operation keeps that of its subject until its step
-   * has ended; then the next one may begin. Where even this fails, the lease runs out by itself.
+   * has ended; then the next one may begin. While the database is away it is tried again: otherwise the operation
+   * would wait until the lease runs out.
    */
   async #giveBack(operation: OperationTable, change: { next_run_at?: number } = {}): Promise<void> {
+    const { db, clock } = this.#options
+    const { signal } = this.#stopping
     const back = { ...change, lease_owner: null, lease_until: 0 }
-    await saveStep(this.#options.db, operation, back, { owner: this.#owner }).catch(() => false)
+    for (;;)
+      try {
+        await saveStep(db, operation, back, { owner: this.#owner })
+        return
+      } catch (error) {
+        if (!isUnavailable(error) || signal.aborted) return
+        await clock.sleep(RETRY_MS, signal)
+      }
   }
 
   async #runStep(operation: OperationTable, signal: AbortSignal): Promise<StepResult<string>> {
@@ -297,7 +334,7 @@ export class Engine {
       const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
-      this.#announce(operation.operation_id)
+      this.#options.peers.ring('ended', [operation.operation_id])
       const seconds = (now - operation.created_at) / 1000
       const code = result.kind === 'fail' ? result.code : null
       onEnd?.({ type: operation.type, outcome: outcome.status, code, seconds })
@@ -329,8 +366,10 @@ export class Engine {
     return procedure
   }
 
-  #announce(operationId: string): void {
-    for (const finish of [...(this.#waiters.get(operationId) ?? [])]) finish()
+  /** @param ids none where some may have been missed: then all who wait look for themselves */
+  #announce(ids: readonly string[]): void {
+    for (const id of ids.length > 0 ? ids : [...this.#waiters.keys()])
+      for (const finish of [...(this.#waiters.get(id) ?? [])]) finish()
   }
 }
 

@@ -175,6 +175,24 @@ export function listOperations(
   return pageOf(readable(db, accountId, filter, now).selectAll().orderBy('operation_id', 'desc'), page)
 }
 
+/** How far back those that failed are looked for, so that the look costs the same however many there are. */
+export const FAILED_AMONG = 10_000
+
+/** The operations of all accounts that are not over, or have failed lately, newest first: for operators. */
+export function operationsOfAll(db: Queries, state: 'active' | 'failed', page: Page) {
+  const newest = db
+    .selectFrom('operations')
+    .select('operation_id')
+    .orderBy('operation_id', 'desc')
+    .limit(FAILED_AMONG)
+  const all = db.selectFrom('operations').selectAll()
+  const wanted =
+    state === 'active'
+      ? all.where(isActive())
+      : all.where('status', '=', 'failed').where('operation_id', 'in', newest)
+  return pageOf(wanted.orderBy('operation_id', 'desc'), page)
+}
+
 /** Ends the subject's active operation, where there is one, as canceled. */
 export function cancelActive(tx: Queries, subject: Subject, now: number) {
   return tx

@@ -28,7 +28,8 @@ export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesO
       scope: 'servers:read',
       tag,
       summary: 'List the operations of the account',
-      description: 'Operations on deleted resources are listed for seven more days.',
+      description:
+        'Operations on all resources, newest first; filters are combined with and. Operations on deleted resources are listed for seven more days.',
       query: OperationQuery,
       reply: { 200: listOf(Operation) },
       run: (call) =>
@@ -45,6 +46,8 @@ export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesO
       scope: 'servers:read',
       tag,
       summary: 'Get an operation of the account, or wait until it has finished',
+      description:
+        'With `wait` the reply comes when the operation has finished, or after that many seconds in its state by then: repeat until `finished_at` is set. An account can wait for up to 50 operations at once; more is a 429.',
       params: { operation_id: operationProblems.operation_not_found },
       query: OperationWait,
       load: async ({ actor, params }) =>

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { nullable, Timestamp, Uuid, uuid } from '../http/fields.ts'
+import { CreatedAt, nullable, timestamp, uuid } from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
 import { defineProblems } from '../http/problem.ts'
 import type { Procedures } from './procedure.ts'
@@ -9,11 +9,20 @@ export const operationProblems = defineProblems({
 })
 
 export const OperationStatus = Type.Enum(['pending', 'running', 'succeeded', 'failed', 'canceled'], {
+  description:
+    'Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request',
   examples: ['running'],
 })
-export const Progress = Type.Integer({ minimum: 0, maximum: 100, examples: [40] })
-const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
-const SubjectId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
+export const Progress = Type.Integer({
+  minimum: 0,
+  maximum: 100,
+  description: 'Estimated progress in percent; 100 once it has succeeded',
+  examples: [40],
+})
+/** The operation of the examples. */
+export const OPERATION = '01a1fb45-1ac4-7139-823a-0f4159fa3bf6'
+export const OperationId = uuid(OPERATION, 'Id of the operation; wait for it by this id')
+const SubjectId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the resource that the operation is on')
 
 /** What goes over the wire. Which operations there are, and on what, the procedures of the features say. */
 export function operationSchemas(procedures: Procedures) {
@@ -21,30 +30,50 @@ export function operationSchemas(procedures: Procedures) {
     description: 'Type of the resource that the operation is on',
   })
   const types = new Set(Object.values(procedures).flatMap((each) => Object.keys(each)))
-  const OperationType = Type.Enum([...types])
+  const OperationType = Type.Enum([...types], { description: 'What is done to it' })
   const Operation = Type.Object(
     {
       operation_id: OperationId,
       subject_type: SubjectType,
       subject_id: SubjectId,
-      server_id: nullable(SubjectId),
+      server_id: nullable(SubjectId, {
+        description: 'The server that it concerns; null if it concerns none',
+      }),
       type: OperationType,
       status: OperationStatus,
       progress: Progress,
-      step: Type.String({ examples: ['boot'] }),
-      error: nullable(Type.Object({ code: Type.String(), message: Type.String() }), { examples: [null] }),
-      created_at: Timestamp,
-      started_at: nullable(Timestamp),
-      finished_at: nullable(Timestamp, { examples: [null] }),
+      step: Type.String({
+        description: 'The current step, for people; the steps of a type may change',
+        examples: ['boot'],
+      }),
+      error: nullable(
+        Type.Object({
+          code: Type.String({ description: 'Stable code for programs, such as `boot_timeout`' }),
+          message: Type.String({ description: 'What went wrong, for people' }),
+        }),
+        { description: 'Why it failed; null unless `status` is `failed`', examples: [null] },
+      ),
+      created_at: CreatedAt,
+      started_at: nullable(timestamp('When work on it began'), {
+        description: 'When work on it began; null while it is `pending`',
+      }),
+      finished_at: nullable(timestamp('When it finished'), {
+        description: 'When it finished; null while it is `pending` or `running`',
+        examples: [null],
+      }),
     },
-    { title: 'Operation' },
+    {
+      title: 'Operation',
+      description:
+        'Slow work on a resource: accepted with 202, then carried out even if the service restarts meanwhile',
+    },
   )
   const OperationQuery = Type.Object({
     ...pagingQuery,
     status: Type.Optional(OperationStatus),
     type: Type.Optional(OperationType),
     subject_type: Type.Optional(SubjectType),
-    subject_id: Type.Optional(Uuid),
+    subject_id: Type.Optional(SubjectId),
   })
   return { Operation, OperationQuery }
 }

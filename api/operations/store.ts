@@ -1,5 +1,5 @@
 import { type QueryCreator, sql } from 'kysely'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, type Queries, taking } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { OperationTable, Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
@@ -16,32 +16,48 @@ interface Claim {
   held?: ReadonlyMap<string, number>
 }
 
+const PICKS = 3
+
 /**
  * Takes due operations, the accounts in turn, so that nobody waits for all that another one has ordered; what another
  * process is just taking is left to it.
  */
 export async function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
-  const { owner, now, leaseMs } = by
-  const ids = await pickInTurns(db, by)
-  if (ids.length === 0) return []
+  for (let pick = 0; pick < PICKS; pick += 1) {
+    const ids = await pickInTurns(db, by)
+    if (ids.length === 0) return []
+    const taken = await take(db, ids, by)
+    // Else another process had picked the same and was sooner: what comes after these may be free.
+    if (taken.length > 0) return taken
+  }
+  return []
+}
+
+function take(
+  db: Database,
+  ids: readonly string[],
+  { owner, now, leaseMs }: Claim,
+): Promise<OperationTable[]> {
   const due = (select: QueryCreator<Schema>) =>
     dueAt(select, now)
       .select('due.operation_id')
       .where('due.operation_id', 'in', ids)
       .forUpdate()
       .skipLocked()
-  return db
-    .with('due', due)
-    .updateTable('operations')
-    .set((eb) => ({
-      status: 'running',
-      lease_owner: owner,
-      lease_until: now + leaseMs,
-      started_at: eb.fn.coalesce('started_at', eb.val(now)),
-    }))
-    .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
-    .returningAll()
-    .execute()
+  return taking(db, (tx) =>
+    tx
+      .with('due', due)
+      .updateTable('operations')
+      .set((eb) => ({
+        status: 'running',
+        lease_owner: owner,
+        lease_until: now + leaseMs,
+        started_at: eb.fn.coalesce('started_at', eb.val(now)),
+      }))
+      .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
+      .returningAll()
+      .execute(),
+  )
 }
 
 /** The ids of those to take: the first of each account, then the second of each; what accounts hold counts as taken. */
@@ -126,15 +142,25 @@ export async function takeOverLeases(db: Database): Promise<void> {
   await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where(isLeased()).execute()
 }
 
-/** @returns the operations of this owner that are still active */
+/** The process of this name is dead: others may carry on with what it had taken. */
+export async function releaseLeasesOf(tx: Queries, owner: string): Promise<void> {
+  const free = { lease_owner: null, lease_until: 0 }
+  await tx.updateTable('operations').set(free).where('lease_owner', '=', owner).where(isLeased()).execute()
+}
+
+/**
+ * @param ids what it carries out: a claim whose answer was lost is not renewed
+ * @returns the operations of this owner that are still active
+ */
 export async function renewLeases(
   db: Database,
-  { owner, until }: { owner: string; until: number },
+  { owner, ids, until }: { owner: string; ids: readonly string[]; until: number },
 ): Promise<Set<string>> {
   const rows = await db
     .updateTable('operations')
     .set({ lease_until: until })
     .where('lease_owner', '=', owner)
+    .where('operation_id', 'in', ids)
     .where(isLeased())
     .returning(['operation_id', 'status'])
     .execute()

@@ -1,12 +1,14 @@
+import { balanceOf, coverOf, requireBalance } from '../billing/ledger.ts'
 import { hourlyCost } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { findActiveOf } from '../operations/operations.ts'
 import { dataIf, SUBJECT_TYPE } from './lifecycle/operations.ts'
-import { resizingServers, unbilledCost } from './store.ts'
+import { SUSPENDED } from './states.ts'
+import { isSuspended, resizingServers, unbilledCost } from './store.ts'
 
 /**
- * What an account pays an hour once all that it has ordered is there: what is billed, what is being created or
- * started, and what running resizes will add. Two orders at once must not both read it: lock the account's row before.
+ * What an account pays an hour once all that it has ordered is there: what is billed or suspended, what is being
+ * created or started, and what running resizes will add. Two orders at once must not both read it: lock the account's row before.
  * @returns units
  */
 export async function costOrdered(tx: Queries, accountId: string): Promise<number> {
@@ -18,6 +20,25 @@ export async function costOrdered(tx: Queries, accountId: string): Promise<numbe
     .executeTakeFirstOrThrow()
   // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
   return Number(billed) + Number(unbilled) + growth
+}
+
+/**
+ * The balance must cover all that the account has ordered, and what comes to it. The account's row is locked.
+ * @param added units an hour
+ * @throws ApiError insufficient_balance
+ */
+export async function requireCover(tx: Queries, accountId: string, added: number): Promise<void> {
+  await requireBalance(tx, accountId, (await costOrdered(tx, accountId)) + added)
+}
+
+/**
+ * What is missing until servers resume that are suspended as the balance was used up: it must cover what an order
+ * needs, so that a ruble an hour does not keep machines starting and stopping.
+ * @returns units; 0 if they are about to resume, null if there are none
+ */
+export async function missingToResume(db: Queries, accountId: string): Promise<number | null> {
+  if (!(await isSuspended(db, accountId, SUSPENDED))) return null
+  return Math.max(0, coverOf(await costOrdered(db, accountId)) - (await balanceOf(db, accountId)))
 }
 
 async function growthOrdered(tx: Queries, accountId: string): Promise<number> {

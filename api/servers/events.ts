@@ -6,13 +6,14 @@ import { subjectOf } from './lifecycle/operations.ts'
 import { isTransient } from './states.ts'
 import { serverData } from './view.ts'
 
-/** What of a server customers set, or pay. */
+/** What of a server customers set, pay, or should know of. */
 const DESCRIBED = [
   'name',
   'description',
   'project_id',
   'labels',
   'delete_protection',
+  'networks',
   'plan_type',
   'preset_id',
   'cpu',
@@ -20,6 +21,9 @@ const DESCRIBED = [
   'disk_gb',
   'price_month',
   'price_hour',
+  'delete_at',
+  'ipv4',
+  'ipv6',
 ] as const satisfies readonly (keyof ServerTable)[]
 
 /** Records the event of a new server, once its first operation exists. */
@@ -42,6 +46,12 @@ export async function recordChange(tx: Queries, before: ServerTable, after: Serv
     ...(hasStatus ? [eventOf('server.status_changed', after, change)] : []),
     ...(isUpdated ? [eventOf('server.updated', after, view)] : []),
   ])
+}
+
+/** Records that somebody was let in to the serial console. */
+export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
+  const active = isTransient(server.status) ? await findActive(tx, subjectOf(server.server_id)) : null
+  await record(tx, [{ ...eventOf('server.console_opened', server, serverData(server, active)), at }])
 }
 
 function eventOf(type: Event['type'], server: ServerTable, data: Event['data']): Event {

@@ -1,16 +1,47 @@
+import { sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { poweredStatuses } from './states.ts'
 
 // What the SQL of other features joins, so that they need not know the table of servers: api/app.ts hands it to them.
 
-/** Also those that are gone. */
+/** Also those that are gone, or about to be. */
 export function allServers(db: Queries) {
-  return db.selectFrom('servers').select(['server_id', 'name', 'project_id'])
+  const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting' THEN 0 ELSE 1 END`
+  return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
+}
+
+/** What may be billed: servers, and public addresses in the project of the server that has them. Also what is gone. */
+export function billedThings(db: Queries) {
+  return allServers(db).unionAll(
+    db
+      .selectFrom('addresses')
+      .leftJoin('servers', 'servers.server_id', 'addresses.server_id')
+      .select(({ fn }) => [
+        'address_id as server_id',
+        'address as name',
+        fn.coalesce('servers.project_id', 'addresses.project_id').as('project_id'),
+        sql<number>`CASE WHEN released_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),
+      ]),
+  )
+}
+
+/** The addresses that accounts have: the catalogue may not lose their ranges. */
+export function heldAddresses(db: Queries) {
+  return db.selectFrom('addresses').select(['zone_slug', 'address']).where('released_at', 'is', null)
 }
 
 /** Servers that are not gone. */
 export function presentServers(db: Queries) {
   return db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null)
+}
+
+/** What servers were ordered as: the catalogue may not lose it. */
+export function orderedServers(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .select(['zone_slug', 'cpu_type', 'template_id', 'preset_id'])
+    .distinct()
+    .where('deleted_at', 'is', null)
 }
 
 /** What an operator sees of the servers of all accounts. */
@@ -29,7 +60,24 @@ export function operatedServers(db: Queries) {
   ])
 }
 
+/** What an operator sees of the public addresses of all accounts, those that were given back too. */
+export function operatedAddresses(db: Queries) {
+  return db
+    .selectFrom('addresses')
+    .leftJoin('servers', 'servers.server_id', 'addresses.server_id')
+    .select(['addresses.account_id', 'address', 'addresses.zone_slug', 'servers.name as server'])
+    .select(['addresses.created_at', 'released_at', 'reverse_dns'])
+}
+
 /** Servers whose machines may be on. */
 export function poweredServers(db: Queries) {
-  return presentServers(db).select('pool').where('status', 'in', poweredStatuses)
+  return presentServers(db).select(['account_id', 'pool']).where('status', 'in', poweredStatuses)
+}
+
+/** What of an account's servers decides which firewalls they have. */
+export function protectedServers(db: Queries, accountId: string) {
+  return presentServers(db)
+    .select(['account_id', 'zone_slug', 'pool', 'labels'])
+    .where('account_id', '=', accountId)
+    .execute()
 }

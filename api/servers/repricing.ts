@@ -1,13 +1,16 @@
 import { changeRate } from '../billing/rates.ts'
-import type { Catalog } from '../catalog/file.ts'
-import { resolvePlan } from '../catalog/plans.ts'
+import { type Catalog, findZone } from '../catalog/file.ts'
+import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import type { Database, Queries } from '../database/database.ts'
+import type { ServerTable } from '../database/schema.ts'
+import { repriceAddresses } from './addresses/taking.ts'
+import { planColumns } from './plan-columns.ts'
 import { isFree } from './states.ts'
 import { listPricedBefore, lockServer, updateServer } from './store.ts'
 
 /**
- * Moves servers to prices that the operator has said to hold for existing servers too, from the moment that was
+ * Moves servers, and public addresses, to prices that the operator has said to hold for existing servers too, from the moment that was
  * said: also where the service was down at that moment, but never for hours that were charged already.
  */
 export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
@@ -21,6 +24,10 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
       for (const { server_id } of servers) await db.transaction().execute((tx) => move(tx, server_id))
       if (servers.length === 0) break
     }
+    const zone = findZone(catalog, entry.zoneSlug)
+    // Their price is that of the zone's first CPU type.
+    if (zone?.cpu_types[0] === entry.cpuType)
+      await repriceAddresses(db, catalog, zone, { from: entry.from, at, now })
   }
 }
 
@@ -40,10 +47,13 @@ async function moveToPrice(
   const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
   // What is no longer on offer in this size keeps its price.
   const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
-  const price =
-    Array.isArray(plan) || !isSame ? server : { price_hour: plan.priceHour, price_month: plan.priceMonth }
-  const { price_hour, price_month } = price
-  await updateServer(tx, serverId, { price_hour, price_month, priced_at: from })
+  const price = Array.isArray(plan) || !isSame ? null : { ...planColumns(plan), ...noSlower(server, plan) }
+  await updateServer(tx, serverId, { ...price, priced_at: from })
   const isBilled = server.billed_since !== null && !isFree(server.status)
-  if (isBilled && price !== server) await changeRate(tx, server, price, at)
+  if (isBilled && price) await changeRate(tx, server, price, at)
+}
+
+/** No change of prices makes a server slower that somebody has; null: as fast as it goes. */
+function noSlower({ bandwidth_mbit: own }: ServerTable, { traffic: { bandwidthMbit: sold } }: Plan) {
+  return { bandwidth_mbit: own === null || sold === null ? null : Math.max(own, sold) }
 }

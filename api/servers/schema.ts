@@ -1,25 +1,33 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { Project, ProjectId, SshKeyId } from '../accounts/schema.ts'
+import { PROJECT, ProjectId, SshKeyId } from '../accounts/schema.ts'
+import { CpuTypeName, PresetId, size, TemplateId, ZoneSlug } from '../catalog/schema.ts'
+import { LABEL_NAME } from '../database/labels.ts'
+import { MOST_CARDS } from '../drivers/driver.ts'
+import { FirewallIds } from '../firewalls/schema.ts'
 import {
-  CpuTypeName,
-  Preset,
-  PresetId,
-  size,
-  Template,
-  TemplateId,
-  Zone,
-  ZoneSlug,
-} from '../catalog/schema.ts'
-import { HourPrice, Money, nullable, Timestamp, uuid } from '../http/fields.ts'
+  CreatedAt,
+  HourPrice,
+  LabelSelector,
+  MonthPrice,
+  nullable,
+  timestamp,
+  UpdatedAt,
+  uuid,
+} from '../http/fields.ts'
 import { pagingQuery } from '../http/paging.ts'
 import { defineProblems } from '../http/problem.ts'
-import { figures } from '../monitoring/schema.ts'
-import { OperationStatus, Progress } from '../operations/schema.ts'
+import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
+import { OperationId, OperationStatus, Progress } from '../operations/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'
+import { PublishedPorts } from './ports/schema.ts'
 import { statuses } from './states.ts'
 
-const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403')
-const OperationId = uuid('01a1fb45-1ac4-7139-823a-0f4159fa3bf6')
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')
+const Status = Type.Enum([...statuses], {
+  description:
+    'What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it',
+  examples: ['running'],
+})
 export const serverProblems = defineProblems({
   server_not_found: { status: 404, title: 'No such server' },
   server_state_conflict: {
@@ -42,20 +50,22 @@ export const serverProblems = defineProblems({
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })
 
-const PlanType = Type.Enum(['preset', 'custom'])
+const PLAN_TYPE = 'Whether the size is a preset or chosen freely'
+export const PlanType = Type.Enum(['preset', 'custom'], { description: PLAN_TYPE })
 const Name = Type.String({
+  description:
+    'Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one',
   minLength: 1,
   maxLength: 63,
   pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
   examples: ['web-1'],
   errorMessage: 'must be a host name: letters, digits and dashes, without a dash at either end.',
 })
-const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
-/** One of a selector: a label that is there or not, or has a value or not. */
-const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
+  description:
+    'Up to 32 names and values of your own, to filter lists by; replaces all labels that there are',
   examples: [{ env: 'prod' }],
   propertyNames: {
     pattern: `^${LABEL_NAME}$`,
@@ -63,11 +73,21 @@ const Labels = Type.Unsafe<Record<string, string>>({
   },
   additionalProperties: { type: 'string', maxLength: 63 },
 })
-const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }))
+const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }), {
+  description: 'Text of your choice, up to 255 characters; null for none',
+})
 const customSize = {
-  cpu: Type.Integer({ minimum: 1, description: 'Cores of a custom plan', examples: [2] }),
+  cpu: Type.Integer({
+    minimum: 1,
+    description: 'Cores of a custom plan; for the range see `GET /pricing/limits`',
+    examples: [2],
+  }),
   ram_mb: Type.Integer({ minimum: 1, description: 'Memory in MB of a custom plan', examples: [2048] }),
-  disk_gb: Type.Integer({ minimum: 1, description: 'Disk in GB of a custom plan', examples: [20] }),
+  disk_gb: Type.Integer({
+    minimum: 1,
+    description: 'Disk in GB of a custom plan; can grow later, not shrink',
+    examples: [20],
+  }),
 }
 const plan = {
   preset_id: Type.Optional(PresetId),
@@ -97,21 +117,59 @@ const planRules = {
     when(isPlan('custom'), fields(SIZE, ['preset_id'])),
   ],
 }
+const InProject = uuid(PROJECT, 'Project to put it in. Default: the default project of the account')
 const order = {
   zone_slug: ZoneSlug,
   plan_type: PlanType,
   cpu_type: CpuTypeName,
   ...plan,
   name: Type.Optional(Name),
-  project_id: Type.Optional(ProjectId),
+  project_id: Type.Optional(InProject),
   description: Type.Optional(Description),
-  ssh_key_ids: Type.Optional(Type.Array(SshKeyId, { maxItems: 20, uniqueItems: true })),
+  ssh_key_ids: Type.Optional(
+    Type.Array(SshKeyId, {
+      maxItems: 20,
+      uniqueItems: true,
+      description:
+        'SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show',
+    }),
+  ),
   user_data: Type.Optional(
-    nullable(Type.String({ maxLength: 65_536, description: 'cloud-init user data, up to 64 KiB' })),
+    nullable(Type.String({ maxLength: 65_536 }), {
+      description: 'User data for cloud-init, up to 64 KiB; kept encrypted and never shown again',
+    }),
   ),
   labels: Type.Optional(Labels),
-  start_on_create: Type.Optional(Type.Boolean({ default: true })),
-  delete_protection: Type.Optional(Type.Boolean({ default: false })),
+  published_ports: Type.Optional(PublishedPorts),
+  enable_ipv4: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4`',
+    }),
+  ),
+  enable_ipv6: Type.Optional(
+    Type.Boolean({
+      description: 'Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6`',
+    }),
+  ),
+  network_ids: Type.Optional(
+    Type.Array(NetworkId, {
+      maxItems: MOST_CARDS,
+      uniqueItems: true,
+      description:
+        'Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none',
+    }),
+  ),
+  firewall_ids: Type.Optional(FirewallIds),
+  start_on_create: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'Whether to start it; a server that is created stopped is billed as well',
+    }),
+  ),
+  delete_protection: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether `DELETE` is refused until this is set to false' }),
+  ),
 }
 
 const orderExample = {
@@ -124,27 +182,40 @@ const orderExample = {
   ssh_key_ids: ['01a1fb45-1ab5-76a6-be1c-72070ab457ce'],
   user_data: '#cloud-config\npackages: [nginx]\n',
   labels: { env: 'prod' },
+  published_ports: [{ protocol: 'tcp', port: 80 }],
 }
 
 const { preset_id: _, ...noPreset } = orderExample
 const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, disk_gb: 20 }
 
+const isPreset = Type.Enum(['preset'], { description: PLAN_TYPE })
+const isCustom = Type.Enum(['custom'], { description: PLAN_TYPE })
+
 /** The two orders, as the API's description has them: planRules say the same, field by field. */
-const orderForms = (title: string, template_id: TSchema) => {
+const orderForms = (title: string, description: string, template_id: TSchema) => {
   const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
   return {
     ...planRules,
     title,
+    description,
     examples: [orderExample],
     discriminator: { propertyName: 'plan_type' },
     forms: [
       Type.Object(
-        { plan_type: Type.Enum(['preset']), preset_id: PresetId, ...rest, template_id },
-        { title: `${title}Preset`, examples: [orderExample] },
+        { plan_type: isPreset, preset_id: PresetId, ...rest, template_id },
+        {
+          title: `${title}Preset`,
+          description: `${description}, of the size of a preset`,
+          examples: [orderExample],
+        },
       ),
       Type.Object(
-        { plan_type: Type.Enum(['custom']), ...customSize, ...rest, template_id },
-        { title: `${title}Custom`, examples: [customExample] },
+        { plan_type: isCustom, ...customSize, ...rest, template_id },
+        {
+          title: `${title}Custom`,
+          description: `${description}, of a size of your choice`,
+          examples: [customExample],
+        },
       ),
     ],
   }
@@ -152,51 +223,23 @@ const orderForms = (title: string, template_id: TSchema) => {
 
 export const ServerCreate = Type.Object(
   { ...order, template_id: TemplateId },
-  orderForms('ServerCreate', TemplateId),
+  orderForms('ServerCreate', 'A server to create', TemplateId),
 )
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create; what a price does not depend on may be left out. */
 export const QuoteRequest = Type.Object(
   { ...order, template_id: Type.Optional(TemplateId) },
-  orderForms('QuoteRequest', Type.Optional(TemplateId)),
+  orderForms('QuoteRequest', 'A server to quote', Type.Optional(TemplateId)),
 )
 export type QuoteRequest = Static<typeof QuoteRequest>
 
-export const Quote = Type.Object(
-  {
-    zone_slug: ZoneSlug,
-    cpu_type: CpuTypeName,
-    plan_type: PlanType,
-    preset_id: nullable(PresetId),
-    ...size,
-    currency: Type.Enum(['RUB']),
-    price_hour_rub: HourPrice,
-    price_month_rub: Money,
-    items: Type.Array(
-      Type.Object({
-        code: Type.Enum(['cpu', 'ram', 'disk', 'preset'], { examples: ['preset'] }),
-        quantity: Type.Number({ examples: [1] }),
-        unit: Type.Enum(['core', 'gb', 'preset'], { examples: ['preset'] }),
-        price_unit_month_rub: Money,
-        price_month_rub: Money,
-      }),
-    ),
-    is_available: Type.Boolean({ description: 'Whether there is enough capacity for it now' }),
-    can_create: Type.Boolean({ description: 'Whether creating it would succeed now' }),
-    blockers: Type.Array(Type.Object({ code: Type.String(), detail: Type.String() }), { examples: [[]] }),
-    quoted_at: Timestamp,
-  },
-  { title: 'Quote' },
-)
-export type Quote = Static<typeof Quote>
-
 const metadata = {
-  name: Type.Optional(Name),
+  name: Type.Optional(Type.String({ ...Name, description: 'New name and host name' })),
   description: Type.Optional(Description),
   labels: Type.Optional(Labels),
-  project_id: Type.Optional(ProjectId),
-  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether DELETE is refused' })),
+  project_id: Type.Optional(uuid(PROJECT, 'Project to move it to; its charges go there from then on')),
+  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether `DELETE` is refused' })),
 }
 const updateExample = { name: 'web-2', labels: { env: 'test' } }
 const { preset_id: optionalPreset, ...optionalSize } = plan
@@ -205,6 +248,7 @@ export const ServerUpdate = Type.Object(
   { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
   {
     title: 'ServerUpdate',
+    description: 'What to change; the rest stays',
     minProperties: 1,
     examples: [updateExample],
     allOf: [
@@ -214,19 +258,31 @@ export const ServerUpdate = Type.Object(
     ],
     forms: [
       Type.Object(
-        { ...metadata, plan_type: Type.Optional(Type.Enum(['custom'])), ...optionalSize },
-        { title: 'ServerUpdateCustom', minProperties: 1, examples: [updateExample] },
+        { ...metadata, plan_type: Type.Optional(isCustom), ...optionalSize },
+        {
+          title: 'ServerUpdateCustom',
+          description: 'A change of names and the like, or to a size of your choice; what is not given stays',
+          minProperties: 1,
+          examples: [updateExample],
+        },
       ),
       Type.Object(
-        { ...metadata, plan_type: Type.Optional(Type.Enum(['preset'])), preset_id: PresetId },
-        { title: 'ServerUpdatePreset', examples: [{ preset_id: orderExample.preset_id }] },
+        { ...metadata, plan_type: Type.Optional(isPreset), preset_id: PresetId },
+        {
+          title: 'ServerUpdatePreset',
+          description: 'A change to the size of a preset',
+          examples: [{ preset_id: orderExample.preset_id }],
+        },
       ),
     ],
   },
 )
 export type ServerUpdate = Static<typeof ServerUpdate>
 
-export const StartRequest = Type.Object({}, { title: 'StartRequest' })
+export const StartRequest = Type.Object(
+  {},
+  { title: 'StartRequest', description: 'Nothing can be chosen; the body may be left out' },
+)
 export const StopRequest = Type.Object(
   {
     force: Type.Optional(
@@ -237,162 +293,107 @@ export const StopRequest = Type.Object(
         minimum: 1,
         maximum: 600,
         default: 60,
-        description: 'How long the guest may take to shut down before it is powered off',
+        description: 'Seconds that the guest may take to shut down before it is powered off',
       }),
     ),
   },
-  { title: 'StopRequest' },
+  { title: 'StopRequest', description: 'How to turn a server off; the body may be left out' },
 )
 export type StopRequest = Static<typeof StopRequest>
 
 const ssh = {
   host: Type.String({ description: 'Address that leads to it', examples: ['127.0.0.1'] }),
-  port: nullable(
-    Type.Integer({ description: 'Port of its own; null where it has none', examples: [22_424] }),
-  ),
-  username: Type.String({ description: 'Who logs in', examples: ['debian'] }),
+  port: nullable(Type.Integer({ examples: [22_424] }), {
+    description:
+      'Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none',
+  }),
+  username: Type.String({ description: 'User to log in as', examples: ['debian'] }),
 }
 const server = {
   server_id: ServerId,
-  name: Type.String({ examples: ['web-1'] }),
-  description: nullable(Type.String({ examples: ['The shop'] })),
-  project_id: ProjectId,
+  name: Type.String({ description: 'Name and host name', examples: ['web-1'] }),
+  description: nullable(Type.String({ examples: ['The shop'] }), {
+    description: 'Text of your choice; null if there is none',
+  }),
+  project_id: uuid(PROJECT, 'Project that it is in'),
   zone_slug: ZoneSlug,
-  status: Type.Enum([...statuses], { examples: ['running'] }),
-  status_reason: nullable(Type.String(), { examples: [null] }),
-  plan_type: PlanType,
-  cpu_type: CpuTypeName,
-  preset_id: nullable(PresetId),
-  ...size,
-  template_id: TemplateId,
-  ssh_key_ids: Type.Array(SshKeyId),
-  ipv4: nullable(Type.String({ description: 'Its own public address, if it has one' }), {
+  status: Status,
+  status_reason: nullable(Type.String(), {
+    description:
+      'Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null',
     examples: [null],
   }),
-  ipv6: nullable(Type.String(), { examples: [null] }),
+  plan_type: PlanType,
+  cpu_type: CpuTypeName,
+  preset_id: nullable(PresetId, { description: 'Its preset; null for a custom plan' }),
+  ...size,
+  template_id: TemplateId,
+  ssh_key_ids: Type.Array(SshKeyId, {
+    description: 'SSH keys that it was created with, also those deleted since',
+  }),
+  ipv4: nullable(Type.String(), {
+    description: 'Its public IPv4 address; null if it has none, and is reached by the port of `ssh`',
+    examples: [null],
+  }),
+  ipv6: nullable(Type.String(), {
+    description: 'Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none',
+    examples: [null],
+  }),
+  networks: Type.Array(Type.Object({ network_id: NetworkId, ipv4: PrivateIpv4 }), {
+    description: 'The private networks that it is in, with its address in each',
+    examples: [[]],
+  }),
   labels: Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
+    description: 'Names and values of your own',
     examples: [{ env: 'prod' }],
   }),
-  delete_protection: Type.Boolean(),
-  price_month_rub: Money,
+  delete_protection: Type.Boolean({ description: 'Whether `DELETE` is refused', examples: [false] }),
+  price_month_rub: MonthPrice,
   price_hour_rub: HourPrice,
-  ssh: Type.Object(ssh, { description: 'Where ssh reaches it' }),
+  ssh: Type.Object(ssh, { description: 'Where SSH reaches it' }),
   current_operation: nullable(
     Type.Object({
       operation_id: OperationId,
-      type: Type.Enum(operationTypes),
+      type: Type.Enum(operationTypes, { description: 'What is done' }),
       status: OperationStatus,
       progress: Progress,
     }),
-    { examples: [null] },
+    { description: 'The operation in progress; null if there is none', examples: [null] },
   ),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  started_at: nullable(Timestamp),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+  started_at: nullable(timestamp('When it was last started', '2026-11-20T12:00:09.000Z'), {
+    description: 'When it was last started; null while it is off',
+  }),
+  delete_at: nullable(timestamp('When it will be deleted', '2026-12-20T12:00:00.000Z'), {
+    description:
+      'When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be',
+    examples: [null],
+  }),
 }
-export const Server = Type.Object(server, { title: 'Server' })
+export const Server = Type.Object(server, {
+  title: 'Server',
+  description: 'A virtual machine; its details have more, such as host keys and costs',
+})
 export type Server = Static<typeof Server>
-
-const Address = nullable(
-  Type.Object({ address: Type.String(), prefix_length: Type.Integer(), gateway: Type.String() }),
-  { examples: [null] },
-)
-
-export const ServerDetails = Type.Object(
-  {
-    ...server,
-    project: Project,
-    zone: nullable(Zone),
-    template: nullable(Template),
-    preset: nullable(Preset),
-    network: Type.Object({
-      hostname: Type.String({ examples: ['web-1'] }),
-      mac: Type.String({ examples: ['52:54:00:ba:47:7a'] }),
-      ipv4: Address,
-      ipv6: Address,
-    }),
-    user_data_sha256: nullable(
-      Type.String({
-        pattern: '^[0-9a-f]{64}$',
-        description: 'SHA-256 of the user_data that it was created with, in hexadecimal; null without',
-        examples: ['5c3a77f4a5f9ed3ca5bd5ac2db1fda6b4e6a0d1d1cb3e0a5e6ac3d4b1e1f0a2b'],
-      }),
-    ),
-    ssh: Type.Object({
-      ...ssh,
-      command: nullable(
-        Type.String({
-          description: 'Shell command that logs in',
-          examples: ['ssh -p 22424 debian@127.0.0.1'],
-        }),
-      ),
-      auth_methods: Type.Array(Type.Enum(['public_key', 'password'])),
-      keys: Type.Array(
-        Type.Object({
-          ssh_key_id: SshKeyId,
-          name: Type.String({ examples: ['laptop'] }),
-          fingerprint: Type.String({ examples: ['SHA256:BG2L77QnDhh1ECY49/Cdlc8DfQd+VK7WLhpBisLHfiQ'] }),
-        }),
-      ),
-      host_key_fingerprints: Type.Array(
-        Type.Object({
-          type: Type.String({ examples: ['ssh-ed25519'] }),
-          fingerprint: Type.String({ examples: ['SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA'] }),
-          public_key: Type.String({
-            examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'],
-          }),
-        }),
-      ),
-      is_ready: Type.Boolean(),
-      password: nullable(Type.String(), { examples: [null] }),
-    }),
-    billing: Type.Object({
-      price_hour_rub: HourPrice,
-      price_month_rub: Money,
-      billed_since: nullable(Timestamp),
-      month_to_date_rub: Money,
-      is_billed_when_stopped: Type.Boolean(),
-    }),
-    allowed_actions: Type.Array(Type.Enum(['start', 'stop', 'reboot', 'update', 'resize', 'delete'])),
-  },
-  { title: 'ServerDetails' },
-)
-export type ServerDetails = Static<typeof ServerDetails>
-
-export const ServerStats = Type.Object(
-  {
-    server_id: ServerId,
-    status: Type.Enum([...statuses], { examples: ['running'] }),
-    uptime_seconds: nullable(
-      Type.Integer({ minimum: 0, description: 'Since started_at; null if it is off', examples: [86_400] }),
-    ),
-    ...figures,
-  },
-  { title: 'ServerStats' },
-)
-export type ServerStats = Static<typeof ServerStats>
 
 export const ServerQuery = Type.Object({
   ...pagingQuery,
   project_id: Type.Optional(ProjectId),
   zone_slug: Type.Optional(ZoneSlug),
-  status: Type.Optional(Type.Enum([...statuses])),
+  status: Type.Optional(Type.Enum([...statuses], { description: 'Only those with this status' })),
   plan_type: Type.Optional(PlanType),
   cpu_type: Type.Optional(CpuTypeName),
   template_id: Type.Optional(TemplateId),
-  name: Type.Optional(Type.String({ maxLength: 63, description: 'Exact name' })),
-  label: Type.Optional(
-    Type.String({
-      maxLength: 192,
-      pattern: `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`,
-      description:
-        'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
-      examples: ['env=prod,tier!=web,!retired'],
-      errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
+  name: Type.Optional(Type.String({ maxLength: 63, description: 'Only those with exactly this name' })),
+  label: Type.Optional(LabelSelector),
+  sort: Type.Optional(
+    Type.Enum(['created_at', '-created_at', 'name', '-name'], {
+      default: '-created_at',
+      description: 'Order of the list; with a dash descending',
     }),
   ),
-  sort: Type.Optional(Type.Enum(['created_at', '-created_at', 'name', '-name'], { default: '-created_at' })),
 })
 export type ServerQuery = Static<typeof ServerQuery>

@@ -1,14 +1,19 @@
+import { randomInt } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
 import { refuseHeld } from '../accounts/status.ts'
-import { balanceOf, insufficientBalance, requireBalance, requireGrace } from '../billing/ledger.ts'
+import { requireGrace } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
-import type { Catalog } from '../catalog/file.ts'
+import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, dryRun, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
+import { MOST_NUMBERS } from '../drivers/addresses.ts'
+import type { PortRange } from '../drivers/driver.ts'
+import { protect, requireProtectable } from '../firewalls/protection.ts'
 import type { Actor } from '../http/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
@@ -16,13 +21,17 @@ import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { Secrets } from '../secrets.ts'
-import { costOrdered } from './commitment.ts'
+import { takeForServer } from './addresses/addresses.ts'
+import type { Family } from './addresses/taking.ts'
+import { requireCover } from './commitment.ts'
+import { beginDelete } from './deletion.ts'
+import { guard } from './guard.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
-import { SUSPENDED } from './lifecycle/procedures.ts'
-import { newServer, projectIssue, validateOrder } from './order.ts'
-import { type PortRange, pickPort } from './ports.ts'
+import { joinAll } from './networks/attachments.ts'
+import { newServer, projectIssue, validateOrder, withAddresses } from './order.ts'
+import { publish, publishSsh, requirePortQuota } from './ports/ports.ts'
 import { release, reserveCapacity, reserveQuota } from './reservation.ts'
 import {
   type QuoteRequest,
@@ -31,11 +40,8 @@ import {
   type StopRequest,
   serverProblems,
 } from './schema.ts'
-import { type Action, allowedIn, checkAction, turnsOn } from './states.ts'
+import { turnsOn } from './states.ts'
 import { countByStatus, lockServer, updateServer } from './store.ts'
-
-/** How long a client may wait before it looks again whether another operation has ended. */
-const RETRY_AFTER_SECONDS = '2'
 
 export interface ServersOptions {
   db: Database
@@ -44,7 +50,13 @@ export interface ServersOptions {
   capacity: Capacity
   secrets: Secrets
   engine: Engine
+  /** Called when what leads to servers has changed. */
+  changed: (serverIds: readonly string[]) => void
   sshPorts: PortRange
+  /** What customers are told to connect to. */
+  sshHost: string
+  /** The same for the servers of a zone. */
+  hostOf: (zoneSlug: string) => string
   /** How long servers keep running after the balance is used up. */
   graceMs: number
 }
@@ -57,23 +69,33 @@ export class Servers {
     this.#options = options
   }
 
-  /** @throws ApiError validation_failed, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable */
+  /** @throws ApiError validation_failed, not_supported, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable, port_taken, network_address_unavailable, firewall_limit_reached */
   async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
-    const { db, capacity, engine } = this.#options
+    const { db, catalog, capacity, engine } = this.#options
     const wanted = await validateOrder(this.#options, actor, request)
     const row = newServer(this.#options, actor, request, wanted)
+    const { published_ports: ports = [] } = request
+    if (ports.length > 0) await capacity.require(row, 'published_ports')
+    if (wanted.networks.length > 0) await capacity.require(row, 'private_networks')
+    for (const family of wanted.families) await capacity.require(row, `public_${family}`)
     const started = await db.transaction().execute(async (tx) => {
       await reserveQuota(tx, row, row, 1)
-      await requireCover(tx, actor.accountId, row.price_hour)
+      if (ports.length > 0) await requirePortQuota(tx, row.account_id, ports.length)
+      await requireCover(tx, actor.accountId, row.price_hour + wanted.addressPrice.price_hour)
       await reserveCapacity(tx, capacity, row, row)
       // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
       const data = { start_on_create: request.start_on_create ?? true }
+      row.ssh_port = await publishSsh(tx, this.#options.sshPorts, row)
+      Object.assign(row, await takeForServer(tx, catalog, wanted.zone, row, wanted.families))
+      row.networks = await joinAll(tx, row, wanted.networks, row.created_at)
       let begun: Started | null = null
       while (!begun) {
-        row.ssh_port = await pickPort(tx, this.#options.sshPorts)
+        row.number = randomInt(1, MOST_NUMBERS + 1)
         begun = await beginCreate(tx, row, data)
       }
+      for (const port of ports) await publish(tx, this.#options, row, port)
+      await protect(tx, capacity, row, request.firewall_ids ?? [])
       await remember(tx, row.server_id)
       return begun
     })
@@ -86,9 +108,10 @@ export class Servers {
    * @throws ApiError validation_failed
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
-    const { db, capacity } = this.#options
-    const { plan } = await validateOrder(this.#options, actor, request)
-    const { zone_slug, cpu_type } = request
+    const { db, clock, catalog, capacity } = this.#options
+    const order = await validateOrder(this.#options, actor, request)
+    const plan = withAddresses(order)
+    const { zone_slug, cpu_type, published_ports: ports = [] } = request
     const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
     const blockers: ApiError[] = []
     const attempt = async (check: () => void | Promise<void>) => {
@@ -100,17 +123,34 @@ export class Servers {
       }
     }
     await attempt(() => refuseHeld(actor.accountStatus))
+    if (ports.length > 0) await attempt(() => capacity.require(place, 'published_ports'))
+    if (order.networks.length > 0) await attempt(() => capacity.require(place, 'private_networks'))
+    const families: Family[] = []
+    for (const family of order.families)
+      await attempt(async () => {
+        await capacity.require(place, `public_${family}`)
+        families.push(family)
+      })
     await dryRun(db, async (tx) => {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
+      if (ports.length > 0) await attempt(() => requirePortQuota(tx, actor.accountId, ports.length))
       await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
       await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
+      const server = { ...place, server_id: uuid(), labels: JSON.stringify(request.labels ?? {}) }
+      await attempt(() => protect(tx, capacity, server, request.firewall_ids ?? []))
+      await attempt(async () => {
+        for (const port of ports) await publish(tx, this.#options, server, port)
+      })
+      const placed = { ...server, project_id: order.projectId, created_at: clock.now() }
+      await attempt(async () => void (await takeForServer(tx, catalog, order.zone, placed, families)))
+      await attempt(async () => void (await joinAll(tx, server, order.networks, clock.now())))
     })
     return { plan, blockers }
   }
 
   /**
    * Starts, stops or reboots.
-   * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, insufficient_balance, account_suspended
+   * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, insufficient_balance, account_suspended, not_supported
    */
   async power(
     actor: Actor,
@@ -128,6 +168,7 @@ export class Servers {
       if (turnsOn(type, server.status)) {
         await lockQuotas(tx, actor.accountId)
         await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
+        await requireProtectable(tx, this.#options.capacity, [server])
       }
       // Else one reboot after the other would keep a server from being suspended.
       if (type === 'reboot')
@@ -162,7 +203,8 @@ export class Servers {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, subjectOf(before.server_id)))
       // By the locked row: a resize that ended since it was found may have grown the disk.
-      const plan = isResize ? this.#resizePlan(server, request) : null
+      const now = clock.now()
+      const plan = isResize ? this.#resizePlan(server, request, now) : null
       await guard(tx, server, 'update')
       if (plan) await guard(tx, server, 'resize')
       const changed = await this.#updateMetadata(tx, actor, server, metadata)
@@ -172,9 +214,10 @@ export class Servers {
       const added = addedCost(server, plan.priceHour)
       if (added > 0) await requireCover(tx, actor.accountId, added)
       await reserveCapacity(tx, capacity, server, growth)
-      return begin(tx, changed, 'resize', { plan, growth }, { now: clock.now() })
+      return begin(tx, changed, 'resize', { plan, growth }, { now })
     })
     if (result.operation) engine.wake()
+    if (request.labels !== undefined) this.#options.changed([before.server_id])
     return result
   }
 
@@ -200,7 +243,7 @@ export class Servers {
       const resize = dataIf('resize', active)
       if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)
-      return begin(tx, server, 'delete', {}, { now })
+      return beginDelete(tx, server, now)
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()
@@ -228,13 +271,13 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed */
-  #resizePlan(server: ServerTable, request: ServerUpdate): Plan {
-    const { catalog, clock } = this.#options
+  #resizePlan(server: ServerTable, request: ServerUpdate, at: number): Plan {
+    const { catalog } = this.#options
     const plan_type = request.plan_type ?? (request.preset_id === undefined ? 'custom' : 'preset')
     const size =
       plan_type === 'custom' ? { cpu: server.cpu, ram_mb: server.ram_mb, disk_gb: server.disk_gb } : {}
-    const place = { zoneSlug: server.zone_slug, cpuType: server.cpu_type, at: clock.now() }
-    const plan = resolvePlan(catalog, { ...size, ...request, plan_type }, place)
+    const place = { zoneSlug: server.zone_slug, cpuType: server.cpu_type, at }
+    const plan = resolvePlan(onSale(catalog), { ...size, ...request, plan_type }, place)
     if (Array.isArray(plan)) throw invalid(plan)
     if (plan.size.disk_gb >= server.disk_gb) return plan
     const field = plan_type === 'preset' ? 'preset_id' : 'disk_gb'
@@ -263,54 +306,18 @@ export class Servers {
       updated_at: this.#options.clock.now(),
     }
     await updateServer(tx, server.server_id, change)
-    return { ...server, ...change }
+    const changed = { ...server, ...change }
+    if (labels !== undefined) {
+      await lockQuotas(tx, actor.accountId)
+      await requireProtectable(tx, this.#options.capacity, [changed])
+    }
+    return changed
   }
-}
-
-/**
- * The balance must cover all that the account has ordered, and what comes to it. The account's row is locked.
- * @param added units an hour
- * @throws ApiError insufficient_balance
- */
-async function requireCover(tx: Queries, accountId: string, added: number): Promise<void> {
-  await requireBalance(tx, accountId, (await costOrdered(tx, accountId)) + added)
 }
 
 /** What an account pays more an hour once a server of it is billed at a price. */
 function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
   return billed_since === null ? priceHour : priceHour - price_hour
-}
-
-/** @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance */
-async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
-  const verdict = checkAction(action, server.status, { force })
-  if (verdict === 'allowed') return
-  if (verdict === 'insufficient_balance')
-    throw insufficientBalance(
-      await balanceOf(tx, server.account_id),
-      server.price_hour,
-      server.status_reason === SUSPENDED
-        ? 'The server is suspended because the balance was used up; it resumes automatically after a top-up. '
-        : 'The server was suspended with its account and is about to resume. ',
-    )
-  if (verdict === 'operation_in_progress') {
-    const active = await findActive(tx, subjectOf(server.server_id))
-    throw new ApiError(
-      serverProblems.operation_in_progress,
-      `The server is ${server.status}. Wait until that operation has finished.`,
-      { operation_id: active?.operation_id ?? null },
-      { 'retry-after': RETRY_AFTER_SECONDS },
-    )
-  }
-  const allowed = allowedIn[action]
-  throw new ApiError(
-    serverProblems.server_state_conflict,
-    `The server is ${server.status}; ${action} requires it to be ${allowed.join(' or ')}.`,
-    {
-      current_status: server.status,
-      allowed_statuses: allowed,
-    },
-  )
 }
 
 function difference(to: Size, from: Size): Size {

@@ -4,7 +4,7 @@ import type { ServerOperation } from './lifecycle/operations.ts'
 export type { ServerStatus }
 
 /** The actions on a server. `update` changes metadata, `resize` the configuration. */
-export type Action = 'start' | 'stop' | 'reboot' | 'update' | 'resize' | 'delete'
+export type Action = 'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'
 
 /** The operation that a transient status belongs to. Every other status is settled. */
 export const transient = {
@@ -54,6 +54,7 @@ export const allowedIn = {
   start: ['stopped', 'error'],
   stop: ['running', 'error'],
   reboot: ['running', 'error'],
+  console: poweredStatuses,
   resize: ['stopped'],
   update: statuses.filter((status) => status !== 'deleting'),
   delete: statuses,
@@ -88,6 +89,9 @@ export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> =
 // The keys of a table of statuses.
 export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
 
+/** Why a server is suspended that is not paid for. */
+export const SUSPENDED = 'balance_depleted'
+
 /** Whether the machine is known to be off, so that nothing has to be stopped. */
 export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 
@@ -104,7 +108,7 @@ export const becomingBilledIn = [
 
 /** The actions that are allowed now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
-  const actions: Action[] = ['start', 'stop', 'reboot', 'update', 'resize', 'delete']
+  const actions: Action[] = ['start', 'stop', 'reboot', 'console', 'update', 'resize', 'delete']
   return actions.filter((action) => {
     if (action === 'delete' && server.delete_protection) return false
     return checkAction(action, server.status) === 'allowed'

@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
-import { findAccount } from '../accounts/accounts.ts'
+import { findAccount, smtpRights } from '../accounts/accounts.ts'
 import { heldAccounts } from '../accounts/status.ts'
-import { accountsDepletedAt, accountsInCredit } from '../billing/ledger.ts'
+import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
+import { selecting } from '../database/labels.ts'
 import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
-import type { OperationTable, ServerTable } from '../database/schema.ts'
+import type { AccountTable, OperationTable, ServerTable } from '../database/schema.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
@@ -15,7 +15,7 @@ import { LISTED, type ListedServer } from './view.ts'
 /**
  * Writes a new server, and records the event.
  * @param begin writes its first operation, which is in the event
- * @returns that operation; null where another transaction has just taken the server's port
+ * @returns that operation; null where another transaction has just taken the server's number
  */
 export async function insertServer(
   tx: Queries,
@@ -91,6 +91,11 @@ export async function updateMachine(
   await write(db, serverId, change)
 }
 
+/** Gives all servers of a pool to another, without an event: customers see no pools. */
+export async function moveServers(db: Queries, from: string, to: string): Promise<void> {
+  await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
+}
+
 function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<ServerTable> {
   return db
     .updateTable('servers')
@@ -137,7 +142,8 @@ export async function listServers(db: Queries, accountId: string, filter: Server
     }
   let matching = alive(db).where('account_id', '=', accountId)
   for (const field of wanted) matching = matching.where(field, '=', filter[field] ?? null)
-  for (const term of filter.label?.split(',') ?? []) matching = matching.where(labelMatches(term))
+  for (const term of filter.label === undefined ? [] : selecting(filter.label))
+    matching = matching.where(term)
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
   // Ids are in order of time, so that newest first is a walk along an index.
   const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
@@ -159,18 +165,51 @@ async function countServers(db: Queries, accountId: string): Promise<number> {
   return (await findAccount(db, accountId)).servers_used
 }
 
-/** Labels are JSON text: a whole `"name":"value"` or `"name":` in it can only be a label, as quotes inside are escaped. */
-function labelMatches(term: string) {
-  const [, negation, name = '', operator = '', value = ''] = /^(!?)([^!=]*)(!=|==?)?(.*)$/s.exec(term) ?? []
-  const fragment = `${JSON.stringify(name)}:${operator ? JSON.stringify(value) : ''}`
-  // LIKE would ignore case on one of the two databases; replace is exact on both.
-  const rest = sql`replace(labels, ${fragment}, '')`
-  return negation || operator === '!=' ? sql<boolean>`${rest} = labels` : sql<boolean>`${rest} <> labels`
-}
-
 /** The servers whose machines should be on. */
 export function listRunning(db: Queries) {
-  return alive(db).select(['server_id', 'pool', 'status_reason']).where('status', 'in', watchedIn).execute()
+  return connected(db).select('status_reason').where('status', 'in', watchedIn).execute()
+}
+
+/** What of a server says where its network is, and what its account may send. */
+export type Connected = Pick<
+  ServerTable,
+  | 'server_id'
+  | 'account_id'
+  | 'zone_slug'
+  | 'pool'
+  | 'number'
+  | 'networks'
+  | 'status'
+  | 'labels'
+  | 'ipv4'
+  | 'ipv6'
+  | 'bandwidth_mbit'
+> &
+  Pick<AccountTable, 'is_smtp_open'>
+
+/** Those of these servers that are not gone. */
+export function listConnected(db: Queries, ids: readonly string[]): Promise<Connected[]> {
+  if (ids.length === 0) return Promise.resolve([])
+  return connected(db).where('server_id', 'in', ids).execute()
+}
+
+function connected(db: Queries) {
+  return alive(db)
+    .innerJoin(smtpRights(db).as('rights'), 'rights.account_id', 'servers.account_id')
+    .select([
+      'server_id',
+      'servers.account_id',
+      'zone_slug',
+      'pool',
+      'number',
+      'networks',
+      'status',
+      'labels',
+      'ipv4',
+      'ipv6',
+      'bandwidth_mbit',
+      'is_smtp_open',
+    ])
 }
 
 /** How many servers there are, by status and zone. */
@@ -181,23 +220,39 @@ export function countByStatus(db: Queries) {
     .execute()
 }
 
-/** Servers that cost something though their account's balance has been used up since before a moment. */
+/** Servers that cost something though their account's time of grace, which began before a moment, is over. */
 export function listOverdue(db: Queries, moment: number) {
   return alive(db)
-    .innerJoin(accountsDepletedAt(db, moment).as('depleted'), 'depleted.account_id', 'servers.account_id')
+    .innerJoin(accountsOverdue(db, moment).as('overdue'), 'overdue.account_id', 'servers.account_id')
     .select('server_id')
     .where('billed_since', 'is not', null)
     .where('status', 'in', suspendableIn)
     .execute()
 }
 
-/** A query of what an account's servers will cost an hour that are not billed yet and about to be. */
+/** A query of what an account's servers will cost an hour that are about to be billed, or suspended. */
 export function unbilledCost(db: Queries, accountId: string) {
   return alive(db)
     .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
     .where('account_id', '=', accountId)
-    .where('billed_since', 'is', null)
-    .where('status', 'in', becomingBilledIn)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('billed_since', 'is', null), eb('status', 'in', becomingBilledIn)]),
+        eb.and([eb('billed_since', 'is not', null), eb('status', '=', 'suspended')]),
+      ]),
+    )
+}
+
+/** Whether a server of the account is suspended for this reason. */
+export async function isSuspended(db: Queries, accountId: string, reason: string): Promise<boolean> {
+  const row = await alive(db)
+    .select('server_id')
+    .where('account_id', '=', accountId)
+    .where('status', '=', 'suspended')
+    .where('status_reason', '=', reason)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export function resizingServers(db: Queries, accountId: string) {
@@ -221,13 +276,28 @@ export function listHeld(db: Queries) {
 export function listResumable(db: Queries) {
   return alive(db)
     .innerJoin(accountsInCredit(db).as('paying'), 'paying.account_id', 'servers.account_id')
-    .select('server_id')
+    .select(['server_id', 'servers.account_id', 'status_reason'])
     .where('status', '=', 'suspended')
     .where('servers.account_id', 'not in', heldAccounts(db))
     .execute()
 }
 
+/** Suspended servers that are to be deleted by a moment, or of which nobody has said when. */
+export function listDoomed(db: Queries, moment: number) {
+  return alive(db)
+    .select('server_id')
+    .where('status', '=', 'suspended')
+    .where((eb) => eb.or([eb('delete_at', 'is', null), eb('delete_at', '<=', moment)]))
+    .execute()
+}
+
+/** Servers of which was said when they are deleted. */
+export function listReprieved(db: Queries) {
+  return alive(db).select('server_id').where('delete_at', 'is not', null).execute()
+}
+
 const SOME = 200
+const ASKED_AT_ONCE = 2_000
 
 /** Some of the servers of a zone and CPU type whose prices are from before a moment. */
 export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
@@ -242,23 +312,14 @@ export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType
 
 /** Which of these ids belong to servers that are not gone. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set()
-  const rows = await alive(db).select('server_id').where('server_id', 'in', ids).execute()
-  return new Set(rows.map((row) => row.server_id))
-}
-
-export async function isPortFree(db: Queries, port: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('servers')
-    .select('server_id')
-    .where('ssh_port', '=', port)
-    .executeTakeFirst()
-  return row === undefined
-}
-
-export async function usedPorts(db: Queries): Promise<Set<number>> {
-  const rows = await db.selectFrom('servers').select('ssh_port').where('ssh_port', 'is not', null).execute()
-  return new Set(rows.map((row) => row.ssh_port ?? 0))
+  const known = new Set<string>()
+  // No database takes any number of parameters.
+  for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
+    const some = ids.slice(at, at + ASKED_AT_ONCE)
+    const rows = await alive(db).select('server_id').where('server_id', 'in', some).execute()
+    for (const { server_id } of rows) known.add(server_id)
+  }
+  return known
 }
 
 /** Deletes the rows of servers that are gone, of which was told. */

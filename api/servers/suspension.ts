@@ -4,10 +4,20 @@ import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
+import { missingToResume } from './commitment.ts'
+import { beginDelete } from './deletion.ts'
 import { begin } from './lifecycle/begin.ts'
-import { becomeSuspended, SUSPENDED } from './lifecycle/procedures.ts'
-import { isOff, suspendable } from './states.ts'
-import { listHeld, listOverdue, listResumable, lockServer, updateServer } from './store.ts'
+import { becomeSuspended } from './lifecycle/procedures.ts'
+import { isOff, SUSPENDED, suspendable } from './states.ts'
+import {
+  listDoomed,
+  listHeld,
+  listOverdue,
+  listReprieved,
+  listResumable,
+  lockServer,
+  updateServer,
+} from './store.ts'
 
 interface SuspensionOptions {
   db: Database
@@ -15,11 +25,13 @@ interface SuspensionOptions {
   engine: Engine
   /** How long servers keep running after the balance is used up. */
   graceMs: number
+  /** After how long suspended servers are deleted; null: never. */
+  keepSuspendedMs: number | null
 }
 
 /**
  * Suspends the servers of accounts that are suspended or closed, or whose balance has been used up for longer than the
- * time of grace, and resumes them when the account is active and has money. What is in the middle of an operation gets
+ * time of grace, and resumes them when the account is active and its balance covers them. What is in the middle of an operation gets
  * its turn at a later look.
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
@@ -28,9 +40,46 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
     await db.transaction().execute((tx) => suspend(tx, server_id, options))
   for (const { server_id } of await listOverdue(db, clock.now() - graceMs))
     await db.transaction().execute((tx) => suspend(tx, server_id, options))
-  for (const { server_id } of await listResumable(db))
+  for (const { server_id } of await resumable(db))
     await db.transaction().execute((tx) => resume(tx, server_id, options))
+  await deleteOrKeep(options)
   engine.wake()
+}
+
+/**
+ * Says of suspended servers when they will be deleted, and deletes those that were told so long before. A moment that
+ * was told holds, whatever the setting is since, unless it is off.
+ */
+async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): Promise<void> {
+  const now = clock.now()
+  if (keepSuspendedMs === null) {
+    const change = { delete_at: null, updated_at: now }
+    for (const { server_id } of await listReprieved(db))
+      await db.transaction().execute((tx) => updateServer(tx, server_id, change))
+    return
+  }
+  for (const { server_id } of await listDoomed(db, now))
+    await db.transaction().execute(async (tx) => {
+      const server = await lockServer(tx, server_id)
+      if (server?.status !== 'suspended') return
+      if (server.delete_at === null)
+        return updateServer(tx, server_id, { delete_at: now + keepSuspendedMs, updated_at: now })
+      // Paid for at this very moment: the next look resumes it.
+      const isPaid = (await reasonToSuspend(tx, server.account_id)) === null
+      if (isPaid && !(await missingToResume(tx, server.account_id))) return
+      if (server.delete_at <= now) await beginDelete(tx, server, now)
+    })
+}
+
+/** All servers of an account or none: what resumes is billed at once, and must not keep the next from it. */
+async function resumable(db: Database) {
+  const missing = new Map<string, number | null>()
+  const servers = await listResumable(db)
+  for (const { account_id } of servers)
+    if (!missing.has(account_id)) missing.set(account_id, await missingToResume(db, account_id))
+  return servers.filter(
+    ({ account_id, status_reason }) => status_reason !== SUSPENDED || !missing.get(account_id),
+  )
 }
 
 /** A machine that may be on is stopped for real: by an operation, which ends in `suspended`. */
@@ -56,7 +105,7 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   const now = clock.now()
   const server = await lockServer(tx, serverId)
   if (server?.status !== 'suspended' || (await reasonToSuspend(tx, server.account_id)) !== null) return
-  const change = { status_reason: null, suspended_from: null }
+  const change = { status_reason: null, suspended_from: null, delete_at: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })
   // A server that was free, such as one whose create failed, stays so.

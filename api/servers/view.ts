@@ -1,12 +1,21 @@
-import { type Catalog, findTemplate } from '../catalog/file.ts'
+import { type Catalog, findTemplate, hostOf } from '../catalog/file.ts'
 import type { Plan } from '../catalog/plans.ts'
 import { catalogProblems } from '../catalog/schema.ts'
+import { trafficView } from '../catalog/view.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
+import { SSH_PORT } from '../drivers/driver.ts'
 import { isoTime, isoTimeOrNull } from '../http/fields.ts'
-import type { ApiError } from '../http/problem.ts'
+import { type ApiError, httpProblems } from '../http/problem.ts'
 import { formatMoney } from '../money.ts'
 import type { Figures } from '../monitoring/schema.ts'
-import type { Quote, QuoteRequest, Server, ServerStats } from './schema.ts'
+import { ipv6Of } from './addresses/view.ts'
+import type { ServerStats } from './details-schema.ts'
+import { membershipsOf } from './networks/memberships.ts'
+import type { Quote } from './quote-schema.ts'
+import type { QuoteRequest, Server } from './schema.ts'
+
+/** Problems of a host that has no room, or does not say what it has. */
+const NO_ROOM: readonly unknown[] = [catalogProblems.capacity_unavailable, httpProblems.backend_unavailable]
 
 /** The keys that a server was created with. */
 export interface StoredKey {
@@ -45,7 +54,11 @@ export const LISTED = [
   'created_at',
   'updated_at',
   'started_at',
+  'delete_at',
   'ssh_port',
+  'ipv4',
+  'ipv6',
+  'networks',
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
@@ -67,10 +80,16 @@ export function serverView(
 
 export function sshView(
   { catalog, sshHost }: SshPlace,
-  { template_id, ssh_port }: Pick<ServerTable, 'template_id' | 'ssh_port'>,
+  {
+    template_id,
+    zone_slug,
+    ssh_port,
+    ipv4,
+  }: Pick<ServerTable, 'template_id' | 'zone_slug' | 'ssh_port' | 'ipv4'>,
 ): Server['ssh'] {
   const username = findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
-  return { host: sshHost, port: ssh_port, username }
+  if (ipv4 !== null) return { host: ipv4, port: SSH_PORT, username }
+  return { host: hostOf(catalog, zone_slug, sshHost), port: ssh_port, username }
 }
 
 /** A server as events carry it: what its row alone says. */
@@ -95,9 +114,9 @@ export function serverData(
     disk_gb: row.disk_gb,
     template_id: row.template_id,
     ssh_key_ids: storedKeys(row).map((key) => key.ssh_key_id),
-    // No driver gives a server a public address.
-    ipv4: null,
-    ipv6: null,
+    ipv4: row.ipv4,
+    ipv6: ipv6Of(row.ipv6),
+    networks: membershipsOf(row).map(({ network_id, ipv4 }) => ({ network_id, ipv4 })),
     labels,
     delete_protection: row.delete_protection === 1,
     price_month_rub: formatMoney(row.price_month),
@@ -113,6 +132,7 @@ export function serverData(
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
     started_at: isoTimeOrNull(row.started_at),
+    delete_at: isoTimeOrNull(row.delete_at),
   }
 }
 
@@ -150,7 +170,8 @@ export function quoteView(
       price_unit_month_rub: formatMoney(priceUnitMonth),
       price_month_rub: formatMoney(priceMonth),
     })),
-    is_available: !blockers.some((blocker) => blocker.type === catalogProblems.capacity_unavailable),
+    ...trafficView(plan.traffic),
+    is_available: !blockers.some((blocker) => NO_ROOM.includes(blocker.type)),
     can_create: blockers.length === 0,
     blockers: blockers.map((blocker) => ({ code: blocker.type.code, detail: blocker.message })),
     quoted_at: isoTime(now),

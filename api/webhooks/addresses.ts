@@ -8,12 +8,13 @@ export interface Range {
   family: 'ipv4' | 'ipv6'
 }
 
-/** What of IPv4 is not the public internet (IANA's special-purpose registry, and multicast). */
+/** What of IPv4 is not the public internet (IANA's special-purpose registry, multicast, and Azure's own service). */
 const CLOSED_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -41,6 +42,8 @@ export class Addresses {
   readonly #allowedV4: BlockList
   readonly #allowedV6: BlockList
   readonly #own: () => readonly string[]
+  /** Whether the operator opens any. */
+  readonly hasRanges: boolean
   readonly #closed = blockList([...CLOSED_V4, ...CLOSED_V6].map(rangeOf))
   readonly #openV6 = blockList(OPEN_V6.map(rangeOf))
   readonly #mappedV4 = blockList(MAPPED_V4.map(rangeOf))
@@ -52,6 +55,7 @@ export class Addresses {
   constructor(allowed: readonly Range[], own: () => readonly string[] = interfaceAddresses) {
     this.#allowedV4 = blockList(allowed.filter(({ family }) => family === 'ipv4'))
     this.#allowedV6 = blockList(allowed.filter(({ family }) => family === 'ipv6'))
+    this.hasRanges = allowed.length > 0
     this.#own = own
   }
 

@@ -114,7 +114,10 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
     .execute()
 }
 
-/** What webhooks have still to be sent, all accounts together, and when the oldest of it was put into its queue. */
+/**
+ * What is still to be sent to endpoints that are verified, all accounts together, and when the oldest of it was put
+ * into its queue.
+ */
 export async function deliveryBacklog(
   db: Queries,
 ): Promise<{ total: number; oldest_created_at: number | null }> {
@@ -125,6 +128,9 @@ export async function deliveryBacklog(
       eb.fn.min<number | null>('created_at').as('oldest_created_at'),
     ])
     .where(sql<boolean>`status = 'pending'`) // in words: the partial index has the answer
+    .where('webhook_id', 'in', (eb) =>
+      eb.selectFrom('webhooks').select('webhooks.webhook_id').where('verification', '=', 'verified'),
+    )
     .executeTakeFirstOrThrow()
 }
 

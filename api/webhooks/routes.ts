@@ -1,10 +1,11 @@
 import Type from 'typebox'
+import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import type { Actor } from '../http/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
 import { found } from '../http/problem.ts'
-import { type Route, route } from '../http/route.ts'
+import { type Call, type Route, route } from '../http/route.ts'
 import { listDeliveries } from './deliveries.ts'
 import {
   Delivery,
@@ -61,6 +62,8 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List webhooks',
+      description:
+        'The webhooks of the account, newest first and without their secrets. One that the service has disabled has a `disabled_reason`.',
       query: paging,
       reply: { 200: listOf(Webhook) },
       run: (call) => paged(call, (page) => listWebhooks(options.db, call.actor.accountId, page), webhookView),
@@ -71,31 +74,37 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
       path: '/webhooks',
       scope: 'account:write',
       tag,
-      summary: 'Create a webhook; its secret is shown only once',
+      summary: 'Create a webhook',
       description:
-        'Events are posted as JSON, as `GET /events` shows them, and signed according to Standard Webhooks. The token must have the scopes required to see the selected events.',
+        'Events are posted to the address as JSON, in the form of `GET /events`, signed according to Standard Webhooks with the `secret` that the reply shows this once; they wait until the endpoint has answered a challenge (see `verification`). The token must have the scopes required to see the selected events, and the address must be on the public internet.',
       body: WebhookCreate,
       reply: { 201: NewWebhook },
+      problems: { quota_exceeded: atLimit('webhooks') },
       errors: [accountProblems.quota_exceeded],
-      run: async ({ actor, body, remember, setHeader }) => {
+      run: async ({ actor, body, remember, report, setHeader }) => {
         const { webhook, secret } = await createWebhook(options, actor, body, remember)
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
-        return shown(webhook, secret)
+        return shown(report, webhook, secret)
       },
       // The reply that would have shown the secret never left.
-      recover: async ({ actor, setHeader }, webhookId) => {
+      recover: async ({ actor, report, setHeader }, webhookId) => {
         const webhook = found(
           await findWebhook(options.db, actor.accountId, webhookId),
           webhookProblems.webhook_not_found,
         )
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
-        return shown(webhook, options.secrets.open(webhook.secret))
+        return shown(report, webhook, options.secrets.open(webhook.secret))
       },
     }),
   ]
 }
 
-function shown(webhook: WebhookTable, secret: string) {
+function shown(
+  report: Call<never, unknown, unknown, unknown>['report'],
+  webhook: WebhookTable,
+  secret: string,
+) {
+  report({ event: 'secret_shown', objectId: webhook.webhook_id })
   return { ...webhookView(webhook), secret }
 }
 
@@ -108,6 +117,8 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
       scope: 'account:read',
       tag,
       summary: 'Get a webhook',
+      description:
+        'Shows whether it is enabled, and why the service disabled it if it did. The secret is not shown again: rotate it if it is lost.',
       params,
       load,
       reply: { 200: Webhook },
@@ -119,7 +130,9 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
       path,
       scope: 'account:write',
       tag,
-      summary: 'Update a webhook, or enable it again',
+      summary: 'Update a webhook',
+      description:
+        'Changes the fields in the body and leaves the others as they are; disabling it ends pending deliveries as failed. Another `url` has to answer a challenge of its own; `is_enabled: true` sends one at once, unless the webhook is verified.',
       params,
       load,
       body: WebhookUpdate,
@@ -133,6 +146,8 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
       scope: 'account:write',
       tag,
       summary: 'Delete a webhook and its deliveries',
+      description:
+        'Nothing is sent any more, and the record of its deliveries is deleted. Events that were pending can be read from `GET /events`.',
       params,
       load,
       reply: { 204: null },
@@ -148,17 +163,17 @@ function secretRoute(options: WebhooksOptions, load: ReturnType<typeof loader>):
     path: `${path}/rotate-secret`,
     scope: 'account:write',
     tag,
-    summary: 'Rotate the secret of a webhook; the new one is shown only once',
+    summary: 'Rotate the secret of a webhook',
     description:
-      'For 24 hours messages are signed with the old secret as well. Rotating again ends the old one at once.',
+      'The reply shows the new secret, this once. For 24 hours messages are signed with the old secret as well, so that receivers can be updated; rotating again ends the old one at once.',
     params,
     load,
     reply: { 200: NewWebhook },
-    run: async ({ loaded, remember }) => {
+    run: async ({ loaded, remember, report }) => {
       const { webhook, secret } = await rotateSecret(options, loaded, remember)
-      return shown(webhook, secret)
+      return shown(report, webhook, secret)
     },
-    recover: async ({ loaded }) => shown(loaded, options.secrets.open(loaded.secret)),
+    recover: async ({ loaded, report }) => shown(report, loaded, options.secrets.open(loaded.secret)),
   })
 }
 
@@ -169,13 +184,17 @@ function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): R
     path: `${path}/test`,
     scope: 'account:write',
     tag,
-    summary: 'Send the event webhook.test, once, ahead of pending deliveries',
+    summary: 'Send a test event to a webhook',
+    description:
+      'Sends the event `webhook.test` to this webhook, once, ahead of pending deliveries and even if it is disabled; its endpoint must be verified. The result is in `GET /webhooks/{webhook_id}/deliveries`, by the `event_id` of the reply.',
     params,
     load,
     reply: { 202: WebhookTest },
+    errors: [webhookProblems.webhook_not_verified],
     run: async ({ loaded, remember, setHeader }) => {
+      const event_id = await testWebhook(options, loaded, remember)
       setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
-      return { event_id: await testWebhook(options, loaded, remember) }
+      return { event_id }
     },
     recover: async ({ loaded, setHeader }, eventId) => {
       setHeader('location', `/v1/webhooks/${loaded.webhook_id}/deliveries`)
@@ -192,6 +211,8 @@ function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader
     scope: 'account:read',
     tag,
     summary: 'List the deliveries of a webhook with their attempts and replies',
+    description:
+      'What was sent, newest first, with each attempt and what the endpoint replied: all pending deliveries, and the last 1,000 finished ones of 30 days. An event is retried for about a day before its webhook is disabled.',
     params,
     load,
     query: paging,

@@ -1,14 +1,15 @@
 import Type, { type Static } from 'typebox'
 import { EventId, EventTypeName } from '../events/schema.ts'
 import { eventTypeNames } from '../events/types.ts'
-import { nullable, Timestamp, uuid, visibleName } from '../http/fields.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/fields.ts'
 import { defineProblems } from '../http/problem.ts'
 
 export const webhookProblems = defineProblems({
   webhook_not_found: { status: 404, title: 'No such webhook' },
+  webhook_not_verified: { status: 409, title: 'The endpoint has not answered a challenge' },
 })
 
-const WebhookId = uuid('01a1fb44-5a40-7c1d-8e4b-6d5c4b3a2f1e')
+const WebhookId = uuid('01a1fb44-5a40-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the webhook')
 
 const Url = Type.String({
   minLength: 1,
@@ -26,22 +27,43 @@ const EventTypes = Type.Array(Type.Enum(['*', ...eventTypeNames]), {
   examples: [['server.status_changed', 'balance.low']],
 })
 
+const Verification = Type.Object(
+  {
+    status: Type.Enum(['pending', 'verified', 'failed'], {
+      description:
+        'pending: challenges are sent until one is answered; failed: none was within a day, or the endpoint replied 410',
+      examples: ['verified'],
+    }),
+    checked_at: nullable(timestamp('When the last challenge was sent'), {
+      description: 'When the last challenge was sent; null before the first',
+    }),
+    error: nullable(Type.String(), {
+      description: 'Why it is not verified, for people; null if nothing went wrong',
+      examples: [null],
+    }),
+  },
+  {
+    title: 'WebhookVerification',
+    description: 'Whether the endpoint has agreed to receive events by answering a challenge',
+  },
+)
+
 export const Webhook = Type.Object(
   {
     webhook_id: WebhookId,
-    name: Type.String({ examples: ['shop'] }),
+    name: Type.String({ description: 'Name of your choice', examples: ['shop'] }),
     url: Url,
     event_types: EventTypes,
     is_enabled: Type.Boolean({ description: 'Whether events are sent' }),
-    disabled_reason: nullable(
-      Type.Enum(['failing', 'gone'], {
-        description: 'Why the service disabled it: failing for a day, or gone (the endpoint replied 410)',
-      }),
-      { examples: [null] },
-    ),
-    created_at: Timestamp,
+    disabled_reason: nullable(Type.Enum(['failing', 'gone', 'unverified']), {
+      description:
+        'Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not',
+      examples: [null],
+    }),
+    verification: Verification,
+    created_at: CreatedAt,
   },
-  { title: 'Webhook' },
+  { title: 'Webhook', description: 'An address that events are posted to' },
 )
 export type Webhook = Static<typeof Webhook>
 
@@ -53,67 +75,71 @@ export const NewWebhook = Type.Object(
       examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     }),
   },
-  { title: 'NewWebhook' },
+  { title: 'NewWebhook', description: 'A webhook with its secret' },
 )
 
 export const WebhookCreate = Type.Object(
   {
-    name: visibleName(64),
+    name: visibleName(64, 'shop'),
     url: Url,
     event_types: EventTypes,
-    is_enabled: Type.Optional(Type.Boolean({ default: true })),
+    is_enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether events are sent' })),
   },
-  { title: 'WebhookCreate' },
+  { title: 'WebhookCreate', description: 'A webhook to create' },
 )
 export type WebhookCreate = Static<typeof WebhookCreate>
 
 export const WebhookUpdate = Type.Object(
   {
-    name: Type.Optional(visibleName(64)),
+    name: Type.Optional(visibleName(64, 'shop')),
     url: Type.Optional(Url),
     event_types: Type.Optional(EventTypes),
     is_enabled: Type.Optional(
       Type.Boolean({
-        description: 'Disabling ends pending deliveries as failed; enabling starts with new events',
+        description:
+          'Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified',
       }),
     ),
   },
-  { title: 'WebhookUpdate', minProperties: 1 },
+  { title: 'WebhookUpdate', description: 'What to change; the rest stays', minProperties: 1 },
 )
 export type WebhookUpdate = Static<typeof WebhookUpdate>
 
 export const WebhookTest = Type.Object(
   { event_id: Type.String({ ...EventId, description: 'The event that is sent' }) },
-  { title: 'WebhookTest' },
+  { title: 'WebhookTest', description: 'The test that was begun' },
 )
 
 export const Delivery = Type.Object(
   {
-    delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e'),
+    delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the delivery'),
     webhook_id: WebhookId,
     event_id: EventId,
     event_type: EventTypeName,
     status: Type.Enum(['pending', 'succeeded', 'failed'], {
       examples: ['succeeded'],
-      description: 'pending: queued, or waiting for the next attempt',
+      description: '`pending`: queued, or waiting for the next attempt',
     }),
     attempts: Type.Array(
       Type.Object(
         {
-          attempted_at: Timestamp,
-          duration_ms: Type.Integer({ examples: [87] }),
-          reply_status: nullable(
-            Type.Integer({ description: 'The HTTP status; null if there was no reply', examples: [200] }),
-          ),
+          attempted_at: timestamp('When it began'),
+          duration_ms: Type.Integer({ description: 'How long it took, in milliseconds', examples: [87] }),
+          reply_status: nullable(Type.Integer({ examples: [200] }), {
+            description: 'The HTTP status; null if there was no reply',
+          }),
           reply: Type.String({ description: 'The first 4 KiB of the reply', examples: ['ok'] }),
-          error: nullable(Type.String({ description: 'What went wrong, for humans' }), { examples: [null] }),
+          error: nullable(Type.String(), {
+            description: 'What went wrong, for people; null if it succeeded',
+            examples: [null],
+          }),
         },
-        { title: 'DeliveryAttempt' },
+        { title: 'DeliveryAttempt', description: 'One request to the address of the webhook' },
       ),
       { description: 'Of many, the first and the last ten; only those to the current address' },
     ),
-    created_at: Timestamp,
+    created_at: CreatedAt,
   },
-  { title: 'Delivery' },
+  { title: 'Delivery', description: 'An event on its way to a webhook, with the attempts so far' },
 )
 export type Delivery = Static<typeof Delivery>

@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock as clock } from '../clock.ts'
 import { Addresses } from './addresses.ts'
-import { type Lookup, send, TIMEOUT_MS } from './send.ts'
+import { locate, send, TIMEOUT_MS } from './send.ts'
 
 /** A server that says what it wants to, and is no HTTP server. @returns its port */
 async function speaker(speak: (socket: Socket) => void): Promise<number> {
@@ -22,14 +22,9 @@ async function speaker(speak: (socket: Socket) => void): Promise<number> {
 }
 
 const message = { id: 'id', body: '{}', secrets: ['whsec_AAAA'] }
-const addresses = new Addresses([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }])
-const lookup: Lookup = async () => [{ address: '127.0.0.1', family: 4 }]
+const stopped = new AbortController().signal
 const post = (port: number) =>
-  send(
-    { ...message, url: `http://mine.test:${port}/` },
-    { clock, addresses, lookup },
-    new AbortController().signal,
-  )
+  send({ ...message, url: `http://mine.test:${port}/`, address: '127.0.0.1' }, clock, stopped)
 
 test.each([100, 103])('an endpoint that goes on with replies %i is cut off', async (status) => {
   const piece = `HTTP/1.1 ${status} x\r\n\r\n`.repeat(100)
@@ -62,7 +57,7 @@ test('an endpoint that would speak another protocol is told of at once', async (
 
 test('a name that leads to thousands of addresses is refused before they are looked at', async () => {
   const many = Array.from({ length: 4_000 }, (_, n) => ({ address: `8.8.${n >> 8}.${n & 255}`, family: 4 }))
-  const options = { clock, addresses, lookup: async () => many }
-  const answer = await send({ ...message, url: 'http://mine.test/' }, options, new AbortController().signal)
-  expect(answer).toEqual({ status: null, reply: '', error: 'The host has more than 64 addresses.' })
+  const options = { clock, addresses: new Addresses([]), lookup: async () => many }
+  const answer = await locate('http://mine.test/', options, stopped)
+  expect(answer).toEqual({ error: 'The host has more than 64 addresses.' })
 })

@@ -33,13 +33,15 @@ export interface Answer {
 
 interface Message {
   url: string
+  /** Of its host; `locate` has found and checked it. */
+  address: string
   id: string
   body: string
   /** Each whsec_ and base64: one signature by each. */
   secrets: readonly string[]
 }
 
-interface SendOptions {
+interface LocateOptions {
   clock: Clock
   lookup: Lookup
   addresses: Addresses
@@ -48,21 +50,56 @@ interface SendOptions {
 /** Something that is wrong with the endpoint, in words for the customer. */
 class EndpointError extends Error {}
 
+/**
+ * Finds an address of an endpoint's host, all of which must be open. Never throws.
+ * @param preferred it is one of these where the host has one
+ */
+export function locate(
+  url: string,
+  { clock, lookup, addresses }: LocateOptions,
+  stopped: AbortSignal,
+  preferred: readonly string[] = [],
+): Promise<{ address: string } | { error: string }> {
+  const find = async () => {
+    const [first, ...others] = await addressesOf(hostOf(url), lookup, addresses)
+    if (first === undefined) throw new EndpointError('The host has no address.')
+    return { address: [first, ...others].find((address) => preferred.includes(address)) ?? first }
+  }
+  return inTime<{ address: string } | { error: string }>(find, (error) => ({ error }), clock, stopped)
+}
+
 /** Posts a message as Standard Webhooks has it. Redirects are not followed. Never throws. */
-export async function send(message: Message, options: SendOptions, stopped: AbortSignal): Promise<Answer> {
+export function send(message: Message, clock: Clock, stopped: AbortSignal): Promise<Answer> {
+  return inTime((signal) => post(message, clock, signal), refusal, clock, stopped)
+}
+
+/** Does something of which all may fail and last: what goes wrong is told, and what is too late is cut off. */
+async function inTime<Result>(
+  run: (signal: AbortSignal) => Promise<Result>,
+  failed: (why: string) => Result,
+  clock: Clock,
+  stopped: AbortSignal,
+): Promise<Result> {
   const cut = new AbortController()
   const isDone = new AbortController()
   const stop = () => cut.abort()
   stopped.addEventListener('abort', stop)
-  const late = options.clock.sleep(TIMEOUT_MS, isDone.signal).then((): Answer => {
+  const late = clock.sleep(TIMEOUT_MS, isDone.signal).then(() => {
     cut.abort()
-    return refusal(`No complete reply within ${TIMEOUT_MS / 1000} seconds.`)
+    return failed(`No complete reply within ${TIMEOUT_MS / 1000} seconds.`)
   })
-  const reply = post(message, options, cut.signal).catch((error: unknown) => refusal(reasonOf(error)))
-  const answer = await Promise.race([reply, late])
+  const result = await Promise.race([
+    run(cut.signal).catch((error: unknown) => failed(reasonOf(error))),
+    late,
+  ])
   isDone.abort()
   stopped.removeEventListener('abort', stop)
-  return answer
+  return result
+}
+
+/** The name or address in a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 /** A signature of Standard Webhooks: HMAC-SHA256 over id, time and body. */
@@ -71,20 +108,19 @@ export function sign(secret: string, id: string, seconds: number, body: string):
   return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
 }
 
-async function post(
-  { url, id, body, secrets }: Message,
-  { clock, lookup, addresses }: SendOptions,
+function post(
+  { url, address, id, body, secrets }: Message,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<Answer> {
   const target = new URL(url)
-  const name = target.hostname.replace(/^\[(.*)\]$/, '$1')
-  // The connection goes to the very address that was looked at: a name can lead elsewhere a moment later.
-  const address = await addressOf(name, lookup, addresses)
+  const name = hostOf(url)
   const seconds = Math.floor(clock.now() / 1000)
   const start = target.protocol === 'https:' ? https.request : http.request
   return new Promise((resolve, reject) => {
     let interim = 0
     const request = start({
+      // The very address that was looked at: a name can lead elsewhere a moment later.
       host: address,
       ...(isIP(name) ? {} : { servername: name }),
       port: target.port || (target.protocol === 'https:' ? 443 : 80),
@@ -118,17 +154,15 @@ async function post(
   })
 }
 
-/** @throws EndpointError */
-async function addressOf(name: string, lookup: Lookup, addresses: Addresses): Promise<string> {
+/** IPv4 first. @throws EndpointError */
+async function addressesOf(name: string, lookup: Lookup, addresses: Addresses): Promise<string[]> {
   const found = isIP(name) ? [{ address: name, family: isIP(name) }] : await lookup(name)
   if (found.length > MAX_ADDRESSES)
     throw new EndpointError(`The host has more than ${MAX_ADDRESSES} addresses.`)
   // One that is closed among them is no accident: all are refused.
   if (!found.every(({ address }) => addresses.isOpen(address)))
     throw new EndpointError('The address of the host is not on the public internet.')
-  const [first] = [...found].sort((a, b) => a.family - b.family)
-  if (!first) throw new EndpointError('The host has no address.')
-  return first.address
+  return [...found].sort((a, b) => a.family - b.family).map(({ address }) => address)
 }
 
 async function read(reply: IncomingMessage): Promise<Answer> {

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import { heldAccounts } from '../accounts/status.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, type Queries, taking } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import type { Schema, WebhookTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
@@ -24,6 +24,11 @@ type Change = Partial<
     | 'secret'
     | 'previous_secret'
     | 'previous_secret_until'
+    | 'verification'
+    | 'verification_error'
+    | 'challenged_at'
+    | 'challenges'
+    | 'verified_addresses'
   >
 >
 
@@ -36,12 +41,12 @@ export function lockWebhook(
   return liveWebhook(tx, accountId, webhookId).forUpdate().executeTakeFirst()
 }
 
-/** Of a webhook that is locked. */
+/** Of a webhook that is locked. @param type of the event that tells it; null where customers need not know */
 export async function changeWebhook(
   tx: Queries,
   webhookId: string,
   change: Change,
-  type: 'webhook.updated' | 'webhook.disabled',
+  type: 'webhook.updated' | 'webhook.disabled' | null,
   now: number,
 ): Promise<WebhookTable> {
   const row = await tx
@@ -53,7 +58,7 @@ export async function changeWebhook(
     .where('webhook_id', '=', webhookId)
     .returningAll()
     .executeTakeFirstOrThrow()
-  await tell(tx, type, row, now)
+  if (type !== null) await tell(tx, type, row, now)
   return row
 }
 
@@ -135,10 +140,15 @@ export async function callWebhooks(tx: Queries, webhookIds: readonly string[], n
     .execute()
 }
 
-/** Makes these due, whatever they wait for. */
+/** Makes these due, whatever they wait for, but for an answer to a challenge. */
 export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
-  await tx.updateTable('webhooks').set({ next_run_at: now }).where('webhook_id', 'in', webhookIds).execute()
+  await tx
+    .updateTable('webhooks')
+    .set({ next_run_at: now })
+    .where('webhook_id', 'in', webhookIds)
+    .where('verification', '=', 'verified')
+    .execute()
 }
 
 /**
@@ -164,13 +174,15 @@ export function claimWebhooks(
       .limit(limit)
       .forUpdate()
       .skipLocked()
-  return db
-    .with('due', due)
-    .updateTable('webhooks')
-    .set({ lease_owner: owner, lease_until: now + leaseMs, next_run_at: HELD })
-    .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
-    .returningAll()
-    .execute()
+  return taking(db, (tx) =>
+    tx
+      .with('due', due)
+      .updateTable('webhooks')
+      .set({ lease_owner: owner, lease_until: now + leaseMs, next_run_at: HELD })
+      .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
+      .returningAll()
+      .execute(),
+  )
 }
 
 /** How many webhooks of the same account are held, or due earlier. */
@@ -200,6 +212,16 @@ export async function takeOverWebhooks(db: Database): Promise<void> {
     .execute()
 }
 
+/** The process of this name is dead. */
+export async function releaseWebhooksOf(tx: Queries, owner: string): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ lease_owner: null, lease_until: 0 })
+    .where('lease_owner', '=', owner)
+    .where('lease_until', '>', 0)
+    .execute()
+}
+
 /**
  * Gives a webhook back, which is locked then.
  * @param nextRunAt unless it was made due meanwhile
@@ -222,6 +244,20 @@ export function releaseWebhook(
     .where('lease_owner', '=', owner)
     .returningAll()
     .executeTakeFirst()
+}
+
+/** Remembers where the endpoint has answered, unless the webhook leads elsewhere by now. */
+export async function addAddress(
+  db: Queries,
+  { webhook_id, url }: Pick<WebhookTable, 'webhook_id' | 'url'>,
+  addresses: string,
+): Promise<void> {
+  await db
+    .updateTable('webhooks')
+    .set({ verified_addresses: addresses })
+    .where('webhook_id', '=', webhook_id)
+    .where('url', '=', url)
+    .execute()
 }
 
 /** What was given up is written down. */

@@ -17,6 +17,11 @@ export function webhookView(row: WebhookTable): Webhook {
     event_types: typesOf(row),
     is_enabled: row.is_enabled === 1,
     disabled_reason: row.disabled_reason,
+    verification: {
+      status: row.verification,
+      checked_at: row.challenged_at === null ? null : isoTime(row.challenged_at),
+      error: row.verification_error,
+    },
     created_at: isoTime(row.created_at),
   }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { isIP } from 'node:net'
 import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../accounts/accounts.ts'
 import { quotaExceeded } from '../accounts/quotas.ts'
@@ -8,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
 import { type Actor, holds, insufficientScope } from '../http/auth.ts'
-import { bodyIssue, found, invalid } from '../http/problem.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
@@ -16,10 +15,20 @@ import { restartDelivery } from './deliveries.ts'
 import { countWebhooks } from './queries.ts'
 import { type WebhookCreate, type WebhookUpdate, webhookProblems } from './schema.ts'
 import { askForTest, changeWebhook, deleteWebhook, insertWebhook, lockWebhook } from './store.ts'
+import { flawOf } from './url.ts'
 import { typesOf } from './view.ts'
 
 /** How long a secret signs after it was replaced, so that customers can change theirs in between. */
 const PREVIOUS_SIGNS_MS = 24 * 3600_000
+
+const asked = { verification: 'pending', challenges: 0 } as const
+/** Of an address that has not been asked yet. */
+const unproven = {
+  ...asked,
+  verification_error: null,
+  challenged_at: null,
+  verified_addresses: '[]',
+} as const
 
 export interface WebhooksOptions {
   db: Database
@@ -52,7 +61,7 @@ export async function createWebhook(
     secret: secrets.seal(secret),
     is_enabled: is_enabled ? 1 : 0,
     disabled_reason: null,
-    next_run_at: null,
+    next_run_at: is_enabled ? clock.now() : null,
     lease_owner: null,
     lease_until: 0,
     created_at: clock.now(),
@@ -60,6 +69,7 @@ export async function createWebhook(
     deleted_at: null,
     previous_secret: null,
     previous_secret_until: null,
+    ...unproven,
   }
   // What was before is none of its business.
   await relay()
@@ -98,6 +108,9 @@ export async function updateWebhook(
       ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
       // What waits for its next attempt is tried again at once.
       ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
+      ...(isMoved ? unproven : {}),
+      // Asked anew.
+      ...(is_enabled && before.verification !== 'verified' ? asked : {}),
     }
     if (isMoved) await restartDelivery(tx, webhook_id)
     return changeWebhook(tx, webhook_id, change, 'webhook.updated', clock.now())
@@ -147,12 +160,20 @@ export async function removeWebhook(
   await db.transaction().execute((tx) => deleteWebhook(tx, webhook_id, clock.now()))
 }
 
-/** @returns the id of the event that is sent */
+/**
+ * @returns the id of the event that is sent
+ * @throws ApiError webhook_not_verified
+ */
 export async function testWebhook(
   { db, clock }: WebhooksOptions,
   webhook: WebhookTable,
   remember: Remember,
 ): Promise<string> {
+  if (webhook.verification !== 'verified')
+    throw new ApiError(
+      webhookProblems.webhook_not_verified,
+      `The endpoint has not answered a challenge${webhook.verification_error ? `: ${webhook.verification_error}` : '.'} Events are sent once it has; enabling the webhook sends another.`,
+    )
   const eventId = uuid()
   await db.transaction().execute(async (tx) => {
     await askForTest(tx, webhook, eventId, clock.now())
@@ -163,13 +184,8 @@ export async function testWebhook(
 
 /** @throws ApiError validation_failed */
 function checkUrl(url: string, addresses: Addresses): void {
-  const refuse = (why: string) => invalid([bodyIssue('url', 'invalid_format', `url ${why}`)])
-  if (!URL.canParse(url)) throw refuse('must be an address such as https://example.com/hooks.')
-  const { username, password, hostname } = new URL(url)
-  if (username !== '' || password !== '') throw refuse('must not contain a user name or password.')
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  // Where a name leads is looked at each time that something is sent.
-  if (isIP(host) && !addresses.isOpen(host)) throw refuse('must be on the public internet.')
+  const flaw = flawOf(url, addresses)
+  if (flaw !== null) throw invalid([bodyIssue('url', 'invalid_format', `url ${flaw}`)])
 }
 
 /** @throws ApiError insufficient_scope: a webhook must not show what its maker can't see */

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
 import { eventView } from '../events/view.ts'
 import { Loop } from '../loop.ts'
-import type { Secrets } from '../secrets.ts'
-import type { Addresses } from './addresses.ts'
+import type { Peers } from '../processes/peers.ts'
+import { withAddress } from './challenge.ts'
 import { clearAway, forgetFinished, nextDelivery, saveAttempts } from './deliveries.ts'
-import { type Lookup, send } from './send.ts'
-import { callWebhooks, changeWebhook, claimWebhooks, releaseWebhook, takeOverWebhooks } from './store.ts'
+import { type Later, Outgoing, type OutgoingOptions, type Proof } from './outgoing.ts'
+import type { Answer } from './send.ts'
+import {
+  callWebhooks,
+  changeWebhook,
+  claimWebhooks,
+  releaseWebhook,
+  releaseWebhooksOf,
+  takeOverWebhooks,
+} from './store.ts'
 import { type Attempt, attemptsOf } from './view.ts'
-import { signingSecrets } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -29,26 +35,38 @@ export const BACKOFF_MS = [
   8 * HOUR,
   8 * HOUR,
 ] as const
+/** Between one challenge and the next: nine within a day, the first ones while a customer stores the secret. */
+export const CHALLENGE_BACKOFF_MS = [
+  10 * SECOND,
+  MINUTE,
+  5 * MINUTE,
+  15 * MINUTE,
+  HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+] as const
 /** So long an event is tried, however often. */
 const GIVE_UP_AFTER_MS = BACKOFF_MS.reduce((sum, wait) => sum + wait, 0)
 const GONE = 410
+const UNVERIFIED = { verification: 'failed', is_enabled: 0, disabled_reason: 'unverified' } as const
 /** Several times what an attempt takes at most. */
 const LEASE_MS = 60 * SECOND
 /** Deliveries that are cleared away in one transaction. */
 export const CLEAR_AT_ONCE = 1_000
 const LOOK_EVERY_MS = SECOND
+/** While something waits for its turn at a destination. */
+const TURNS_EVERY_MS = 100
 /** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
 const CONCURRENCY = 256
 /** So that the endpoints of one account, which may all hang, don't take all of them. */
 export const PER_ACCOUNT = 8
 
-export interface WebhookWorkerOptions {
-  db: Database
-  clock: Clock
+export interface WebhookWorkerOptions extends OutgoingOptions {
   log: Logger
-  secrets: Secrets
-  addresses: Addresses
-  lookup: Lookup
+  peers: Peers
+  /** By which name webhooks are taken. */
+  owner?: string | undefined
 }
 
 type Next = NonNullable<Awaited<ReturnType<typeof nextDelivery>>>
@@ -59,20 +77,24 @@ type Next = NonNullable<Awaited<ReturnType<typeof nextDelivery>>>
  */
 export class WebhookWorker {
   readonly #options: WebhookWorkerOptions
-  readonly #owner = randomUUID()
+  readonly #outgoing: Outgoing
+  readonly #owner: string
   readonly #stopping = new AbortController()
   readonly #inFlight = new Set<Promise<void>>()
   readonly #loop: Loop
 
   constructor(options: WebhookWorkerOptions) {
     this.#options = options
+    this.#owner = options.owner ?? randomUUID()
+    this.#outgoing = new Outgoing(options)
     this.#loop = new Loop({
       clock: options.clock,
       log: options.log,
       turn: () => this.#turn(),
       failure: 'due webhooks could not be fetched; trying again',
-      pauseMs: () => LOOK_EVERY_MS,
+      pauseMs: () => (this.waiting > 0 ? TURNS_EVERY_MS : LOOK_EVERY_MS),
     })
+    options.peers.on('published', () => this.wake())
   }
 
   /** @param isAlone no other process works on this database: what a dead one held is taken over at once */
@@ -81,11 +103,19 @@ export class WebhookWorker {
     this.#loop.start()
   }
 
+  /** Frees what a process that is dead was sending to: what it had not written down is sent again. */
+  readonly inherit = (tx: Queries, owner: string): Promise<void> => releaseWebhooksOf(tx, owner)
+
   /** Closes connections to endpoints; what was not replied to is sent again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#loop.stop()
     await this.settled()
+  }
+
+  /** How many messages wait for their turn at a destination. */
+  get waiting(): number {
+    return this.#outgoing.waiting
   }
 
   /** There may be something to send. */
@@ -101,7 +131,7 @@ export class WebhookWorker {
     const by = { owner: this.#owner, now: clock.now(), leaseMs: LEASE_MS, limit, perAccount: PER_ACCOUNT }
     const webhooks = await claimWebhooks(db, by)
     for (const webhook of webhooks) {
-      const running = this.#deliver(webhook).finally(() => {
+      const running = this.#serve(webhook).finally(() => {
         this.#inFlight.delete(running)
         this.wake()
       })
@@ -119,24 +149,51 @@ export class WebhookWorker {
     if ((await this.tick()) > 0) this.wake()
   }
 
-  /** Sends the next event of a webhook, and writes down what came of it. */
-  async #deliver(webhook: WebhookTable): Promise<void> {
-    const { db, clock, log, secrets } = this.#options
+  /** Does the next thing that a webhook needs: clears it away, asks its endpoint, or sends its next event. */
+  async #serve(webhook: WebhookTable): Promise<void> {
+    const { db, clock, log } = this.#options
     try {
       if (webhook.deleted_at !== null || webhook.given_up_to !== null) return await this.#clearAway(webhook)
+      if (webhook.verification !== 'verified') return await this.#ask(webhook)
       const next = await nextDelivery(db, webhook.webhook_id)
       if (!next) return await this.#rest(webhook)
-      const at = clock.now()
-      const message = { url: webhook.url, id: next.event_id, body: JSON.stringify(eventView(next)) }
-      const signedBy = signingSecrets(secrets, webhook, at)
-      const answer = await send({ ...message, secrets: signedBy }, this.#options, this.#stopping.signal)
-      if (this.#stopping.signal.aborted && answer.error !== null)
-        return void (await releaseWebhook(db, webhook, this.#owner, at))
-      await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
+      await this.#deliver(webhook, next)
     } catch (error) {
       log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
       await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => undefined)
     }
+  }
+
+  /** Sends a challenge, and writes down what came of it. A webhook that is disabled waits until it is enabled. */
+  async #ask(webhook: WebhookTable): Promise<void> {
+    const { db, clock } = this.#options
+    if (webhook.is_enabled === 0) return void (await releaseWebhook(db, webhook, this.#owner, null))
+    const at = clock.now()
+    const proof = await this.#outgoing.ask(webhook, this.#stopping.signal)
+    if ('waitMs' in proof || this.#isCut(proof)) return this.#putOff(webhook, proof)
+    await this.#saveProof(webhook, { at, ...proof })
+  }
+
+  /** Sends an event, and writes down what came of it. */
+  async #deliver(webhook: WebhookTable, next: Next): Promise<void> {
+    const { clock } = this.#options
+    const at = clock.now()
+    const event = { id: next.event_id, body: JSON.stringify(eventView(next)) }
+    const answer = await this.#outgoing.post(webhook, event, this.#stopping.signal)
+    if ('waitMs' in answer || this.#isCut(answer)) return this.#putOff(webhook, answer)
+    await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
+  }
+
+  /** Nothing was sent, or it is not known what came of it: there was no attempt. */
+  async #putOff(webhook: WebhookTable, what: Later | object): Promise<void> {
+    const { db, clock } = this.#options
+    const waitMs = 'waitMs' in what ? what.waitMs : 0
+    await releaseWebhook(db, webhook, this.#owner, clock.now() + waitMs)
+  }
+
+  /** Whether it came to nothing because the service stops. */
+  #isCut({ error }: Pick<Answer, 'error'>): boolean {
+    return this.#stopping.signal.aborted && error !== null
   }
 
   async #clearAway(webhook: WebhookTable): Promise<void> {
@@ -156,6 +213,28 @@ export class WebhookWorker {
     })
   }
 
+  async #saveProof(
+    webhook: WebhookTable,
+    { at, address, status, error }: Proof & { at: number },
+  ): Promise<void> {
+    const { db, clock } = this.#options
+    await db.transaction().execute(async (tx) => {
+      const pauseMs = error === null ? 0 : (CHALLENGE_BACKOFF_MS[webhook.challenges] ?? 0)
+      const row = await releaseWebhook(tx, webhook, this.#owner, clock.now() + pauseMs)
+      // What is deleted, or leads elsewhere by now, has its own question.
+      if (!row || row.deleted_at !== null || row.url !== webhook.url) return
+      const seen = { verification_error: error, challenged_at: at, challenges: row.challenges + 1 }
+      const isOver = row.challenges >= CHALLENGE_BACKOFF_MS.length || status === GONE
+      const isDisabled = isOver && row.is_enabled === 1
+      const change =
+        error === null && address !== null
+          ? { ...seen, verification: 'verified' as const, verified_addresses: withAddress(row, address) }
+          : { ...seen, ...(isDisabled ? UNVERIFIED : {}) }
+      const type = error === null ? 'webhook.updated' : isDisabled ? 'webhook.disabled' : null
+      await changeWebhook(tx, webhook.webhook_id, change, type, clock.now())
+    })
+  }
+
   async #save(webhook: WebhookTable, next: Next, attempt: Attempt): Promise<void> {
     const { db, clock } = this.#options
     const attempts = kept([...attemptsOf(next), attempt])
@@ -171,7 +250,13 @@ export class WebhookWorker {
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (verdict !== 'pending') await forgetFinished(tx, webhook.webhook_id)
       if (!isOver) return
-      const change = { is_enabled: 0, disabled_reason: verdict } as const
+      // One that is gone does not want what is sent: it is asked again before anything else.
+      const refused = { verification: 'failed', verification_error: attempt.error } as const
+      const change = {
+        is_enabled: 0,
+        disabled_reason: verdict,
+        ...(verdict === 'gone' ? refused : {}),
+      } as const
       await changeWebhook(tx, webhook.webhook_id, change, 'webhook.disabled', clock.now())
     })
   }

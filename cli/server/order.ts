@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
-import type { Berth, Preset, QuoteRequest, ServerCreate } from '@berth/sdk'
+import type { Berth, Preset, QuoteRequest, ServerCreate, Template } from '@berth/sdk'
 import type { Command } from 'commander'
 import { exitCodes, Refusal } from '../errors.ts'
-import { find, idOf } from '../find.ts'
+import { idOf } from '../find.ts'
 import { addLabel, type Labels, repeated, wholeNumber } from '../flags.ts'
 import { addPlaceOptions, type PlaceOptions, placeOf } from '../place.ts'
 import type { Session } from '../session.ts'
 import type { Terminal } from '../terminal.ts'
+import { type Port, portOf } from './ports.ts'
 
 export interface OrderOptions extends PlaceOptions {
   template?: string
@@ -24,7 +25,16 @@ export interface OrderOptions extends PlaceOptions {
   /** False with --no-start. */
   start: boolean
   deleteProtection?: boolean
+  publish?: Port[]
+  /** False with --no-ipv4 and --no-ipv6; else what the zone has. */
+  ipv4: boolean
+  ipv6: boolean
+  network?: string[]
+  firewall?: string[]
 }
+
+/** Collects --publish, which may be repeated. @throws InvalidArgumentError */
+const addPort = (text: string, before: Port[] = []): Port[] => [...before, portOf(text)]
 
 /** Adds the options that describe a new server. */
 export function addOrderOptions(command: Command): Command {
@@ -45,13 +55,18 @@ export function addOrderOptions(command: Command): Command {
     .option('--label <name=value>', 'label (repeatable)', addLabel)
     .option('--user-data-file <file>', 'cloud-init user data for the first boot; - reads stdin')
     .option('--description <text>', 'description')
+    .option('--publish <port>', 'port to publish, such as 80 or 53/udp (repeatable)', addPort)
+    .option('--no-ipv4', 'without a public IPv4 address')
+    .option('--no-ipv6', 'without a public IPv6 address')
+    .option('--network <network>', 'private network to be in, name or id (repeatable)', repeated)
+    .option('--firewall <firewall>', 'firewall to attach, name or id (repeatable)', repeated)
     .option('--no-start', 'create it without starting it')
     .option('--delete-protection', 'protect it from deletion')
 }
 
 /** Whether any option describes the server: then there are no prompts. */
-export function hasOrderOptions({ start, ...others }: OrderOptions): boolean {
-  return !start || Object.values(others).some((value) => value !== undefined)
+export function hasOrderOptions({ start, ipv4, ipv6, ...others }: OrderOptions): boolean {
+  return !start || !ipv4 || !ipv6 || Object.values(others).some((value) => value !== undefined)
 }
 
 /** Resolves slugs and names to ids. @throws Refusal if one does not exist, or there is no template */
@@ -62,7 +77,7 @@ export async function orderOf(
 ): Promise<ServerCreate> {
   if (template === undefined)
     throw new Refusal('No template given.', 'Set --template; list templates with: berth template list')
-  const { template_id } = await find(session.berth, 'template', template)
+  const { template_id } = await findTemplate(session.berth, template)
   return { ...(await requestOf(session, options)), name, template_id }
 }
 
@@ -74,7 +89,7 @@ export async function requestOf(
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
-    template_id: template === undefined ? undefined : (await find(berth, 'template', template)).template_id,
+    template_id: template === undefined ? undefined : (await findTemplate(berth, template)).template_id,
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, 'ssh-key', key))),
     project_id: project === undefined ? undefined : await idOf(berth, 'project', project),
     labels: options.label,
@@ -82,6 +97,14 @@ export async function requestOf(
     description: options.description,
     start_on_create: options.start,
     delete_protection: options.deleteProtection,
+    published_ports: options.publish,
+    enable_ipv4: options.ipv4 ? undefined : false,
+    enable_ipv6: options.ipv6 ? undefined : false,
+    network_ids:
+      options.network && (await Promise.all(options.network.map((given) => idOf(berth, 'network', given)))),
+    firewall_ids:
+      options.firewall &&
+      (await Promise.all(options.firewall.map((given) => idOf(berth, 'firewall', given)))),
     ...(await planOf(berth, place, options)),
   }
 }
@@ -116,6 +139,21 @@ export async function findPreset(berth: Berth, place: Place, given: string): Pro
   throw new Refusal(
     `No such preset in ${zone_slug}: ${given}.`,
     `Presets: ${presets.map(({ slug }) => slug).join(', ')}.`,
+    exitCodes.notFound,
+  )
+}
+
+/** Finds a template by slug or id. @throws Refusal if there is none, with the slugs that begin alike, or all */
+async function findTemplate(berth: Berth, given: string): Promise<Template> {
+  const templates = await berth.templates.list()
+  const template = templates.find(({ slug, template_id }) => slug === given || template_id === given)
+  if (template) return template
+  const slugs = templates.map(({ slug }) => slug)
+  const [family = ''] = /^[a-z]*/i.exec(given) ?? []
+  const alike = slugs.filter((slug) => family && slug.startsWith(family.toLowerCase()))
+  throw new Refusal(
+    `No such template: ${given}.`,
+    `Templates: ${(alike.length > 0 ? alike : slugs).join(', ')}.`,
     exitCodes.notFound,
   )
 }

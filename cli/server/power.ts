@@ -90,10 +90,12 @@ const outcomes: Record<Operation['type'], string> = {
   reboot: 'is running again',
   resize: 'is resized',
   delete: 'is deleted',
+  attach_network: 'is attached',
+  detach_network: 'is detached',
 }
 
 /** Waits for an operation and prints its result, or shows it without waiting. */
-async function follow(
+export async function follow(
   session: Session,
   name: string,
   ordered: Operation,

@@ -164,7 +164,8 @@ export async function askWhichKeys({ terminal }: Session, keys: SshKey[]): Promi
     name: printable(`${name} ${fingerprint}`),
     short: printable(name),
     value: ssh_key_id,
-    checked: keys.length === 1,
+    // Enter must not make a server without a key.
+    checked: true,
   }))
   const message = 'SSH keys to log in with (none: a password is generated):'
   return ask(terminal, instead, ({ checkbox }, at) => checkbox({ message, choices, loop: false }, at))

@@ -1,7 +1,7 @@
-import type { Operation, Server, ServerUpdate } from '@berth/sdk'
+import { isBerthError, type Operation, type Server, type ServerUpdate } from '@berth/sdk'
 import { Command } from 'commander'
 import { ask } from '../ask.ts'
-import { exitCodes, Refusal } from '../errors.ts'
+import { exitCodes, Refusal, reportOf } from '../errors.ts'
 import { find } from '../find.ts'
 import { wholeNumber } from '../flags.ts'
 import { action, type Session } from '../session.ts'
@@ -35,11 +35,12 @@ export function resizeCommand(): Command {
         throw new Refusal('No size given.', 'Set --preset, or any of --cpu, --ram-mb and --disk-gb.')
       const server = await find(berth, 'server', given)
       const change = await changeOf(session, server, options)
-      if (server.status === 'running') await resizeRunning(session, server, change, options)
-      else {
-        const ordered = await berth.servers.update(server.server_id, change)
-        if (wantsWait(session, options)) await waitFor(session, ordered)
-      }
+      // Also while it runs: a size that is never accepted is rejected before the status, and nothing is stopped.
+      const ordered = await berth.servers.update(server.server_id, change).catch((error: unknown) => {
+        if (server.status !== 'running' || !isBerthError(error, 'server_state_conflict')) throw error
+      })
+      if (!ordered) await resizeRunning(session, server, change, options)
+      else if (wantsWait(session, options)) await waitFor(session, ordered)
       await showServer(session, server.server_id)
     }),
   )
@@ -61,34 +62,52 @@ async function resizeRunning(
   session: Session,
   { server_id, name }: Server,
   change: ServerUpdate,
-  { stop }: ResizeOptions,
+  options: ResizeOptions,
 ): Promise<void> {
   const { servers } = session.berth
-  if (!stop) await confirmStop(session, name)
+  if (!options.stop) await confirmStop(session, name)
   const carryOut = async (ordered: Promise<Operation | Server>) => waitFor(session, await ordered)
   await carryOut(servers.stop(server_id)).catch((error: unknown) => {
-    throw whileOff(error, server_id)
+    throw interruptedWhile(error, {
+      doing: 'The server is being stopped; it was not resized and will not be started again.',
+      next: [`server resize ${server_id} ${sizeOptions(options)}`, `server start ${server_id}`],
+    })
   })
   const refusal = await carryOut(servers.update(server_id, change)).then(
     () => undefined,
     (error: unknown) => ({ error }),
   )
-  if (refusal && isInterruption(refusal.error)) throw whileOff(refusal.error, server_id)
+  if (refusal && isInterruption(refusal.error))
+    throw interruptedWhile(refusal.error, {
+      doing: 'The server is being resized and will not be started again.',
+      next: [`server start ${server_id}`],
+    })
   await carryOut(servers.start(server_id))
-  if (refusal) throw refusal.error
+  if (refusal) throw startedAgain(refusal.error)
 }
 
 const isInterruption = (error: unknown): error is Refusal =>
   error instanceof Refusal && error.exitCode === exitCodes.interrupted
 
-/** After Ctrl-C, adds that the server stays off. */
-function whileOff(error: unknown, server_id: string): unknown {
+/** After Ctrl-C, says what the server is left in, and the commands that complete the resize. */
+function interruptedWhile(error: unknown, { doing, next }: { doing: string; next: string[] }): unknown {
   if (!isInterruption(error)) return error
-  return new Refusal(
-    `${error.message} The server will not be started again.`,
-    `${error.advice}; then: berth server start ${server_id}`,
-    exitCodes.interrupted,
-  )
+  const commands = next.map((command) => `; then: berth ${command}`).join('')
+  return new Refusal(`Stopped waiting. ${doing}`, `${error.advice}${commands}`, exitCodes.interrupted)
+}
+
+/** As typed. */
+function sizeOptions({ preset, cpu, ramMb, diskGb }: ResizeOptions): string {
+  return Object.entries({ preset, cpu, 'ram-mb': ramMb, 'disk-gb': diskGb })
+    .flatMap(([name, value]) => (value === undefined ? [] : `--${name} ${value}`))
+    .join(' ')
+}
+
+/** A rejection, with the status that the server is left in. */
+function startedAgain(error: unknown): unknown {
+  const report = reportOf(error)
+  if (!report) return error
+  return new Refusal(`${report.message} The server was started again.`, report.advice, report.exitCode)
 }
 
 async function confirmStop({ terminal }: Session, name: string): Promise<void> {

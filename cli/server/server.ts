@@ -1,8 +1,10 @@
 import { Command } from 'commander'
+import { consoleCommand } from './console.ts'
 import { createCommand } from './create.ts'
 import { detailsCommand } from './details.ts'
 import { listServers } from './list.ts'
 import { metricsCommand } from './metrics.ts'
+import { listPorts, publishCommand, unpublishCommand } from './ports.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
@@ -18,8 +20,12 @@ export function serverCommand(): Command {
     showCommand(),
     detailsCommand(),
     sshCommand(),
+    consoleCommand(),
     waitCommand(),
     ...powerCommands(),
+    publishCommand(),
+    unpublishCommand(),
+    listPorts(),
     statsCommand(),
     metricsCommand(),
     updateCommand(),

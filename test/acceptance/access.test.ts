@@ -48,6 +48,12 @@ const added: Record<string, string> = {
   'GET /account/usage': 'account:read',
   'GET /account/usage.csv': 'account:read',
   'GET /account/audit': 'account:read',
+  'GET /account/members': 'account:read',
+  'PATCH /account/members/{member_id}': 'account:write',
+  'DELETE /account/members/{member_id}': 'account:write',
+  'GET /account/invitations': 'account:read',
+  'POST /account/invitations': 'account:write',
+  'DELETE /account/invitations/{invitation_id}': 'account:write',
   'GET /webhooks': 'account:read',
   'POST /webhooks': 'account:write',
   'GET /webhooks/{webhook_id}': 'account:read',
@@ -174,7 +180,7 @@ test('a token that has expired is a 401 token_expired', async (t) => {
   const made = await add(t, 'tokens', { name: fresh('hasty'), scopes: ['account:read'], expires_at })
   expect(made.expires_at).toBe(expires_at)
   const ask = () => callAs(made.token)('GET', '/account/me')
-  await expect.poll(async () => (await ask()).body.code, { timeout: 10_000 }).toBe('token_expired')
+  await expect.poll(async () => (await ask()).body.code).toBe('token_expired')
 })
 
 test('the value of a token is shown once: berth_, 43 characters and 6 of a checksum', async (t) => {

@@ -199,11 +199,42 @@ test('PATCH /account/ssh_keys/{ssh_key_id} renames a key, and nothing else of it
   })
 })
 
+// ---- people ----
+
+test('somebody is invited by mail and withdrawn again; a token makes no owner', async () => {
+  const email = `${fresh('ann')}@berth.invalid`
+  const made = await call('POST', '/account/invitations', { email: email.toUpperCase(), role: 'viewer' })
+  const { invitation_id } = made.body
+  const path = `/account/invitations/${invitation_id}`
+  expect(made).toMatchObject({
+    status: 201,
+    headers: { location: `/v1${path}` },
+    body: { email, role: 'viewer', invited_by: null },
+  })
+  const listed = (await call('GET', '/account/invitations')).body.items
+  expect(listed).toContainEqual(made.body)
+  expect(JSON.stringify(listed)).not.toContain('token')
+  expect((await call('DELETE', path)).status).toBe(204)
+  expect((await call('DELETE', path)).body.code).toBe('invitation_not_found')
+  const owner = await call('POST', '/account/invitations', { email, role: 'owner' })
+  expect([owner.status, owner.body.code]).toEqual([403, 'role_not_allowed'])
+})
+
+test('GET /account/members lists people with their roles; tokens are none of them', async () => {
+  const { items, total } = (await call('GET', '/account/members')).body
+  expect(items).toHaveLength(total)
+  expect((await call('PATCH', `/account/members/${NOBODY}`, { role: 'viewer' })).body.code).toBe(
+    'member_not_found',
+  )
+  expect((await call('DELETE', `/account/members/${NOBODY}`)).body.code).toBe('member_not_found')
+})
+
 // ---- profile and money ----
 
 test('GET /account/me shows the account, the token that asks, and each quota with its use', async (t) => {
   const before = (await call('GET', '/account/me')).body
-  expect(before).toMatchObject({ status: 'active', email: expect.stringContaining('@') })
+  expect(before).toMatchObject({ status: 'active', email: expect.stringContaining('@'), person: null })
+  expect(before.scopes).toEqual(['account:read', 'account:write', 'servers:read', 'servers:write'])
   const projects = (await call('GET', '/account/projects?limit=200')).body.items
   expect(projects).toContainEqual(
     expect.objectContaining({ project_id: before.default_project_id, is_default: true }),

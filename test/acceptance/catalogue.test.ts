@@ -14,6 +14,7 @@ test('GET /zones lists zones with their CPU types', async () => {
       country_code: expect.stringMatching(/^[A-Z]{2}$/),
     })
     for (const type of zone.cpu_types) expect(['amd', 'intel']).toContain(type)
+    for (const feature of zone.features) expect(feature).toMatch(/^[a-z0-9_]+$/)
   }
 })
 

@@ -44,6 +44,8 @@ test('a reply that the document does not describe is noticed', () => {
     city: 'A',
     country_code: 'ZZ',
     cpu_types: [],
+    server_type: 'virtual_machine',
+    features: [],
     is_available: true,
   }
   const good = {

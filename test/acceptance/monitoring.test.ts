@@ -9,16 +9,14 @@ test('GET /servers/{server_id}/stats shows what a server has and uses now; what 
   const server = await make(t)
   const path = `/servers/${server.server_id}/stats`
   await settle(server)
-  await expect
-    .poll(async () => (await call('GET', path)).body.cpu.usage_percent, { timeout: 45_000 })
-    .not.toBeNull()
+  await expect.poll(async () => (await call('GET', path)).body.cpu.usage_percent).not.toBeNull()
   const { body } = await call('GET', path)
   expect(body).toMatchObject({
     server_id: server.server_id,
     status: 'running',
     cpu: { cores: server.cpu },
     memory: { total_mb: server.ram_mb },
-    disk: { total_gb: server.disk_gb, read_bytes_total: expect.any(Number) },
+    disk: { total_gb: server.disk_gb, read_bytes_total: expect.toBeOneOf([expect.any(Number), null]) },
   })
   expect(Math.abs(Date.parse(body.collected_at) - Date.now())).toBeLessThan(60_000)
   expect(body.uptime_seconds).toBeGreaterThanOrEqual(0)
@@ -41,7 +39,7 @@ test('GET /servers/{server_id}/metrics shows series of points, aligned to the st
   await settle(server)
   const cpu = async (): Promise<Points> =>
     (await call('GET', `${path}?type=cpu&step=10`)).body.series[0].points
-  await expect.poll(async () => known(await cpu()).length, { timeout: 45_000 }).toBeGreaterThan(0)
+  await expect.poll(async () => known(await cpu()).length).toBeGreaterThan(0)
   const { body } = await call('GET', path)
   expect(body.server_id).toBe(server.server_id)
   expect(Date.parse(body.end) - Date.parse(body.start)).toBe(3_600_000)

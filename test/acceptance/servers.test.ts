@@ -16,10 +16,15 @@ import {
   order,
   remove,
   settle,
+  url,
 } from './harness/client.ts'
 
 const show = async (id: string) => (await call('GET', `/servers/${id}`)).body
 const statusOf = async (id: string) => (await show(id)).status
+const supports = async (zoneSlug: string, feature: string) => {
+  const zones: Reply['body'][] = (await call('GET', '/zones')).body
+  return zones.find((zone) => zone.zone_slug === zoneSlug).features.includes(feature)
+}
 
 describe.concurrent('servers, each in its own state, at the same time', () => {
   test('POST /servers answers 202 with a bare Server that is creating; it can be read at once', async (t) => {
@@ -43,6 +48,140 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
     expect([listed.total, listed.items[0].server_id]).toEqual([1, server_id])
     await settle(reply.body)
     expect(await statusOf(server_id)).toBe('running')
+  })
+
+  test('ports of a server are published and withdrawn; the one for SSH is there from the start and stays', async (t) => {
+    const { server_id, ssh } = await makeStopped(t)
+    const path = `/servers/${server_id}/ports`
+    const [first] = (await call('GET', path)).body.items
+    expect(first).toMatchObject({ protocol: 'tcp', port: 22, host_port: ssh.port, is_system: true })
+    expect((await call('DELETE', `${path}/${first.port_id}`)).body.code).toBe('port_is_system')
+    const published = await call('POST', path, { protocol: 'udp', port: 53 })
+    expect(published).toMatchObject({ status: 201, body: { server_id, port: 53, is_system: false } })
+    const { host_port, port_id } = published.body
+    expect((await call('POST', path, { protocol: 'udp', port: 54, host_port })).body.code).toBe('port_taken')
+    expect((await call('GET', path)).body.total).toBe(2)
+    expect((await call('DELETE', `${path}/${port_id}`)).status).toBe(204)
+    expect((await call('DELETE', `${path}/${port_id}`)).body.code).toBe('port_not_found')
+  })
+
+  test('public addresses are reserved, given to a server and taken away, where the zone has any', async (t) => {
+    const { zone_slug } = await order()
+    const hasAny = await supports(zone_slug, 'public_ipv4')
+    const reserved = await call('POST', '/addresses', { zone_slug, family: 'ipv4' })
+    expect((await call('GET', '/addresses')).body.total).toEqual(expect.any(Number))
+    if (!hasAny) {
+      expect(reserved).toMatchObject({ status: 409, body: { code: 'not_supported', feature: 'public_ipv4' } })
+      return
+    }
+    const path = `/addresses/${reserved.body.address_id}`
+    t.onTestFinished(async () => void (await call('DELETE', `${path}?force=true`)))
+    const { server_id } = await makeStopped(t, { enable_ipv4: false })
+    const given = await call('PATCH', path, { server_id })
+    expect(given).toMatchObject({ status: 200, body: { server_id, address: reserved.body.address } })
+    expect((await show(server_id)).ipv4).toBe(reserved.body.address)
+    expect((await call('DELETE', path)).body.code).toBe('address_in_use')
+    expect((await call('PATCH', path, { server_id: null })).body.server_id).toBeNull()
+    expect((await call('DELETE', path)).status).toBe(204)
+    expect((await call('GET', path)).body.code).toBe('address_not_found')
+  })
+
+  test('creation takes published_ports, and details list them with the gateway, MAC address and resolvers', async (t) => {
+    const published_ports = [{ protocol: 'tcp', port: 80 }]
+    const { server_id } = await makeStopped(t, { published_ports })
+    const { items } = (await call('GET', `/servers/${server_id}/ports`)).body
+    expect(items).toMatchObject([...published_ports, { port: 22 }])
+    const { network } = (await call('GET', `/servers/${server_id}/details`)).body
+    expect(network).toMatchObject({ mac: expect.any(String), published_ports: items })
+    expect(network.resolvers).not.toEqual([])
+    expect(network.ipv4.gateway).toEqual(expect.any(String))
+  })
+
+  test('a ticket for the serial console is given where the server runs, and opens it once', async (t) => {
+    const { server_id } = await makeStopped(t)
+    const path = `/servers/${server_id}/console`
+    expect((await call('POST', path)).body.code).toBe('server_state_conflict')
+    await call('POST', `/servers/${server_id}/start`)
+    const { status, body } = await call('POST', path)
+    expect([status, body.url]).toEqual([201, '/v1/console'])
+    const open = () => {
+      const address = new URL(body.url, url.replace('http', 'ws'))
+      const socket = new WebSocket(address, ['berth.console.v1', body.ticket])
+      return new Promise<string>((resolve) => {
+        socket.addEventListener('open', () => {
+          resolve(`opened ${socket.protocol}`)
+          socket.close()
+        })
+        socket.addEventListener('error', () => resolve('refused'))
+      })
+    }
+    expect([await open(), await open()]).toEqual(['opened berth.console.v1', 'refused'])
+  })
+
+  test('servers join private networks by operations or from creation on, and a network with servers stays', async (t) => {
+    const name = fresh('net')
+    const { zone_slug } = await order()
+    const done = async ({ operation_id }: { operation_id: string }) =>
+      expect((await call('GET', `/operations/${operation_id}?wait=60`)).body.status).toBe('succeeded')
+    const made = await call('POST', '/networks', { name, zone_slug, ip_range: '10.201.0.0/28' })
+    if (!(await supports(zone_slug, 'private_networks'))) return expect(made.body.code).toBe('not_supported')
+    expect(made).toMatchObject({ status: 201, body: { name, zone_slug, servers: [] } })
+    const { network_id } = made.body
+    const path = `/networks/${network_id}`
+    t.onTestFinished(async () => void (await call('DELETE', path)))
+    const one = await makeStopped(t, { network_ids: [network_id] })
+    expect((await call('GET', `/servers/${one.server_id}`)).body.networks).toEqual([
+      { network_id, ipv4: '10.201.0.2' },
+    ])
+    const { server_id } = await makeStopped(t)
+    const attached = await call('POST', `${path}/servers`, { server_id, ipv4: '10.201.0.9' })
+    expect(attached).toMatchObject({ status: 202, body: { type: 'attach_network', server_id } })
+    await done(attached.body)
+    const { network } = (await call('GET', `/servers/${server_id}/details`)).body
+    expect(network.private).toMatchObject([{ network_id, ipv4: '10.201.0.9', prefix_length: 28 }])
+    expect((await call('GET', '/networks')).body.items).toContainEqual(
+      expect.objectContaining({
+        network_id,
+        servers: expect.arrayContaining([{ server_id, ipv4: '10.201.0.9' }]),
+      }),
+    )
+    expect((await call('DELETE', path)).body.code).toBe('network_in_use')
+    for (const member of [one.server_id, server_id]) {
+      const detached = await call('DELETE', `${path}/servers/${member}`)
+      expect(detached).toMatchObject({ status: 202, body: { type: 'detach_network' } })
+      await done(detached.body)
+    }
+    expect((await call('PATCH', path, { name: `${name}2` })).body.name).toBe(`${name}2`)
+    expect((await call('DELETE', path)).status).toBe(204)
+    expect((await call('GET', path)).body.code).toBe('network_not_found')
+  })
+
+  test('a firewall is attached by id and by label, its rules are replaced at once, and it is deleted once no server has it', async (t) => {
+    const label = fresh('fw')
+    const { server_id, zone_slug } = await makeStopped(t, { labels: { [label]: '' } })
+    const made = await call('POST', '/firewalls', { name: label, label_selector: `${label}!=x,${label}` })
+    if (!(await supports(zone_slug, 'firewalls'))) return expect(made.body.code).toBe('not_supported')
+    expect(made).toMatchObject({ status: 201, body: { rules: [], server_ids: [] } })
+    const path = `/firewalls/${made.body.firewall_id}`
+    t.onTestFinished(async () => void (await call('DELETE', path)))
+    expect((await call('GET', `/firewalls?server_id=${server_id}`)).body.items).toEqual([made.body])
+    const attached = await call('POST', `${path}/servers`, { server_ids: [server_id] })
+    expect(attached).toMatchObject({ status: 200, body: { server_ids: [server_id] } })
+    const rule = {
+      direction: 'in',
+      protocol: 'tcp',
+      ports: '22',
+      cidrs: ['203.0.113.0/24'],
+      description: 'x',
+    }
+    const changed = await call('PATCH', path, { rules: [rule], label_selector: null })
+    expect(changed).toMatchObject({ status: 200, body: { rules: [rule], label_selector: null } })
+    expect((await call('GET', '/firewalls')).body.items).toContainEqual(changed.body)
+    expect((await call('DELETE', path)).body.code).toBe('firewall_in_use')
+    expect((await call('DELETE', `${path}/servers/${server_id}`)).status).toBe(204)
+    expect((await call('DELETE', `${path}/servers/${server_id}`)).body.code).toBe('server_not_found')
+    expect((await call('DELETE', path)).status).toBe(204)
+    expect((await call('GET', path)).body.code).toBe('firewall_not_found')
   })
 
   test('creation takes ssh_key_ids of the SSH key list, and either plan', async (t) => {

@@ -101,7 +101,7 @@ test('an account keeps so many revoked tokens, operations, events and entries of
     t,
     'tokens',
     kept.revokedTokens + 700,
-    `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL`,
+    `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL, '[]', NULL`,
   )
   await fill(
     t,
@@ -111,7 +111,7 @@ test('an account keeps so many revoked tokens, operations, events and entries of
   )
   await t.app.events.relay()
   await fill(t, 'events', kept.events + 700, `ID, ACCOUNT, 'balance.low', '{}', ${now}, 1000 + i`)
-  await fill(t, 'audit', kept.audit + 700, `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}`)
+  await fill(t, 'audit', kept.audit + 700, `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL`)
   await t.app.retention.look()
   const revoked = await t.db
     .selectFrom('tokens')
@@ -156,4 +156,42 @@ test('a deleted server that cost nothing leaves no row after 30 days; one that d
   ).toEqual([billed])
   const usage = await t.call('GET', '/account/usage?month=2026-11')
   expect(JSON.stringify(usage.body)).toContain(billed)
+})
+
+test('rates that ended and were charged are deleted after two months, and no bill changes', async () => {
+  const t = await testApp()
+  const rates = async () =>
+    (await t.db.selectFrom('rates').select(['server_id', 'ends_at']).execute()).map(
+      ({ server_id, ends_at }) => [server_id, ends_at === null],
+    )
+  const bills = async () => {
+    const months = ['2026-11', '2026-12', '2027-01', '2027-02']
+    const usage = await Promise.all(months.map((month) => t.call('GET', `/account/usage?month=${month}`)))
+    const details = await t.call('GET', `/servers/${staying}/details`)
+    return [...usage.map(({ body }) => body.items), details.body.billing]
+  }
+  const staying = await make(t, { name: 'kept', start_on_create: false })
+  const gone = await make(t, { name: 'gone' })
+  t.clock.advance(DAY)
+  await t.call('DELETE', `/servers/${gone}`)
+  const larger = { plan_type: 'custom', cpu: 1, ram_mb: 1024, disk_gb: 20 }
+  expect((await t.call('PATCH', `/servers/${staying}`, larger)).status).toBe(202)
+  await t.finish()
+  const all = [
+    [gone, false],
+    [staying, false],
+    [staying, true],
+  ].sort()
+  // Nothing is charged meanwhile: what is needed for it stays, however old it is.
+  t.clock.advance(70 * DAY)
+  await t.app.retention.look()
+  expect((await rates()).sort()).toEqual(all)
+  await t.app.billing.look()
+  const before = await bills()
+  await t.app.retention.look()
+  expect(await rates()).toEqual([[staying, true]])
+  expect(await bills()).toEqual(before)
+  t.clock.advance(DAY)
+  await t.app.billing.look()
+  expect((await t.call('GET', '/account/usage?month=2026-11')).body.items).toEqual(before[0])
 })

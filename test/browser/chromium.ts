@@ -7,6 +7,8 @@ const CHROMIUM = (process.env.PATH ?? '')
   .map((folder) => path.join(folder, 'chromium'))
   .find((file) => existsSync(file))
 
+export const hasChromium = CHROMIUM !== undefined
+
 /** The distribution's own Chromium. */
 export function launch(): Promise<Browser> {
   return chromium.launch({

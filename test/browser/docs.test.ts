@@ -37,6 +37,7 @@ test('the viewer works without any other host: it renders, takes a token, sends 
   const tryIt = page.getByRole('button', { name: /Test Request/i }).first()
   await tryIt.click()
   const client = page.getByRole('dialog')
+  await client.getByRole('button', { name: /^Authentication/ }).click()
   await client.getByPlaceholder('Token').fill(await t.makeToken(['read']))
   const asked = page.waitForResponse((reply) => reply.url() === `${address}/v1/zones`)
   await client.getByRole('button', { name: /^Send/i }).first().click()

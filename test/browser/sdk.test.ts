@@ -18,11 +18,14 @@ const PAGE = `<title>Test</title>
   globalThis.sdk = sdk
 </script>`
 
+/** Chromium can't know that a page made up by a test is of this machine, and would not let it reach the service. */
+const context = { permissions: ['local-network-access'] }
+
 /** A page at the service's own address that has imported the packed package. */
 async function pageWithSdk({ baseUrl }: Service): Promise<Page> {
   const { installed } = installedPackage()
   const { origin } = new URL(baseUrl)
-  const page = await browser.newPage()
+  const page = await browser.newPage(context)
   await page.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }))
   await page.route(`${origin}/sdk/*`, (route) => {
     const name = path.basename(new URL(route.request().url()).pathname)
@@ -58,4 +61,40 @@ test('the packed client works in a page: it orders, waits, reads an error and he
     code: 'server_not_found',
     lost: 'ConnectionError',
   })
+})
+
+test('a console is used in a page of the service, and in no page of another origin', async () => {
+  const t = await service()
+  const { server_id } = await t.make('web-1')
+  const page = await pageWithSdk(t)
+  const shown = await page.evaluate(
+    async ({ token, server_id }) => {
+      const { Berth }: typeof import('../../sdk/index.ts') = Reflect.get(globalThis, 'sdk')
+      const console = await new Berth({ baseUrl: '/v1', token }).servers.console(server_id)
+      console.write('echo hello\r')
+      let text = ''
+      for await (const bytes of console) {
+        text += new TextDecoder().decode(bytes)
+        if (text.includes('\nhello')) break
+      }
+      return text
+    },
+    { token: t.token, server_id },
+  )
+  expect(shown).toContain('Simulated Linux on web-1')
+  const { ticket } = (await t.call('POST', `/servers/${server_id}/console`, {})).body
+  const evil = await browser.newPage(context)
+  await evil.route('http://evil.example/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }))
+  await evil.goto('http://evil.example/')
+  const url = `${t.baseUrl.replace('http', 'ws')}/console`
+  const happened = await evil.evaluate(
+    ({ url, ticket }) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(url, ['berth.console.v1', ticket])
+        socket.addEventListener('open', () => resolve('opened'))
+        socket.addEventListener('error', () => resolve('refused'))
+      }),
+    { url, ticket },
+  )
+  expect(happened).toBe('refused')
 })

@@ -38,6 +38,7 @@ test('a server is quoted before it is ordered; what would refuse it is told, and
     'quote --cpu 1',
     'quote --preset giant',
     'quote --preset nano --template dos',
+    'quote --preset nano --template ubuntu',
     'quote --preset nano --ssh-key none',
     'quote --preset nano --project 00000000-0000-4000-8000-000000000000',
   ])

@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { untilIn } from '../../cli/units.ts'
+import { keys } from '../harness/terminal.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
-import { keys, screenOf } from './harness/screen.ts'
+import { screenOf } from './harness/screen.ts'
 
 const ED25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGI73rMsMSVJ9YTh4RDAPb3zpKRtnVwK9/dm2gTrryGw ann@laptop\n'
@@ -41,15 +42,18 @@ test('create without room says what there is room for', async () => {
   ])
 })
 
-test('create on a terminal asks which of several SSH keys to use', async () => {
+test('create on a terminal asks which of several SSH keys to use; all of them unless told otherwise', async () => {
   const t = await withKeys()
   for (const name of ['laptop', 'desk']) await t.run(`ssh-key add ${name} --file ~/${name}.pub`)
-  const screen = screenOf('server create web-1 --template micro --preset nano --no-wait', t.env)
-  await screen.answer('SSH keys to log in with (none: a password is generated):', keys.space + keys.enter)
-  expect(await screen.ended()).toBe(0)
-  const [server] = (await t.berth.servers.list()).items
-  const [newest] = (await t.berth.sshKeys.list()).items
-  expect(server?.ssh_key_ids).toEqual([newest?.ssh_key_id])
+  const [newest, oldest] = (await t.berth.sshKeys.list()).items.map(({ ssh_key_id }) => ssh_key_id)
+  const keysAfter = async (name: string, typed: string) => {
+    const screen = screenOf(`server create ${name} --template micro --preset nano --no-wait`, t.env)
+    await screen.answer('SSH keys to log in with (none: a password is generated):', typed)
+    expect(await screen.ended()).toBe(0)
+    return (await t.berth.servers.list({ name })).items[0]?.ssh_key_ids?.toSorted()
+  }
+  expect(await keysAfter('web-1', keys.enter)).toEqual([oldest, newest])
+  expect(await keysAfter('web-2', keys.space + keys.enter)).toEqual([oldest])
 })
 
 test('how long the balance lasts is told in hours, to the day or to the month', () => {

@@ -32,10 +32,24 @@ function without(is: (seen: { line: string; isOk: boolean }) => boolean, but: st
   return commands.filter((command) => lacks(command) !== but.includes(command))
 }
 
-// It reads the token from its input, which sessions have not: login.test.ts. What ssh prints is ssh's own: ssh.test.ts.
-const others = ['login', 'server ssh']
+// They read from their input, which sessions have not: login.test.ts, console.test.ts. What ssh prints is ssh's own: ssh.test.ts.
+const others = ['login', 'server ssh', 'server console']
 // They print nothing, or what is no reply.
-const silent = ['logout', 'context use', 'completion', 'ssh-key delete', 'token delete', 'webhook delete']
+const silent = [
+  'address delete',
+  'logout',
+  'context use',
+  'completion',
+  'network delete',
+  'logout',
+  'context use',
+  'completion',
+  'firewall delete',
+  'firewall detach',
+  'ssh-key delete',
+  'token delete',
+  'webhook delete',
+]
 
 test('the sessions show each command at its work, its JSON, and an error of it', () => {
   expect({

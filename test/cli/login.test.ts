@@ -64,8 +64,17 @@ test('who sends the token to another machine as it is, is told so', async () => 
 test('a login that fails keeps nothing', async () => {
   const t = await service()
   const { run } = berthOf(t)
-  const wrong = await run(`login ${t.baseUrl}`, 'berth_wrong')
-  expect(wrong).toMatchObject({ code: 5, err: expect.stringContaining('(invalid_token)') })
+  for (const wrong of ['berth_wrong', t.token.slice(0, -1)])
+    expect(await run(`login ${t.baseUrl}`, wrong)).toEqual(
+      refused(
+        5,
+        `Error: The token is cut off or mistyped, or is not a token of ${t.baseUrl}. (invalid_token)\n` +
+          'Copy the whole token, or create a new one. Nothing was saved.\n',
+      ),
+    )
+  expect((await run('login http://127.0.0.1:1', t.token)).err).toMatch(
+    /\nCheck the address\. Nothing was saved\.\n$/,
+  )
   expect(await run(`login ${t.baseUrl}`)).toEqual(
     refused(2, 'Error: No token given.\nPipe it to stdin, or enter it at the prompt.\n'),
   )
@@ -135,7 +144,9 @@ test('one can be logged in to several places, and choose', async () => {
   const cli = berthOf(t)
   const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
   await cli.run(`login ${t.baseUrl}`, t.token)
-  await cli.run(`login ${t.baseUrl} --as other`, other)
+  expect((await cli.run(`login ${t.baseUrl} --as other`, other)).out).toMatch(
+    /^Logged in as \S+ \(context other, now current\)\.\n$/,
+  )
   await expectSession(cli, 'context', [
     'context list',
     'whoami',

@@ -1,4 +1,6 @@
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
+import { post } from '../../api/billing/ledger.ts'
+import { parseMoney } from '../../api/money.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('what was paid, what it went to, and who did what can be read', async () => {
@@ -25,4 +27,19 @@ test('what was paid, what it went to, and who did what can be read', async () =>
     'audit list --limit 0 -o name',
     'audit list --sort when',
   ])
+})
+
+test('a customer whose servers are suspended sees how much brings them back', async () => {
+  const t = await loggedIn()
+  await t.make('web-1')
+  expect((await t.run('balance')).out).not.toContain('Top up')
+  const chargedBack = { accountId: t.accountId, type: 'payment', amount: parseMoney('-10000') } as const
+  await post(t.db, t.clock, { ...chargedBack, description: '' })
+  t.clock.advance(3600_000)
+  await t.app.billing.look()
+  await t.finish()
+  expect((await t.run('server show web-1')).out).toContain('suspended')
+  const { top_up_to_resume_rub: missing } = JSON.parse((await t.run('balance -o json')).out)
+  expect(Number(missing)).toBeGreaterThan(0)
+  expect((await t.run('balance')).out).toContain(`Top up to resume:  ${missing} RUB\n`)
 })

@@ -55,6 +55,29 @@ test('for programs each command prints what the API replied as JSON', async () =
   ])
 })
 
+test('ports of a server are published, listed with their addresses, and withdrawn', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.make('web-1')
+  await expectSession(t, 'server-ports', [
+    'server publish web-1 53/udp',
+    'server ports web-1',
+    'server ports web-1 -o json',
+    'server publish web-1 5353/udp --host-port 22741',
+    'server publish web-1 80 --host-port 80',
+    'server publish web-1 80',
+    'server publish web-1 http',
+    'server unpublish web-1 53/udp',
+    'server unpublish web-1 53/udp',
+    'server unpublish web-1 22',
+    'server publish web-1 123/udp -o json',
+    'server unpublish web-1 123/udp -o json',
+    'server create dns-1 --template micro --preset nano --no-start --wait --publish 53/udp --publish 53',
+    'server ports dns-1',
+    'server create dns-2 --template micro --preset nano --publish dns',
+    'server ports none',
+  ])
+})
+
 test('operations are listed, shown and waited for by their ids', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
@@ -138,13 +161,17 @@ test('of two who set labels at once neither undoes what the other did', async ()
   expect(Object.keys(labels)).toHaveLength(codes.filter((code) => code === 0).length)
 })
 
-test('a server that runs is resized between a stop and a start, also where that is refused', async () => {
-  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+test('a server that runs is resized between a stop and a start; a size that is never accepted stops nothing', async () => {
+  const t = await loggedIn({
+    sshPorts: { first: 22741, last: 22741 },
+    simulator: { host: { diskGb: 60 } },
+  })
   await t.make('web-1')
   await expectSession(t, 'server-resize', [
     'server resize web-1 --preset small',
     'server resize web-1 --preset small --stop',
     'server resize web-1 --disk-gb 5 --stop',
+    'server resize web-1 --disk-gb 500 --stop',
     'server list --columns name,status,cpu,ram_mb,disk_gb',
     'operation list web-1 --columns type,status',
     'server stop web-1 --timeout 5 --wait -o name',

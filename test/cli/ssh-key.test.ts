@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { privateKey } from '../api/harness/keys.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
@@ -8,6 +10,8 @@ const ED25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGI73rMsMSVJ9YTh4RDAPb3zpKRtnVwK9/dm2gTrryGw ann@laptop\n'
 const ECDSA =
   'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBO0oQu3GgJQ6fqYAxenxazDDcMXlAn69h+lecMczssqehm9imQOBw7D+nzuvDXZZTIKwn+xVxr8rphGND0ALluY=\n'
+
+const main = path.resolve(import.meta.dirname, '../../cli/main.ts')
 
 /** Logged in, with these files in ~/.ssh. */
 async function withKeys(files: Record<string, string>) {
@@ -36,6 +40,7 @@ test('a key is added from the file that ssh would take, listed, shown and delete
     'ssh-key update desk --name ann@laptop -o json',
     'ssh-key update desk --name x',
     'ssh-key update ann@laptop',
+    "ssh-key add 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ann@laptop'",
     'ssh-key add --file ~/.ssh/none.pub',
     'ssh-key add --file ~/.ssh',
     'ssh-key delete work',
@@ -48,6 +53,27 @@ test('a key can be piped in', async () => {
   const t = await loggedIn()
   const added = await t.run('ssh-key add --file - -o name', ED25519)
   expect(added).toEqual({ code: 0, out: 'ann@laptop\n', err: '' })
+})
+
+test('a key that is piped in is added, not the one in ~/.ssh; what is piped in and no key is refused', async () => {
+  const t = await withKeys({ 'id_ed25519.pub': ED25519 })
+  expect(await t.run('ssh-key add desk -o name', 'hello\n')).toMatchObject({ code: 2, out: '' })
+  const added = await t.run('ssh-key add desk -o name', ECDSA)
+  expect(added).toEqual({ code: 0, out: 'desk\n', err: 'Adding the key from stdin.\n' })
+  expect(await t.berth.sshKeys.list()).toMatchObject({ items: [{ key_type: 'ecdsa-sha2-nistp256' }] })
+})
+
+test('a stdin that is empty, or open and silent, is no key: scripts get the one in ~/.ssh', async () => {
+  const t = await withKeys({ 'id_ed25519.pub': ED25519 })
+  const { BERTH_URL, BERTH_TOKEN, HOME } = t.env
+  for (const stdin of ['ignore', 'pipe'] as const) {
+    const child = spawn(process.execPath, [main, 'ssh-key', 'add', stdin, '-o', 'name'], {
+      env: { BERTH_URL, BERTH_TOKEN, HOME },
+      stdio: [stdin, 'pipe', 'ignore'],
+    })
+    expect(child.stdout && (await text(child.stdout))).toBe(`${stdin}\n`)
+    for await (const { ssh_key_id } of t.berth.sshKeys.listAll()) await t.berth.sshKeys.delete(ssh_key_id)
+  }
 })
 
 test('where there is no public key, it is said how to make one', async () => {

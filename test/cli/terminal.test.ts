@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { test as always, expect } from 'vitest'
+import { signUp } from '../api/harness/browser.ts'
+import { keys } from '../harness/terminal.ts'
 import { meanwhile, type Service } from '../sdk/harness/client.ts'
 import { loggedIn } from './harness/berth.ts'
-import { keys, screenOf } from './harness/screen.ts'
+import { screenOf } from './harness/screen.ts'
 
 const { enter, down, space, ctrlC, ctrlD } = keys
 // npm test says loudly that it leaves these out.
@@ -148,16 +151,17 @@ test('a server that runs is resized once that is agreed to', async () => {
   expect(await screen.ended()).toBe(0)
 })
 
-test('who breaks a resize off is told that the server stays off', async () => {
+test('who breaks a resize off is told what the server is left in, and how to complete it', async () => {
   const t = await atHome({ simulator: { shutdownMs: 30_000 } })
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server resize web-1 --preset small --stop', t.env)
   await screen.answer(/^stop ░+ +0%/m, ctrlC)
   expect(await screen.ended()).toBe(130)
   expect(screen.text()).toContain(
-    'the operation continues. The server will not be started again.\nFollow it with: ',
+    'Stopped waiting. The server is being stopped; it was not resized and will not be started again.\nFollow it with: ',
   )
-  expect(screen.text()).toMatch(new RegExp(`; then: berth server start ${server_id}$`))
+  const next = `; then: berth server resize ${server_id} --preset small; then: berth server start ${server_id}`
+  expect(screen.text().endsWith(next)).toBe(true)
 })
 
 test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async () => {
@@ -174,9 +178,28 @@ test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async 
   expect(screen.text()).not.toContain('Error')
 })
 
+test('login shows a code; approved in a browser it has a token of its own, named after the machine', async () => {
+  const t = await atHome()
+  const ann = await signUp(t, 'ann@example.com')
+  const screen = screenOf(`login ${t.baseUrl} --scope read`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
+  await screen.shows('Waiting for your approval; the code expires in 10 minutes.')
+  const [, user_code] = /^Open http:\S+\/device in a browser, .* code (\S+)$/m.exec(screen.text()) ?? []
+  const { account_id } = ann.person
+  expect((await ann.call('POST', '/device/approve', { user_code, account_id })).status).toBe(204)
+  await screen.shows('Logged in as ann@example.com.')
+  expect(await screen.ended()).toBe(0)
+  expect((await ann.call('GET', '/account/tokens')).body.items).toMatchObject([
+    { name: `berth on ${hostname()}`, scopes: ['read'] },
+  ])
+  const again = screenOf('login', { HOME: t.home, XDG_CONFIG_HOME: t.home })
+  await again.answer('Waiting for your approval', ctrlC)
+  await again.shows('Error: Canceled.\nNothing was saved.')
+  expect(await again.ended()).toBe(130)
+})
+
 test('a token that is typed at login is not shown', async () => {
   const t = await atHome()
-  const screen = screenOf(`login ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
+  const screen = screenOf(`login --with-token ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
   await screen.answer('Token:', `${t.token}${enter}`)
   await screen.shows('Logged in as customer1@example.com.')
   expect(await screen.ended()).toBe(0)

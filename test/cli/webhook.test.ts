@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deliverAll, endpoint, LOOPBACK } from '../api/harness/endpoint.ts'
+import { deliverAll, delivering, endpoint, LOOPBACK } from '../api/harness/endpoint.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('a webhook is made, listed, shown, changed and deleted by its name', async () => {
@@ -47,6 +47,7 @@ test('what was sent to a webhook is listed with what became of it', async () => 
     reply.end('thanks')
   })
   await t.run(`webhook create shop --to ${url} --event project.created`)
+  await deliverAll(t)
   await t.berth.projects.create({ name: 'Shop' })
   await deliverAll(t)
   isDown = true
@@ -62,4 +63,28 @@ test('what was sent to a webhook is listed with what became of it', async () => 
     event_type: 'webhook.test',
     attempts: [{ reply_status: 503, reply: 'thanks' }],
   })
+})
+
+test('a webhook is verified once its endpoint answers the challenge, and says why not until then', async () => {
+  const t = await loggedIn({ webhookAllow: LOOPBACK })
+  let isReady = false
+  const { url } = await endpoint(
+    (_, reply) => reply.end(),
+    (value, reply) => void (isReady ? reply : reply.writeHead(401)).end(value),
+  )
+  const run = (args: string) => delivering(t, t.run(args))
+  await t.run(`webhook create shop --to ${url} --disable`)
+  await expectSession({ ...t, run }, 'webhook-verify', [
+    'webhook verify shop',
+    'webhook test shop',
+    'webhook show shop',
+  ])
+  isReady = true
+  await expectSession({ ...t, run }, 'webhook-verified', [
+    'webhook verify shop',
+    'webhook verify shop -o json',
+    'webhook test shop',
+    'webhook test shop -o json',
+    'webhook list --columns name,verification',
+  ])
 })

@@ -10,7 +10,9 @@ import type { Database } from '../../api/database/database.ts'
 import { Drivers } from '../../api/drivers/drivers.ts'
 import { Simulator, type SimulatorOptions } from '../../api/drivers/simulator.ts'
 import type { ScopeName } from '../../api/http/auth.ts'
+import type { Mail } from '../../api/mail/mailer.ts'
 import { parseMoney } from '../../api/money.ts'
+import { Passwords } from '../../api/people/passwords.ts'
 import { Secrets } from '../../api/secrets.ts'
 import { ManualClock } from './clock.ts'
 import { testDatabase } from './database.ts'
@@ -51,12 +53,16 @@ export interface TestApp {
     options?: { accountId?: string; expiresAt?: number },
   ): Promise<string>
   makeAccount(balance?: string): Promise<string>
+  /** Mails that were sent, oldest first. */
+  mails: Mail[]
   /** Carries out all that is due at this moment. */
   work(): Promise<void>
   /** Turns the clock until nothing is left to carry out. */
   finish(): Promise<void>
 }
 
+/** Where people open the console. */
+export const SITE = 'http://localhost'
 const ALL: readonly ScopeName[] = ['account:read', 'account:write', 'servers:read', 'servers:write']
 export const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 
@@ -76,7 +82,9 @@ export async function testApp(
   const driver = new Simulator({ clock, ...simulator })
   const other = new Simulator({ clock })
   const drivers = new Drivers('simulator', { simulator: driver, ...(hasOther ? { qemu: other } : {}) })
+  const mails: Mail[] = []
   const app = await buildApp({
+    ...forPeople(mails),
     db,
     clock,
     drivers,
@@ -100,7 +108,6 @@ export async function testApp(
     { accountId: owner = accountId, expiresAt = null as number | null } = {},
   ) => (await createToken(db, clock, { accountId: owner, name: 'test', scopes, expiresAt })).value
   const callAs = (token: string | null): Call => caller(app, token)
-  const { work, finish } = workers(app, clock)
   const token = await makeToken(ALL)
   return {
     app,
@@ -115,8 +122,17 @@ export async function testApp(
     callAs,
     makeToken,
     makeAccount,
-    work,
-    finish,
+    mails,
+    ...workers(app, clock),
+  }
+}
+
+/** What people sign in with: mails are kept, and passwords cost little. */
+function forPeople(mails: Mail[]) {
+  return {
+    mailer: { place: 'in a test', send: async (mail: Mail) => void mails.push(mail), close: () => {} },
+    siteUrl: () => SITE,
+    passwords: new Passwords({ logN: 4, r: 8, p: 1 }),
   }
 }
 
@@ -138,6 +154,7 @@ function workers(app: App, clock: ManualClock): Pick<TestApp, 'work' | 'finish'>
   const work = async () => {
     do await app.engine.settled()
     while ((await app.engine.tick()) > 0)
+    await app.networks.settled()
   }
   const finish = async () => {
     for (;;) {

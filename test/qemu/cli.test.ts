@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hasChromium, launch } from '../browser/chromium.ts'
 import { liar } from '../cli/harness/liar.ts'
+import { screenOfCommand } from '../harness/terminal.ts'
 import { Service } from './harness/service.ts'
 
 const service = new Service()
@@ -16,6 +18,8 @@ beforeAll(async () => {
 })
 
 afterAll(() => service.dispose())
+
+const SMALLEST = ['--template', 'micro', '--preset', 'nano']
 
 /** Runs the program as a customer does, with a home of its own. */
 async function berth(args: string[], url = service.address) {
@@ -35,7 +39,7 @@ async function berth(args: string[], url = service.address) {
 }
 
 test('a server is ordered and logged in to by its name, and by its own host key alone', async () => {
-  const order = ['--template', 'micro', '--preset', 'nano', '--ssh-key', 'e2e']
+  const order = [...SMALLEST, '--ssh-key', 'e2e']
   expect(await berth(['server', 'create', 'web-1', ...order])).toMatchObject({ code: 0 })
   // It still boots: ssh waits.
   const ssh = ['server', 'ssh', 'web-1', '-i', identity, '--']
@@ -52,4 +56,68 @@ test('a server is ordered and logged in to by its name, and by its own host key 
   const refused = await berth([...ssh, 'uname'], wrong)
   expect(refused).toMatchObject({ code: 255, stdout: '' })
   expect(refused.stderr).toContain('Host key verification failed.')
+})
+
+async function loginOf(server_id: string): Promise<{ username: string; password: string }> {
+  return (await service.call('GET', `/servers/${server_id}/details`)).body.ssh
+}
+
+/** Creates a server in the web's console, and logs in to it in its terminal. */
+async function clickServer(name: string): Promise<void> {
+  const browser = await launch()
+  try {
+    const page = await browser.newPage({
+      locale: 'en-US',
+      extraHTTPHeaders: { authorization: `Bearer ${service.token}` },
+    })
+    await page.goto(`${new URL(service.address).origin}/servers/new`)
+    await page.getByRole('radio', { name: /^nano / }).check({ force: true })
+    await page.getByRole('checkbox', { name: /^e2e / }).uncheck()
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByRole('button', { name: 'Create server' }).click()
+    await page.getByText('Running', { exact: true }).waitFor({ timeout: 240_000 })
+    const login = await loginOf(new URL(page.url()).pathname.split('/')[2] ?? '')
+    await page.getByRole('link', { name: 'Terminal' }).click()
+    const screen = page.locator('.xterm-rows')
+    const answer = async (asked: string, typed: string) => {
+      await screen.getByText(asked).last().waitFor({ timeout: 120_000 })
+      await page.keyboard.type(`${typed}\n`)
+    }
+    await answer('login:', login.username)
+    await answer('Password:', login.password)
+    await answer('$', 'uname -a')
+    await screen.getByText(`Linux ${name} `).waitFor()
+  } finally {
+    await browser.close()
+  }
+}
+
+test('a server that is created by clicking is logged in to with its password in the browser; a terminal goes on there, also after a restart of the service', async () => {
+  if (hasChromium) await clickServer('web-2')
+  else await berth(['server', 'create', 'web-2', '--no-ssh-key', '--wait', ...SMALLEST])
+  const at = (url: string) =>
+    screenOfCommand(
+      `exec '${process.execPath}' '${main}' server console web-2`,
+      { BERTH_URL: url, BERTH_TOKEN: service.token, HOME: service.dataDir },
+      { patienceMs: 60_000 },
+    )
+  const first = at(service.address)
+  if (!hasChromium) {
+    const { username, password } = await loginOf(
+      (await service.call('GET', '/servers')).body.items[0].server_id,
+    )
+    await first.answer('login:', `${username}\r`)
+    await first.answer('Password:', `${password}\r`)
+    await first.answer('$', 'uname -a\r')
+  }
+  await first.shows(/Linux web-2 /)
+  await service.stop()
+  expect(await first.ended()).toBe(1)
+  expect(first.text()).toContain('Disconnected from the console: The service is restarting.')
+  await service.start()
+  const second = at(service.address)
+  await second.shows(/Linux web-2 /)
+  await second.answer('$', 'echo $((40 + 2))\r')
+  await second.answer(/^42$/m, '\x1d')
+  expect(await second.ended()).toBe(0)
 })

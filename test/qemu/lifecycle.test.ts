@@ -86,7 +86,7 @@ test('user data runs, and the CPU is of the vendor that was asked for', async ()
   ).toBe('told was here')
   expect(await service.ssh(id, 'grep -m1 vendor_id /proc/cpuinfo', identity)).toContain('GenuineIntel')
   await service.ssh(id, 'sudo -n poweroff', identity).catch(() => '')
-  await until('the guest turned itself off', 30_000, async () => (await status(id)) !== 'running')
+  await until('the guest turned itself off', 240_000, async () => (await status(id)) !== 'running')
   expect((await service.call('GET', `/servers/${id}`)).body).toMatchObject({
     status: 'stopped',
     status_reason: 'guest_shutdown',
@@ -100,7 +100,7 @@ test('Ctrl-C leaves servers running, and the next start finds them', async () =>
   const askedAt = Date.now()
   await service.stop('SIGINT')
   // Far less than the minute for which the thread that asks guests would stay.
-  expect(Date.now() - askedAt).toBeLessThan(20_000)
+  expect(Date.now() - askedAt).toBeLessThan(30_000)
   expect(service.output).toContain('Servers keep running')
   expect(service.processesOf(id)).not.toEqual([])
   await service.start()
@@ -114,7 +114,7 @@ test('a service that is killed while a guest boots, and again while it shuts dow
   const step = async (id: string) =>
     (await service.call('GET', `/servers/${id}/operations?limit=1`)).body.items[0].step
   const { server_id: id } = await service.create({ name: 'survivor', ssh_key_ids: [sshKeyId] })
-  await until('the guest boots', 60_000, async () => (await step(id)) === 'ready')
+  await until('the guest boots', 240_000, async () => (await step(id)) === 'ready')
   await service.stop('SIGKILL')
   await service.start()
   await service.settle(id)
@@ -122,7 +122,7 @@ test('a service that is killed while a guest boots, and again while it shuts dow
   expect(service.processesOf(id).filter(isQemu)).toHaveLength(1)
 
   await service.call('POST', `/servers/${id}/stop`)
-  await until('the guest shuts down', 30_000, async () => (await step(id)) !== 'shutdown')
+  await until('the guest shuts down', 240_000, async () => (await step(id)) !== 'shutdown')
   await service.stop('SIGKILL')
   await service.start()
   await service.settle(id)
@@ -135,7 +135,7 @@ test('a machine that dies is started again', async () => {
   await service.settle(id)
   const [qemu = ''] = service.processesOf(id).filter(isQemu)
   process.kill(Number(qemu.split(' ')[0]), 'SIGKILL')
-  await until('it is noticed', 30_000, async () => (await status(id)) === 'starting')
+  await until('it is noticed', 240_000, async () => (await status(id)) === 'starting')
   await service.settle(id)
   expect(await service.ssh(id, 'hostname', identity)).toBe('mortal')
 })

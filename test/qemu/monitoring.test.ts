@@ -53,11 +53,13 @@ async function points(name: string, from: number, to: number): Promise<(number |
 
 const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0)
 const seconds = () => Date.now() / 1000
-const passed = (at: number) => until('that time has come', 60_000, () => seconds() >= at)
+const passed = (at: number) => until('that time has come', 240_000, () => seconds() >= at)
 const nextSlot = () => (Math.floor(seconds() / 10) + 1) * 10
 
-test('the CPU is busy as this host counts it: hardly when the guest rests, and all of it in a loop', async () => {
-  await until('it rests', 60_000, async () => ((await stats()).cpu.usage_percent ?? 100) < 20)
+test('the CPU is hardly busy when the guest rests', () =>
+  until('it rests', 240_000, async () => ((await stats()).cpu.usage_percent ?? 100) < 20))
+
+test('the CPU is busy as this host counts it: all of it in a loop', async () => {
   await guest("timeout 45 sh -c 'while :; do :; done' >/dev/null 2>&1 </dev/null &")
   await passed(seconds() + 3)
   const from = nextSlot()
@@ -78,7 +80,7 @@ test('the CPU is busy as this host counts it: hardly when the guest rests, and a
     .map(Number)
   expect(Math.abs(memory.used_mb - (total - available) / 1024)).toBeLessThan(0.1 * (total / 1024))
   expect([memory.total_mb, disk.total_gb]).toEqual([256, 5])
-  expect(network.rx_bytes_total).toBeNull()
+  expect(Math.min(network.rx_bytes_total, network.tx_bytes_total)).toBeGreaterThan(1_000)
 })
 
 test('the disk has read and written what the guest says, in all and a second', async () => {
@@ -120,7 +122,7 @@ test('a restart of the service, and one of the server, leave totals that go on a
   await service.act(id, 'stop')
   expect((await stats()).cpu.usage_percent).toBeNull()
   await service.act(id, 'start')
-  await until('it is measured', 20_000, async () => (await stats()).disk.write_bytes_total !== null)
+  await until('it is measured', 240_000, async () => (await stats()).disk.write_bytes_total !== null)
   expect((await stats()).disk.write_bytes_total).toBeGreaterThanOrEqual(between.disk.write_bytes_total)
   for (const value of await points('disk.write.bandwidth', from, nextSlot()))
     expect(value ?? 0).toBeLessThan(peak * 3)

@@ -59,8 +59,10 @@ test('a stream that breaks is taken up behind the last event that came whole', a
     (reply) => reply.destroy(),
     (reply) => head(reply).write(block(8)),
   )
-  const events = await take(berth.events({ after: '6' }), 2)
+  const states: boolean[] = []
+  const events = await take(berth.events({ after: '6', onConnection: (isOpen) => states.push(isOpen) }), 2)
   expect(events.map(({ event_id }) => event_id)).toEqual(['7', '8'])
+  expect(states).toEqual([true, false, false, false, true])
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual(['6', '7', '7', '7'])
 })
 

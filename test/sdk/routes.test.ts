@@ -28,7 +28,7 @@ test('every route of the API has a method, and every method a route', () => {
   ).toEqual(called.sort())
 })
 
-test('the codes of errors are those of the API, but for two that no route has', () => {
+test('the codes of errors are those of the API, but for those that no route has', () => {
   const [, codes = ''] = types.split('export type ErrorCode =')
   const routeless = ['route_not_found', 'method_not_allowed']
   expect(codes.match(/\w+/g)?.sort()).toEqual(

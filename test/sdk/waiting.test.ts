@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { OperationFailed } from '../../sdk/index.ts'
+import { signUp } from '../api/harness/browser.ts'
 import { meanwhile, service } from './harness/client.ts'
 
 test('who waits hears how far it is, from the first moment to the end', async () => {
@@ -36,6 +37,34 @@ test('an operation whose place another took is an error too', async () => {
 test('to wait for a server on which nothing is carried out is to be told how its last operation ended', async () => {
   const t = await service()
   expect(await t.berth.operations.wait(await t.make())).toMatchObject({ type: 'create', status: 'succeeded' })
+})
+
+test('a device login is asked for as often as the service allows, until somebody decides', async () => {
+  const t = await service()
+  const ann = await signUp(t, 'ann@example.com')
+  const decide = async (decision: string) => {
+    const started = await t.berth.deviceLogins.start({ client_name: 'tool' })
+    const pauses: number[] = []
+    const sleep = async (ms: number) => {
+      // Its clock is slow: it asks before the service expects it.
+      t.clock.advance(pauses.length === 1 ? 1_000 : ms)
+      if (pauses.push(ms) === 4)
+        await ann.call('POST', `/device/${decision}`, {
+          user_code: started.user_code,
+          ...(decision === 'approve' ? { account_id: ann.person.account_id } : {}),
+        })
+    }
+    const token = await t
+      .client({ sleep })
+      .deviceLogins.wait(started)
+      .catch((error: unknown) => error)
+    return { pauses, token }
+  }
+  expect(await decide('approve')).toMatchObject({
+    pauses: [5_000, 5_000, 10_000, 10_000],
+    token: { name: 'tool', person_id: ann.person.person_id },
+  })
+  expect(await decide('deny')).toMatchObject({ token: { code: 'access_denied' } })
 })
 
 test('waiting ends when the caller has enough of it', async () => {

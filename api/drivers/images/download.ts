@@ -77,8 +77,8 @@ export async function download(job: Download): Promise<{ resumed: boolean }> {
   }
 }
 
-/** Fetches a small text, such as a file of checksums. At most 1 MiB. */
-export async function fetchText(job: Omit<Download, 'file' | 'onProgress'>): Promise<string> {
+/** Fetches something small, such as a list of checksums or a key. At most 1 MiB. */
+export async function fetchSmall(job: Omit<Download, 'file' | 'onProgress'>): Promise<Buffer> {
   for (let failures = 0; ; ) {
     try {
       const chunks: Buffer[] = []
@@ -87,11 +87,13 @@ export async function fetchText(job: Omit<Download, 'file' | 'onProgress'>): Pro
         for await (const chunk of body) {
           length += chunk.length
           if (length > 1 << 20)
-            throw new ImageError(`${hostOf(job.url)} sent a checksum list that is too large.`)
+            throw new ImageError(
+              `${hostOf(job.url)} sent a checksum list, signature or key that is too large.`,
+            )
           chunks.push(Buffer.from(chunk))
         }
       })
-      return Buffer.concat(chunks).toString('utf8')
+      return Buffer.concat(chunks)
     } catch (error) {
       job.signal.throwIfAborted()
       if (error instanceof ImageError || !isPassing(error)) throw error
@@ -156,8 +158,11 @@ async function request(
   use: (response: Response, body: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {
   const asked = new URL(job.url)
-  if (asked.protocol !== 'https:' && asked.protocol !== 'http:')
-    throw new ImageError(`${asked.protocol}// addresses cannot be downloaded.`)
+  if (!isPrivate(asked))
+    throw new ImageError(
+      `${asked.protocol}// addresses are not downloaded from: anyone on the way could change what comes. Use https://.`,
+      asked.href,
+    )
   const stalled = new AbortController()
   const signal = AbortSignal.any([job.signal, stalled.signal])
   let timer = new AbortController()
@@ -172,7 +177,8 @@ async function request(
   alive()
   try {
     // "identity": a compressed transfer would make nonsense of byte ranges.
-    const response = await fetch(asked, { headers: { ...headers, 'accept-encoding': 'identity' }, signal })
+    const sent = { headers: { ...headers, 'accept-encoding': 'identity' }, signal }
+    const response = await follow(asked, sent)
     try {
       refuseBadAnswer(asked, response)
       if (response.body) await use(response, watched(response.body, alive))
@@ -191,10 +197,31 @@ async function* watched(body: AsyncIterable<Uint8Array>, alive: () => void): Asy
   }
 }
 
-function refuseBadAnswer(asked: URL, response: Response): void {
-  if (asked.protocol === 'https:' && response.url && !response.url.startsWith('https:')) {
-    throw new ImageError(`${asked.host} redirected from https to an unencrypted address.`)
+const REDIRECTS = 5
+
+/** Follows redirects, each of which must be as safe as the address that was asked. */
+async function follow(asked: URL, sent: RequestInit): Promise<Response> {
+  let at = asked
+  for (let count = 0; count <= REDIRECTS; count++) {
+    const response = await fetch(at, { ...sent, redirect: 'manual' })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status > 399 || location === null) return response
+    await response.body?.cancel()
+    if (!URL.canParse(location, at.href)) throw new ImageError(`${at.host} redirected to a broken address.`)
+    const next = new URL(location, at)
+    if (!isPrivate(next) || (asked.protocol === 'https:' && next.protocol !== 'https:'))
+      throw new ImageError(`${at.host} redirected to an unencrypted address.`, next.href)
+    at = next
   }
+  throw new ImageError(`${asked.host} redirected more than ${REDIRECTS} times.`, asked.href)
+}
+
+/** Whether nobody on the way can read or change what comes: by TLS, or as it does not leave this machine. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname))
+}
+
+function refuseBadAnswer(asked: URL, response: Response): void {
   const { status } = response
   if (status === 200 || status === 206) return
   if (status === 416) throw new Passing('the server has less than was fetched already', true)

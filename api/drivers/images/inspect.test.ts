@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { inspectImage } from './inspect.ts'
+import { imageOwner } from '../qemu/host/owner.ts'
+import { qemuImg } from '../qemu-img.ts'
+import { convertRaw, inspectImage } from './inspect.ts'
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'berth-inspect-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -55,6 +57,68 @@ test('an image with snapshots, or that claims to have thousands, is refused befo
   await handle.write(Buffer.from([0, 0, 0xff, 0xff]), 0, 4, 60)
   await expect(inspectImage(file)).rejects.toThrow(/65535 snapshots/)
 })
+
+/** A qcow2 whose header says these words at these places. */
+async function forged(
+  name: string,
+  words: [at: number, value: bigint][],
+  base = create(name, '-f', 'qcow2', '1M'),
+) {
+  await using handle = await open(base, 'r+')
+  for (const [at, value] of words) {
+    const word = Buffer.alloc(8)
+    word.writeBigUInt64BE(value)
+    await handle.write(word, 0, 8, at)
+  }
+  return base
+}
+
+test('a header that claims a table of gigabytes is refused at once', async () => {
+  const begun = performance.now()
+  // The size of the L1 table in entries shares its word with the type of encryption, none.
+  await expect(inspectImage(await forged('l1', [[32, 0x1ffffffn]]))).rejects.toThrow(/damaged/)
+  // The refcount table: where it is, and how many clusters it takes, beside the number of snapshots.
+  const refcounts = await forged('refcounts', [[56, 0x7fffffn << 32n]])
+  await expect(inspectImage(refcounts)).rejects.toThrow(/damaged/)
+  // Clusters of 2 MB, the largest, for a disk that is all tables.
+  const clusters = await forged('clusters', [
+    [16, 21n],
+    [24, 2048n * 2n ** 30n],
+  ])
+  await expect(inspectImage(clusters)).rejects.toThrow(/damaged/)
+  expect(performance.now() - begun).toBeLessThan(5_000)
+})
+
+test.runIf(process.getuid?.() === 0)(
+  'an image is looked at by a user who may read and write nothing of ours, wherever it lies',
+  async () => {
+    const closed = path.join(dir, 'closed')
+    mkdirSync(path.join(closed, 'work'), { recursive: true, mode: 0o700 })
+    const secret = path.join(closed, 'secret')
+    writeFileSync(secret, Buffer.alloc(2 ** 20), { mode: 0o600 })
+    const image = create('closed/work/disk', '-f', 'qcow2', '1M')
+    chmodSync(image, 0o600)
+    expect(await inspectImage(image)).toMatchObject({ format: 'qcow2' })
+    // As root, qemu-img would open what this header names, if our own look at it had a hole.
+    const leak = create('closed/work/leak', '-f', 'qcow2', '-F', 'raw', '-b', secret, '1M')
+    const options = { timeoutMs: 10_000, owner: imageOwner(), cwd: path.dirname(leak) }
+    chmodSync(leak, 0o644)
+    await expect(qemuImg(['convert', '-O', 'raw', './leak', './out'], options)).rejects.toThrow(
+      /Permission denied/,
+    )
+
+    const raw = path.join(closed, 'work/raw')
+    const sector = Buffer.alloc(1024)
+    sector.writeUInt16BE(0x55aa, 510)
+    writeFileSync(raw, sector, { mode: 0o600 })
+    mkdirSync(path.join(closed, 'work/out'))
+    const converted = path.join(closed, 'work/out/disk.qcow2')
+    await inspectImage(raw)
+    await convertRaw(raw, converted)
+    expect(statSync(converted).uid).toBe(0)
+    expect(await inspectImage(converted)).toEqual({ format: 'qcow2', virtualSizeBytes: 1024 })
+  },
+)
 
 test('an encrypted image is refused', async () => {
   const file = create('luks', '-f', 'qcow2', '1M')

@@ -1,5 +1,7 @@
-import { open } from 'node:fs/promises'
+import { chmod, chown, open, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { errorCode } from '../../files.ts'
+import { imageOwner } from '../qemu/host/owner.ts'
 import { qemuImg } from '../qemu-img.ts'
 
 /**
@@ -53,7 +55,7 @@ export async function inspectImage(file: string, signal?: AbortSignal): Promise<
   if (head.length >= 72 && head.readUInt32BE(0) === QCOW2_MAGIC) {
     refuseBadHeader(head)
     const info = await qemuInfo(file, signal)
-    const check = await examine(['check', '-q', '-f', 'qcow2', file], 600_000, signal)
+    const check = await examine(file, (name) => ['check', '-q', '-f', 'qcow2', name], 600_000, signal)
     // 3: leaked clusters, which waste space and harm nothing.
     if (check.code !== 0 && check.code !== 3) {
       throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
@@ -107,7 +109,12 @@ function hasDataFileName(head: Buffer): boolean {
 }
 
 async function qemuInfo(file: string, signal?: AbortSignal): Promise<number> {
-  const { code, output } = await examine(['info', '--output=json', '-f', 'qcow2', file], 30_000, signal)
+  const { code, output } = await examine(
+    file,
+    (name) => ['info', '--output=json', '-f', 'qcow2', name],
+    30_000,
+    signal,
+  )
   if (code !== 0) throw new ImageError('The image cannot be opened: it is damaged or not qcow2.', output)
   // JSON of qemu-img itself; each field is tested before use.
   const info = JSON.parse(output) as Record<string, unknown>
@@ -134,14 +141,28 @@ export function toGb(bytes: number): number {
   return Math.ceil(bytes / GIB)
 }
 
-/** Rewrites a raw disk as qcow2, compressed. */
+/** Rewrites a raw disk as qcow2, compressed, in a folder below that of the raw one. */
 export async function convertRaw(file: string, to: string, signal?: AbortSignal): Promise<void> {
+  const owner = imageOwner()
+  await writeFile(to, '', { flag: 'wx' })
+  if (owner) await chown(to, owner.uid, owner.gid)
+  await grant(path.dirname(to), 0o001)
+  const out = path.relative(path.dirname(file), to)
   const { code, output } = await examine(
-    ['convert', '-c', '-f', 'raw', '-O', 'qcow2', file, to],
+    file,
+    (name) => ['convert', '-c', '-f', 'raw', '-O', 'qcow2', name, out],
     3_600_000,
     signal,
   )
   if (code !== 0) throw new ImageError('The raw image could not be converted to qcow2.', output)
+  // The next hostile image's qemu-img runs as the same user.
+  if (owner) await chown(to, 0, 0)
+}
+
+/** Gives everybody a right to a file or folder, if it lacks. */
+async function grant(place: string, right: number): Promise<void> {
+  const { mode } = await stat(place)
+  if ((mode & right) !== right) await chmod(place, (mode & 0o777) | right)
 }
 
 async function readHead(file: string, bytes: number): Promise<Buffer> {
@@ -155,20 +176,31 @@ async function fileSize(file: string): Promise<number> {
   return (await handle.stat()).size
 }
 
-/** Runs qemu-img on an absolute path. A time limit, since a hostile image may keep it busy for ever. */
+/**
+ * Runs qemu-img in the file's folder, as a user who may read nothing but what everybody may, and write nothing.
+ * A time limit, since a hostile image may keep it busy for ever.
+ */
 async function examine(
-  args: string[],
+  file: string,
+  args: (name: string) => string[],
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<{ code: number; output: string }> {
+  const cwd = path.dirname(file)
+  const owner = imageOwner()
+  if (owner) {
+    await grant(file, 0o004)
+    await grant(cwd, 0o001)
+  }
   try {
-    return { code: 0, output: await qemuImg(args, { timeoutMs, ...(signal && { signal }) }) }
+    const options = { timeoutMs, owner, cwd, ...(signal && { signal }) }
+    return { code: 0, output: await qemuImg(args(`./${path.basename(file)}`), options) }
   } catch (error) {
     if (signal?.aborted || !(error instanceof Error)) throw error
     if (errorCode(error) === 'ENOENT')
       throw new ImageError('An image could not be checked on this host.', 'setpriv of util-linux is missing.')
     if ('killed' in error && error.killed)
-      throw new ImageError('The image could not be checked in time.', args.join(' '))
+      throw new ImageError('The image could not be checked in time.', path.basename(file))
     const code = Number(errorCode(error))
     return { code: Number.isInteger(code) ? code : 1, output: 'stderr' in error ? String(error.stderr) : '' }
   }

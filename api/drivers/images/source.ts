@@ -6,9 +6,10 @@ import type { Clock } from '../../clock.ts'
 import type { ImageSource, ImageSpec } from '../driver.ts'
 import { buildVersion, runBuild } from './build.ts'
 import { type Checksum, findChecksum, hashFile, parseChecksum } from './checksum.ts'
-import { type DownloadLimits, download, fetchText } from './download.ts'
+import { type DownloadLimits, download, fetchSmall } from './download.ts'
 import type { DirectBoot } from './images.ts'
 import { ImageError } from './inspect.ts'
+import { verifySigned } from './signature.ts'
 
 const ANSWER_MS = 5_000
 
@@ -22,8 +23,6 @@ export type Report = (fraction: number, detail: string) => void
 export type SourceKeys = readonly [string, ...string[]]
 
 export interface SourcePlace {
-  /** What relative paths of files start from. */
-  baseDir: string
   /** Folder with the build scripts. */
   scripts: string
 }
@@ -65,7 +64,7 @@ export async function sourceKeys(source: ImageSource, place: SourcePlace): Promi
   if (source.type === 'url')
     return [key('url', source.url, source.sha256, source.sha512, source.checksums_url)]
   if (source.type === 'build') return [key('build', source.name, buildVersion(place.scripts, source.name))]
-  const file = path.resolve(place.baseDir, source.path)
+  const { path: file } = source
   const last = key('file', file, source.sha256)
   const found = await stat(file).catch(() => null)
   // The file may be removed once its image is here: then the last one counts.
@@ -136,16 +135,32 @@ async function expectedChecksum(source: UrlSource, work: FetchWork): Promise<Che
     throw new ImageError('The template has no checksum for it, which downloads require.')
   if (!URL.canParse(source.checksums_url))
     throw new ImageError('The address of the checksum list is not a valid URL.')
-  const text = await fetchText({
-    url: source.checksums_url,
-    clock: work.clock,
-    signal: work.signal,
-    limits: work.limits,
-  })
+  const text = await checksumList(source, source.checksums_url, work)
   const name = decodeURIComponent(new URL(source.url).pathname.split('/').at(-1) ?? '')
   const found = findChecksum(text, name)
   if (!found) throw new ImageError(`The checksum list does not contain ${name}.`, source.checksums_url)
   return found
+}
+
+/** The list, of which every line is the vendor's. */
+async function checksumList(source: UrlSource, url: string, work: FetchWork): Promise<string> {
+  const fetched = (from: string) => {
+    if (!URL.canParse(from))
+      throw new ImageError('The address of a signature or key is not a valid URL.', from)
+    return fetchSmall({ ...work, url: from })
+  }
+  const { signature_url, key_url, fingerprint, unsigned = false } = source
+  const isSigned = key_url !== undefined && fingerprint !== undefined
+  if (!isSigned && !unsigned)
+    throw new ImageError(
+      'The checksum list is not signed. Give the template key_url and fingerprint, with signature_url unless the list is clear-signed; or sha512; or unsigned: true if the vendor signs nothing.',
+      url,
+    )
+  const text = await fetched(url)
+  if (!isSigned) return text.toString('utf8')
+  const signature = signature_url === undefined ? null : await fetched(signature_url)
+  const signed = { text, signature, keys: await fetched(key_url), fingerprint }
+  return verifySigned(signed, work.dir, work.signal)
 }
 
 /** The file's sha256, or null if the checksum differs. */
@@ -162,7 +177,7 @@ async function verify(file: string, expected: Checksum, work: FetchWork): Promis
 }
 
 async function fetchFile(source: FileSource, work: FetchWork): Promise<Fetched> {
-  const from = path.resolve(work.place.baseDir, source.path)
+  const { path: from } = source
   const disk = path.join(work.dir, 'copy')
   work.report(0, 'copying')
   try {

@@ -60,7 +60,6 @@ function openStore(scripts?: string): LocalImages {
   const limits = { stallMs: STALL, attempts: 3 }
   const store = new LocalImages({
     dataDir: path.join(dir, 'data'),
-    baseDir: dir,
     log: (line, level) => log.push(level === 'warn' ? `warn: ${line}` : line),
     clock,
     limits,
@@ -172,14 +171,14 @@ test('a wrong checksum is a failure that is told, kept for a while and then trie
 
 test('sources are tried in their order and a failure says what each said', async () => {
   server.answers = [404]
-  const file: ImageSource = { type: 'file', path: 'made' }
+  const file: ImageSource = { type: 'file', path: path.join(dir, 'made') }
   const found = await openStore().wait(spec(fromServer(), file))
   expect(found.source).toBe("the operator's file made")
   server.answers = [404]
   const failing = openStore().wait(
     spec(
       { type: 'url', url: server.url('other'), sha256: sha256(server.body) },
-      { type: 'file', path: 'none' },
+      { type: 'file', path: path.join(dir, 'none') },
     ),
   )
   const error = await failing.catch((reason: unknown) => String(reason))
@@ -213,15 +212,14 @@ test('nothing is downloaded without a checksum', async () => {
   expect(server.ranges).toEqual([])
 })
 
-test('a list of checksums beside the image is used, and must name it', async () => {
+test('a list of checksums that nobody signed is used only where the template says so, and must name the image', async () => {
   server.texts.set('/SHA256SUMS', `${'0'.repeat(64)} *other.img\n${sha256(server.body)} *disk.img\n`)
-  const listed: ImageSource = { type: 'url', url: server.url(), checksums_url: server.url('SHA256SUMS') }
-  expect((await openStore().wait(spec(listed))).id).toBe(sha256(server.body))
-  const unlisted: ImageSource = {
-    type: 'url',
-    url: server.url('new.img'),
-    checksums_url: server.url('SHA256SUMS'),
-  }
+  const checksums_url = server.url('SHA256SUMS')
+  const listed = { type: 'url', url: server.url(), checksums_url } as const
+  await expect(openStore().wait(spec(listed))).rejects.toThrow('The checksum list is not signed.')
+  expect(server.ranges).toEqual([])
+  expect((await openStore().wait(spec({ ...listed, unsigned: true }))).id).toBe(sha256(server.body))
+  const unlisted: ImageSource = { ...listed, url: server.url('new.img'), unsigned: true }
   await expect(openStore().wait(spec(unlisted))).rejects.toThrow(
     'The checksum list does not contain new.img.',
   )
@@ -295,7 +293,7 @@ test("an operator's raw file is converted, and made anew when the file changes",
   const sector = Buffer.alloc(512 * 1024)
   sector.writeUInt16BE(0x55aa, 510)
   writeFileSync(path.join(dir, 'own.img'), sector)
-  const image = spec({ type: 'file', path: 'own.img', sha256: sha256(sector) })
+  const image = spec({ type: 'file', path: path.join(dir, 'own.img'), sha256: sha256(sector) })
   const found = await store.wait(image)
   expect(execFileSync('qemu-img', ['info', found.disk], { encoding: 'utf8' })).toContain('file format: qcow2')
   writeFileSync(path.join(dir, 'own.img'), Buffer.concat([sector, sector]))
@@ -318,7 +316,9 @@ test('a bad image is refused and not kept', async () => {
     path.join(dir, 'bad'),
     '1M',
   ])
-  await expect(openStore().wait(spec({ type: 'file', path: 'bad' }))).rejects.toThrow(/backing file/)
+  await expect(openStore().wait(spec({ type: 'file', path: path.join(dir, 'bad') }))).rejects.toThrow(
+    /backing file/,
+  )
   expect(shelved()).toEqual([])
 })
 

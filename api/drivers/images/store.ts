@@ -19,8 +19,6 @@ import {
 export interface LocalImagesOptions {
   /** Images live in `<dataDir>/images`. */
   dataDir: string
-  /** What relative paths of `file` sources start from: the folder of the catalogue. */
-  baseDir?: string
   /** Lines for the operator. They may name paths of this host. */
   log?: ImageLog
   clock?: Clock
@@ -58,7 +56,7 @@ export class LocalImages implements ImageStore {
     this.#clock = options.clock ?? systemClock
     this.#directory = new ImageDirectory(options.dataDir)
     this.#log = options.log ?? (() => {})
-    this.#place = { baseDir: options.baseDir ?? '.', scripts: options.scripts ?? import.meta.dirname }
+    this.#place = { scripts: options.scripts ?? import.meta.dirname }
     this.#limits = { ...downloadLimits, ...options.limits }
   }
 

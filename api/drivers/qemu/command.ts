@@ -1,9 +1,17 @@
 import { join } from 'node:path'
 import type { CpuType } from '../driver.ts'
 import type { Accel } from './host/accel.ts'
+import { SERIAL_FD } from './host/confine.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
+import { type Plugs, slotArguments } from './plug.ts'
 
 const VENDORS: Record<CpuType, string> = { amd: 'AuthenticAMD', intel: 'GenuineIntel' }
+
+/** What a machine's first card is connected to, and those in private networks; null: it can have none. */
+export interface Cards {
+  netdev: string
+  plugs: Plugs | null
+}
 
 /**
  * QEMU's arguments for a machine. Its own power-off leaves the process paused (`-action shutdown=pause`), so that
@@ -14,7 +22,7 @@ export function qemuArguments(
   files: MachineFiles,
   sockets: string,
   accel: Accel,
-  netdev: string,
+  { netdev, plugs }: Cards,
 ): string[] {
   const { spec, direct, uuid } = record
   return [
@@ -34,23 +42,35 @@ export function qemuArguments(
       // Not the one that the disk's header names: that is the guest's if it breaks out, and the data folder may move.
       backing: { driver: 'qcow2', file: { driver: 'file', filename: record.base } },
     }),
-    ...['-device', 'virtio-blk-pci,id=disk0,drive=d0,bootindex=1'],
+    ...[
+      '-object',
+      JSON.stringify({ 'qom-type': 'throttle-group', id: 'plan', limits: diskLimits(spec.cpu) }),
+    ],
+    // A node that does not say `discard` itself passes none on.
+    ...blockdev({
+      driver: 'throttle',
+      'node-name': 't0',
+      'throttle-group': 'plan',
+      file: 'd0',
+      discard: 'unmap',
+    }),
+    ...['-device', 'virtio-blk-pci,id=disk0,drive=t0,bootindex=1'],
     ...blockdev({ driver: 'file', 'node-name': 'f1', filename: files.seed, 'read-only': true }),
     ...blockdev({ driver: 'raw', 'node-name': 'd1', file: 'f1', 'read-only': true }),
     ...['-device', 'virtio-blk-pci,id=seed0,drive=d1'],
     ...spec.interfaces.flatMap(({ mac }) => card(mac, netdev)),
+    ...(plugs ? slotArguments(plugs) : []),
     ...['-device', 'virtio-rng-pci'],
     ...['-device', 'virtio-balloon-pci,id=balloon0,guest-stats-polling-interval=5'],
     ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=ga,${listen(join(sockets, 'ga.sock'))}`],
     ...['-device', 'virtserialport,chardev=ga,name=org.qemu.guest_agent.0'],
+    ...['-add-fd', `fd=${SERIAL_FD},set=1`],
     ...[
       '-chardev',
-      `socket,id=ser,${listen(join(sockets, 'serial.sock'))},${log(files)}`,
-      '-serial',
-      'chardev:ser',
+      `socket,id=ser,${listen(join(sockets, 'serial.sock'))},logfile=/dev/fdset/1,logappend=on`,
     ],
+    ...['-serial', 'chardev:ser'],
     ...['-chardev', `socket,id=qmp,${listen(qmpSocket(sockets))}`, '-mon', 'chardev=qmp,mode=control'],
-    ...['-pidfile', files.pid],
     ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
   ]
 }
@@ -69,16 +89,22 @@ function card(mac: string, netdev: string): string[] {
   return ['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${mac},romfile=`]
 }
 
+/** What a guest's disk may do in a second, by its plan's CPUs, and for how many it may do more: to boot, to install. */
+function diskLimits(cpu: number): Record<string, number> {
+  const operations = 2000 + 1000 * cpu
+  const bytes = (100 + 50 * cpu) * 2 ** 20
+  return {
+    ...{ 'iops-total': operations, 'iops-total-max': 3 * operations, 'iops-total-max-length': 30 },
+    ...{ 'bps-total': bytes, 'bps-total-max': 3 * bytes, 'bps-total-max-length': 30 },
+  }
+}
+
 function blockdev(options: object): string[] {
   return ['-blockdev', JSON.stringify(options)]
 }
 
 function listen(path: string): string {
   return `path=${escaped(path)},server=on,wait=off`
-}
-
-function log(files: MachineFiles): string {
-  return `logfile=${escaped(files.serialLog)},logappend=on`
 }
 
 /** A comma ends a value in QEMU's option lists, unless it is doubled. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { QemuWorld } from './test-world.ts'
@@ -14,7 +14,7 @@ const fileOf = (id: string, name: string) => join(world.dataDir, 'vms', id, name
 
 test('machines outlive a new name of the data folder, on or off', async () => {
   for (const id of ['on', 'off', 'old']) {
-    await world.driver.define(world.spec(id))
+    await world.make(id)
     await world.driver.start(id)
     await world.untilReady(id)
     await world.ssh(id, `echo ${id} > file; sync`)
@@ -30,7 +30,7 @@ test('machines outlive a new name of the data folder, on or off', async () => {
   expect(await world.ssh('on', 'cat file')).toBe('on')
   await world.driver.powerOff('on')
   for (const id of ['on', 'off', 'old']) {
-    if (id !== 'off') await world.driver.define({ ...world.spec(id), image: null, diskGb: 2 })
+    if (id !== 'off') await world.make(id, { image: null, diskGb: 2 })
     expect(await world.driver.start(id)).toBe('started')
     await world.untilReady(id)
     expect(await world.ssh(id, 'cat file')).toBe(id)
@@ -57,10 +57,10 @@ test("a disk's header, which a guest may have written, leads to no file that its
   const id = 'hostile'
   const secret = join(world.dataDir, 'secret')
   writeFileSync(secret, Buffer.alloc(2 ** 20, 'secret'), { mode: 0o600 })
-  await world.driver.define(world.spec(id))
+  await world.make(id)
   const disk = fileOf(id, 'disk.qcow2')
   execFileSync('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', secret, disk])
-  await world.driver.define({ ...world.spec(id), diskGb: 2 })
+  await world.make(id, { diskGb: 2 })
   expect(await world.driver.start(id)).toBe('started')
   await world.untilReady(id)
   await world.driver.powerOff(id)
@@ -70,8 +70,34 @@ test("a disk's header, which a guest may have written, leads to no file that its
   execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-o', options, disk, '1M'])
   const text = 'secret'.repeat(2 ** 18).slice(0, 2 ** 20)
   writeFileSync(secret, text)
-  await expect(world.driver.define({ ...world.spec(id), diskGb: 3 })).rejects.toThrow(/Permission denied/)
-  await expect(world.driver.start(id)).rejects.toThrow(/Permission denied/)
+  await expect(world.make(id, { diskGb: 3 })).rejects.toThrow(/claims a data file/)
+  await expect(world.driver.start(id)).rejects.toThrow(/Permission denied|No such file/)
   expect(readFileSync(secret, 'latin1')).toBe(text)
+  await world.driver.destroy(id)
+})
+
+test('a disk whose header claims snapshots is not worked on', async () => {
+  const id = 'snapshots'
+  await world.make(id)
+  const disk = openSync(fileOf(id, 'disk.qcow2'), 'r+')
+  const count = Buffer.alloc(4)
+  count.writeUInt32BE(65_535)
+  // nb_snapshots
+  writeSync(disk, count, 0, 4, 60)
+  closeSync(disk)
+  await expect(world.make(id, { diskGb: 2 })).rejects.toThrow(/claims snapshots/)
+  await world.driver.destroy(id)
+})
+
+test('what a guest deletes and trims takes no room on the host', async () => {
+  const id = 'trim'
+  await world.make(id)
+  await world.driver.start(id)
+  await world.untilReady(id)
+  const used = () => statSync(fileOf(id, 'disk.qcow2')).blocks * 512
+  await world.ssh(id, 'dd if=/dev/urandom of=big bs=1M count=20 2>/dev/null; sync')
+  const full = used()
+  await world.ssh(id, 'rm big; sync; sudo -n fstrim /; sync')
+  expect(full - used()).toBeGreaterThan(15 * 2 ** 20)
   await world.driver.destroy(id)
 })

@@ -56,13 +56,26 @@ export async function createDisk(
   await rename(draft, path)
 }
 
-/** The size that the header claims. @returns null when there is no such file. */
+/** Of the fields of a qcow2 header (QEMU's docs/interop/qcow2.txt) those that are looked at end here. */
+const HEADER_BYTES = 80
+const EXTERNAL_DATA = 4n
+
+/**
+ * The size that the header claims.
+ * @returns null when there is no such file
+ * @throws Error also where it claims what no disk of ours has, and what a qemu-img outside of all walls would act on:
+ *   65,535 snapshots are ten seconds of work, and a data file may be any of the host's
+ */
 async function virtualSize(path: string): Promise<number | null> {
   try {
     await using disk = await open(path)
-    const { buffer, bytesRead } = await disk.read(Buffer.alloc(32), 0, 32, 0)
-    if (bytesRead < 32 || buffer.toString('latin1', 0, 4) !== 'QFI\xfb')
+    const { buffer, bytesRead } = await disk.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)
+    if (bytesRead < HEADER_BYTES || buffer.toString('latin1', 0, 4) !== 'QFI\xfb')
       throw new Error(`${path} is no qcow2 disk`)
+    const hasFeatures = buffer.readUInt32BE(4) >= 3
+    if (hasFeatures && (buffer.readBigUInt64BE(72) & EXTERNAL_DATA) !== 0n)
+      throw new Error(`${path} claims a data file of its own`)
+    if (buffer.readUInt32BE(60) !== 0) throw new Error(`${path} claims snapshots`)
     return Number(buffer.readBigUInt64BE(24))
   } catch (error) {
     if (isMissing(error)) return null

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { PLAIN_NETWORK } from '../driver.ts'
 import { qemuArguments } from './command.ts'
 import { Layout, readRecord } from './layout.ts'
 import { boundLog, endOfLog } from './logs.ts'
@@ -52,11 +53,14 @@ test('commas in a path stay in the path', () => {
   const more = {
     username: 'a',
     sshPublicKeys: [],
-    interfaces: [{ mac: '52:54:00:00:00:01' }],
-    forwards: [],
+    interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
   }
-  const record = { uuid: 'u', spec: { ...spec, ...more }, passwordHash: null, base: '/b', direct: null }
-  const args = qemuArguments(record, files, files.run, 'tcg', 'user,id=n0')
+  const record = { uuid: 'u', spec: { ...spec, ...more }, passwordHash: null, network: null }
+  const disk = { base: '/b', direct: null }
+  const args = qemuArguments({ ...record, ...disk }, files, files.run, 'tcg', {
+    netdev: 'user,id=n0',
+    plugs: null,
+  })
   expect(args.join(' ')).toContain('a,,b/vms/m/run/qmp.sock')
   expect(args).not.toContain('-kernel')
 })
@@ -81,10 +85,18 @@ test('a machine that an earlier version wrote down is read as it runs', async ()
   const old = { ...size, image, ...login, mac, sshPort: 22_001 }
   writeFileSync(files.record, JSON.stringify({ ...boot, spec: old }))
   const forwards = [{ protocol: 'tcp', hostPort: 22_001, guestPort: 22 }]
-  const spec = { ...size, ...login, interfaces: [{ mac }], forwards }
-  expect(await readRecord(files)).toMatchObject({ ...boot, spec })
+  const spec = { ...size, ...login, interfaces: [{ mac, addresses: [] }] }
+  const network = {
+    ...PLAIN_NETWORK,
+    number: 0,
+    ports: [{ protocol: 'tcp', hostPort: 22_001, port: 22 }],
+  }
+  expect(await readRecord(files)).toMatchObject({ ...boot, spec, network })
   writeFileSync(files.record, JSON.stringify({ ...boot, spec: { ...old, sshPort: 0 } }))
-  expect((await readRecord(files))?.spec.forwards).toEqual([])
-  writeFileSync(files.record, JSON.stringify({ ...boot, spec }))
-  expect(await readRecord(files)).toEqual({ ...boot, spec })
+  expect((await readRecord(files))?.network?.ports).toEqual([])
+  writeFileSync(
+    files.record,
+    JSON.stringify({ ...boot, spec: { ...size, ...login, interfaces: [{ mac }], forwards } }),
+  )
+  expect(await readRecord(files)).toEqual({ ...boot, spec, network })
 })

@@ -3,15 +3,21 @@ import { chmodSync, lstatSync, mkdirSync, rmdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { isMissing, writeDurably } from '../../files.ts'
-import { type MachineSpec, SSH_PORT } from '../driver.ts'
+import { isMissing, isPassable, writeDurably } from '../../files.ts'
+import {
+  type GuestAddress,
+  type MachineSpec,
+  PLAIN_NETWORK,
+  type ServerNetwork,
+  SSH_PORT,
+} from '../driver.ts'
 import type { DirectBoot } from '../images/images.ts'
-import { isPassable } from './host/owner.ts'
+import type { ProcessId } from './host/process.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
 const SOCKET_PATH_LIMIT = 107
 
-/** The files of one machine. All but `run` and `sockets` belong to the service, not to its QEMU. */
+/** The files of one machine. All but `run`, `log` and `sockets` belong to the service, not to its QEMU. */
 export interface MachineFiles {
   dir: string
   /** MachineRecord; written last by define, so that a machine either is defined or is not. */
@@ -20,10 +26,13 @@ export interface MachineFiles {
   running: string
   disk: string
   seed: string
-  qemuLog: string
+  /** What passt says. */
+  passtLog: string
   /** Holds what QEMU makes itself. */
   run: string
-  pid: string
+  /** Holds what QEMU and the guest's console say; QEMU does not see it. */
+  log: string
+  qemuLog: string
   serialLog: string
 }
 
@@ -32,6 +41,8 @@ export interface MachineRecord {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
+  /** Null: it was never connected. */
+  network: ServerNetwork | null
   /** The image under the disk; this and `direct` as absolute paths. */
   base: string
   direct: DirectBoot | null
@@ -45,8 +56,12 @@ export interface RunRecord {
   cgroups: string[]
   /** Whether a passt belongs to it. */
   passt: boolean
+  /** Whether its card is in the network of all guests. */
+  isRouted?: boolean
   /** True when a guest shutdown was seen: later, the process may vanish and that is no crash. */
   guestShutdown: boolean
+  /** Its QEMU; missing between a start and QEMU's, and where an earlier version started it. */
+  process?: ProcessId
 }
 
 export class Layout {
@@ -54,6 +69,8 @@ export class Layout {
   readonly machines: string
   readonly trash: string
   readonly kvmMemory: string
+  /** An empty folder, over which each QEMU has its own root. */
+  readonly walls: string
   #shortFolder: string | null = null
 
   constructor(dataDir: string) {
@@ -61,27 +78,31 @@ export class Layout {
     this.machines = join(dataDir, 'vms')
     this.trash = join(dataDir, 'trash')
     this.kvmMemory = join(dataDir, 'kvm-failed')
+    this.walls = join(dataDir, 'walls')
     // Passable, not readable: QEMU may run as another user, who has to get to its own machine's files.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     mkdirSync(this.machines, { recursive: true, mode: 0o711 })
     mkdirSync(this.trash, { recursive: true, mode: 0o700 })
+    // A strict umask may have made it narrower once.
+    if (process.getuid?.() === 0) chmodSync(this.machines, 0o711)
   }
 
   /** @throws Error for an id that is no plain name, as it becomes a path */
   files(serverId: string): MachineFiles {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(serverId)) throw new Error(`"${serverId}" cannot be a machine's id`)
     const dir = join(this.machines, serverId)
-    const run = join(dir, 'run')
+    const log = join(dir, 'log')
     return {
       dir,
       record: join(dir, 'spec.json'),
       running: join(dir, 'running.json'),
       disk: join(dir, 'disk.qcow2'),
       seed: join(dir, 'seed.img'),
-      qemuLog: join(dir, 'qemu.log'),
-      run,
-      pid: join(run, 'qemu.pid'),
-      serialLog: join(run, 'serial.log'),
+      passtLog: join(dir, 'passt.log'),
+      run: join(dir, 'run'),
+      log,
+      qemuLog: join(log, 'qemu.log'),
+      serialLog: join(log, 'serial.log'),
     }
   }
 
@@ -131,16 +152,22 @@ function ownFolder(path: string): string {
   return path
 }
 
+type KeptRecord = Omit<MachineRecord, 'spec' | 'network'> & {
+  spec: KeptSpec
+  network?: (Partial<ServerNetwork> & Pick<ServerNetwork, 'number'>) | null
+}
+
 /** @returns null when the file is not there. */
 export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
   // We alone write this file, whole or not at all.
-  const record = (await readJson(files.record)) as (Omit<MachineRecord, 'spec'> & { spec: KeptSpec }) | null
+  const record = (await readJson(files.record)) as KeptRecord | null
   if (!record) return null
   const { base, direct, ...rest } = record
   const place = (kept: string) => presentPath(files, kept)
   return {
     ...rest,
     spec: presentSpec(record.spec),
+    network: presentNetwork(record),
     base: place(base),
     direct: direct && moved(direct, place),
   }
@@ -164,20 +191,32 @@ function presentPath({ dir }: MachineFiles, kept: string): string {
   return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
 }
 
-/** Machines had no owner, until these shared the host's boot slots. */
-type KeptSpec = (Omit<MachineRecord['spec'], 'owner'> | OldSpec) & { owner?: string }
-/** A machine had one card and one port, until it had lists of them. */
-type OldSpec = Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'forwards'> & {
-  mac: string
-  sshPort: number
+/** A machine as earlier versions wrote it down: with one card and one port, or without owner, or without addresses. */
+interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces'> {
+  owner?: string
+  mac?: string
+  sshPort?: number
+  interfaces?: { mac: string; addresses?: readonly GuestAddress[] }[]
+  forwards?: { protocol: 'tcp'; hostPort: number; guestPort: number }[]
 }
 
 function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
-  const owner = kept.owner ?? kept.serverId
-  if (!('sshPort' in kept)) return { ...kept, owner }
-  const { mac, sshPort, ...spec } = kept
-  const ssh = { protocol: 'tcp', hostPort: sshPort, guestPort: SSH_PORT } as const
-  return { ...spec, owner, interfaces: [{ mac }], forwards: sshPort === 0 ? [] : [ssh] }
+  const { mac = '', sshPort: _port, forwards: _forwards, owner = kept.serverId, ...spec } = kept
+  const cards = kept.interfaces ?? [{ mac }]
+  return { ...spec, owner, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
+}
+
+/** Earlier versions kept fewer fields. */
+function presentNetwork({ network, spec }: KeptRecord): ServerNetwork | null {
+  if (network) return { ...PLAIN_NETWORK, ...network }
+  return spec.interfaces?.[0]?.addresses ? null : oldNetwork(spec)
+}
+
+/** What led to a machine before there was a network for all: nothing but ports, and no number. */
+function oldNetwork({ sshPort, forwards = [] }: KeptSpec): ServerNetwork {
+  const ports = forwards.map(({ guestPort, ...rest }) => ({ ...rest, port: guestPort }))
+  if (sshPort) ports.push({ protocol: 'tcp', hostPort: sshPort, port: SSH_PORT })
+  return { ...PLAIN_NETWORK, number: 0, ports }
 }
 
 /** @returns null when the file is not there. */

@@ -23,12 +23,22 @@ export async function boundLog(path: string): Promise<void> {
   }
 }
 
-/** The last bytes of a log; empty when there is none. */
+/** The last bytes of a log, as text. */
 export async function endOfLog(path: string, bytes: number): Promise<string> {
+  return (await lastBytes(path, bytes)).toString('utf8')
+}
+
+/** The last bytes of a log, which may be kept in two files; empty when there is none. */
+export async function lastBytes(path: string, bytes: number): Promise<Buffer> {
+  const end = await endOfFile(path, bytes)
+  return Buffer.concat([await endOfFile(`${path}.1`, bytes), end]).subarray(-bytes)
+}
+
+async function endOfFile(path: string, bytes: number): Promise<Buffer> {
   const file = await openLog(path, constants.O_RDONLY)
-  if (!file) return ''
+  if (!file) return Buffer.alloc(0)
   try {
-    return (await readEnd(file, (await file.stat()).size, bytes)).toString('utf8')
+    return await readEnd(file, (await file.stat()).size, bytes)
   } finally {
     await file.close()
   }

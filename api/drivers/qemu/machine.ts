@@ -1,25 +1,33 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, rename, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { randomBytes } from 'node:crypto'
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { errorCode, exists, removeDurably, writeDurably } from '../../files.ts'
-import { DriverError, type MachineSpec, type MachineState, type Measurement, SSH_PORT } from '../driver.ts'
+import { oneByOne } from '../../loop.ts'
+import {
+  DriverError,
+  type MachineSpec,
+  type MachineState,
+  type Measurement,
+  type ServerNetwork,
+  SSH_PORT,
+} from '../driver.ts'
 import type { StoredImage } from '../images/images.ts'
 import { qmpSocket } from './command.ts'
-import { createDisk, diskFailure, growDisk } from './disk.ts'
-import { hashPassword, isHashOf } from './guest/crypt.ts'
-import { seedVolume } from './guest/seed.ts'
-import { removeCgroups } from './host/cgroup.ts'
+import { defineFiles } from './define.ts'
+import { diskFailure } from './disk.ts'
+import { QEMU } from './host/accel.ts'
+import { findByArgument, isAlive, killVerified, type ProcessId, waitGone } from './host/process.ts'
 import {
-  findByArgument,
-  identify,
-  isAlive,
-  killVerified,
-  type Owner,
-  type ProcessId,
-  waitGone,
-} from './host/process.ts'
-import { type Context, launch, prepareRun, qemuOwner, startFailure } from './launch.ts'
+  type Context,
+  clearRun,
+  isRouted,
+  launch,
+  olderLogs,
+  prepareRun,
+  sealRun,
+  startFailure,
+} from './launch.ts'
 import {
   type MachineFiles,
   type MachineRecord,
@@ -28,10 +36,10 @@ import {
   readRun,
   writeRecord,
 } from './layout.ts'
-import { boundLog, endOfLog } from './logs.ts'
-import { measureMachine } from './measure.ts'
-import { stopPasst } from './network.ts'
-import { Qmp, type QmpEvent } from './qmp.ts'
+import { boundLog } from './logs.ts'
+import { isCardDriven, measureMachine } from './measure.ts'
+import { refuseCards, Slots } from './plug.ts'
+import { Allowance, type Qmp, type QmpEvent, qmpOf } from './qmp.ts'
 
 type Seen =
   | { power: 'absent' }
@@ -39,7 +47,6 @@ type Seen =
   | { power: 'on'; qmp: Qmp; status: string }
   | { power: 'hung'; process: ProcessId }
 
-const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
 /**
  * One machine: its files, and its process if it has one. What changes either runs one at a time. The process is
  * found by the machine's uuid among its arguments, so that a pid that now belongs to something else is left alone.
@@ -50,7 +57,7 @@ export class Machine {
   readonly #context: Context
   /** Counts starts and resets: what is known of a guest is known of one boot. */
   boot = 0
-  #tail: Promise<unknown> = Promise.resolve()
+  readonly #inTurn = oneByOne()
   #pending = 0
   /** As on disk; undefined: not read yet. Nobody else writes them. */
   #record: MachineRecord | null | undefined
@@ -58,6 +65,8 @@ export class Machine {
   /** undefined: not looked for yet. */
   #process: ProcessId | null | undefined
   #qmp: Qmp | null = null
+  readonly #allowance = new Allowance()
+  readonly #slots = new Slots()
 
   constructor(id: string, context: Context) {
     this.id = id
@@ -82,33 +91,24 @@ export class Machine {
 
   /** The port of the host that leads to the guest's ssh; null: none does, or the machine was not looked at yet. */
   get sshPort(): number | null {
-    const ssh = this.#record?.spec.forwards.find(({ guestPort }) => guestPort === SSH_PORT)
+    const ssh = this.#record?.network?.ports.find(({ port }) => port === SSH_PORT)
     return ssh?.hostPort ?? null
+  }
+
+  /** Whether a passt stands between. */
+  get hasPasst(): boolean {
+    return this.#run?.passt ?? false
   }
 
   /** @param image asked for when a disk has to be made */
   define(spec: MachineSpec, image: () => Promise<StoredImage>): Promise<void> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
-      const old = this.#record ?? null
-      const { password, userData, image: _image, ...kept } = spec
       if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
-      // After a guest's own power-off a process is left that holds the disk; why it is off stays known.
-      if (seen.power === 'on') {
-        await this.#noteGuestShutdown()
-        await this.#endProcesses()
-      }
+      if (seen.power === 'on') await this.#endShutDown()
       try {
-        await mkdir(this.files.dir, { recursive: true, mode: 0o711 })
-        // A disk without a record is what a crash left of an earlier try: the record is written last.
-        const hasDisk = old !== null && (await growDisk(this.files.disk, spec.diskGb, this.#owner(old)))
-        const { base, direct } = hasDisk ? old : await this.#makeDisk(spec.diskGb, await image())
-        const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
-        await writeDurably(this.files.seed, seedVolume({ ...kept, userData, passwordHash }))
-        const record = { uuid: old?.uuid ?? randomUUID(), spec: kept, passwordHash, base, direct }
-        await writeRecord(this.files, record)
-        this.#record = record
+        await this.#keep(await defineFiles(spec, this.files, this.#record ?? null, this.#context, image))
       } catch (error) {
         throw diskFailure(error)
       }
@@ -120,7 +120,7 @@ export class Machine {
     return this.#exclusive(async () => {
       const seen = await this.#look()
       const record = this.#record
-      if (!record) throw new DriverError('not_found', 'No such machine')
+      if (!record?.network) throw new DriverError('not_found', 'No such machine, or it was never connected')
       if (seen.power === 'hung')
         throw new DriverError(
           'start_failed',
@@ -137,6 +137,32 @@ export class Machine {
         throw diskFailure(failure)
       }
       return 'started'
+    })
+  }
+
+  /** Keeps what leads to it, for its next start. */
+  connect(network: ServerNetwork): Promise<void> {
+    return this.#exclusive(async () => {
+      // Nobody else writes the record: what its QEMU does is of no matter here.
+      if (this.#record === undefined) await this.#look()
+      const record = this.#record
+      if (record && !isDeepStrictEqual(record.network, network)) await this.#keep({ ...record, network })
+    })
+  }
+
+  /**
+   * Gives a machine that is on the cards that it should have, once their other ends are there.
+   * @throws DriverError unsupported
+   */
+  plug(): Promise<void> {
+    return this.#exclusive(async () => {
+      const record = this.#record
+      if (!record?.network) return
+      const isOn = (await this.#findProcess()) !== null
+      if (!(isOn ? this.#run?.isRouted : isRouted(record, this.#context))) return refuseCards(record.network)
+      if (!isOn || this.#slots.hold(record.network)) return
+      const seen = await this.#look()
+      if (seen.power === 'on' && seen.status !== 'shutdown') await this.#slots.bring(seen.qmp, record.network)
     })
   }
 
@@ -177,7 +203,8 @@ export class Machine {
         if (errorCode(error) !== 'ENOENT') throw error
       }
       this.#record = null
-      await rm(trashed, { recursive: true, force: true })
+      // The keepers of its logs end a moment after it.
+      await rm(trashed, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
     })
   }
 
@@ -191,15 +218,14 @@ export class Machine {
         return { power: 'stopped', reason }
       }
       if (seen.status === 'shutdown') {
-        // The note outlives the process, which now only holds the guest's memory.
-        await this.#noteGuestShutdown()
-        await this.#endProcesses()
+        await this.#endShutDown()
         return { power: 'stopped', reason: 'guest_shutdown' }
       }
       if (seen.status === 'internal-error') return { power: 'hung' }
       // The host's disk was full. Where there is room again the guest goes on; if not, it stops again.
       if (seen.status === 'io-error') await this.#resume(seen.qmp)
-      return { power: 'running', startedAt: run?.startedAt ?? 0 }
+      const fixed = run?.isRouted ? {} : { hasFixedPorts: true }
+      return { power: 'running', startedAt: run?.startedAt ?? 0, ...fixed }
     })
   }
 
@@ -216,15 +242,14 @@ export class Machine {
     return measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
   }
 
-  /** The last lines of what QEMU said, for the log. */
-  lastWords(): Promise<string> {
-    return endOfLog(this.files.qemuLog, 2000)
+  /** Whether the guest is past its loader, as far as a look has found. */
+  async hasKernel(): Promise<boolean> {
+    return this.#qmp !== null && (await isCardDriven(this.#qmp).catch(() => false))
   }
 
-  /** Keeps logs small. */
+  /** Keeps logs small that do not so by themselves. */
   async boundLogs(): Promise<void> {
-    await boundLog(this.files.serialLog)
-    await boundLog(this.files.qemuLog)
+    for (const log of [this.files.passtLog, ...olderLogs(this.files)]) await boundLog(log)
   }
 
   /** Lets go of QEMU, which runs on. */
@@ -232,21 +257,9 @@ export class Machine {
     return this.#exclusive(async () => this.#unlink())
   }
 
-  async #makeDisk(diskGb: number, image: StoredImage): Promise<Pick<MachineRecord, 'base' | 'direct'>> {
-    const stands = { base: image.disk, direct: image.direct }
-    await createDisk(this.files.disk, diskGb, image, this.#owner(stands))
-    return stands
-  }
-
-  #owner(stands: Pick<MachineRecord, 'base' | 'direct'>): Owner | null {
-    return qemuOwner(this.id, stands, this.#context)
-  }
-
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     this.#pending++
-    const result = this.#tail.then(work).finally(() => this.#pending--)
-    this.#tail = result.catch(() => {})
-    return result
+    return this.#inTurn(work).finally(() => this.#pending--)
   }
 
   /** What there is of the machine, by its files, its process and its QEMU's own word. */
@@ -275,9 +288,9 @@ export class Machine {
     const uuid = this.#record?.uuid
     if (uuid === undefined) return null
     if (this.#process === undefined) {
-      const pid = Number(await endOfLog(this.files.pid, 16))
-      // Killed at the wrong moment, the service leaves a QEMU that had not written its pid yet.
-      this.#process = (pid > 1 ? identify(pid, uuid) : null) ?? (this.#run ? findByArgument(uuid) : null)
+      const kept = this.#run?.process
+      // Killed at the wrong moment, the service leaves a QEMU that it had not written down yet.
+      this.#process = kept && isAlive(kept, uuid) ? kept : this.#run ? findByArgument(uuid, QEMU) : null
     } else if (this.#process && !isAlive(this.#process, uuid)) this.#process = null
     return this.#process
   }
@@ -286,30 +299,16 @@ export class Machine {
   async #link(process: ProcessId, uuid: string, patienceMs: number): Promise<Qmp> {
     if (this.#qmp?.isOpen) return this.#qmp
     const path = qmpSocket(this.#run?.sockets ?? this.#context.layout.socketFolder(this.id))
-    const deadline = performance.now() + patienceMs
-    for (;;) {
-      try {
-        const qmp = await Qmp.connect(
-          path,
-          1500,
-          (event) => this.#heard(event),
-          // Of a connection that we closed, or that was never made, #qmp no longer, or not yet, tells.
-          () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
-        )
-        const answer = await qmp.run('query-uuid')
-        // QEMU's schema: { UUID: string }.
-        if ((answer as { UUID: string }).UUID !== uuid) {
-          qmp.close()
-          throw new Error('Another machine answers on the socket')
-        }
-        this.#qmp = qmp
-        return qmp
-      } catch (error) {
-        const early = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
-        if (!early || performance.now() > deadline || !isAlive(process, uuid)) throw error
-        await sleep(10)
-      }
-    }
+    this.#qmp = await qmpOf(uuid, {
+      path,
+      patienceMs,
+      isAlive: () => isAlive(process, uuid),
+      allowance: this.#allowance,
+      onEvent: (event) => this.#heard(event),
+      // Of a connection that we closed, or that was never made, #qmp no longer, or not yet, tells.
+      onClose: () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
+    })
+    return this.#qmp
   }
 
   #unlink(): void {
@@ -323,21 +322,27 @@ export class Machine {
     if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
     // The driver of a guest's network card brings it up: boot loaders have none, as the card has no ROM.
     if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.id)
+    if (event.event === 'DEVICE_DELETED' && this.#qmp) this.#slots.released(this.#qmp, event.data.device)
   }
 
   async #resume(qmp: Qmp): Promise<void> {
-    this.#context.log.error({ serverId: this.id }, "The machine stands still because the host's disk is full")
+    this.#context.log.error({ server_id: this.id }, "The machine waits, as the host's disk is full")
     await qmp.run('cont').catch(() => {})
   }
 
   async #launch(record: MachineRecord): Promise<void> {
+    this.#slots.forget()
     const run = await prepareRun(record, this.files, this.#context)
     this.boot++
     // Before anything runs: whoever finds this file knows that something may.
     await this.#remember(run)
-    this.#process = identify(await launch(record, run, this.files, this.#context), record.uuid)
-    if (!this.#process) throw new Error('it ended at once')
-    await this.#link(this.#process, record.uuid, 10_000)
+    const process = await launch(record, run, this.files, this.#context)
+    // One that comes late all the same is looked for, to be ended.
+    this.#process = process ?? undefined
+    if (!process) throw new Error('it ended at once')
+    await this.#remember({ ...run, process })
+    await this.#link(process, record.uuid, 10_000)
+    await sealRun(run, this.files, this.#context)
   }
 
   /** Ends all that runs of the machine and forgets that it should run. */
@@ -364,28 +369,22 @@ export class Machine {
     this.#unlink()
     this.#process = null
     this.boot++
-    const run = this.#run
-    if (!run) return
-    if (run.passt) await stopPasst(run.sockets)
-    await removeCgroups(run.cgroups)
-    for (const name of SOCKETS) await rm(join(run.sockets, name), { force: true })
-    if (basename(run.sockets) !== basename(this.files.run))
-      await rm(run.sockets, { recursive: true, force: true })
-    await rm(this.files.pid, { force: true })
+    if (this.#run) await clearRun(this.id, this.#run, this.files, this.#context)
   }
 
-  async #noteGuestShutdown(): Promise<void> {
+  /** After a guest's own power-off a process is left that holds its memory and disk; why it is off stays known. */
+  async #endShutDown(): Promise<void> {
     if (this.#run && !this.#run.guestShutdown) await this.#remember({ ...this.#run, guestShutdown: true })
+    await this.#endProcesses()
+  }
+
+  async #keep(record: MachineRecord): Promise<void> {
+    await writeRecord(this.files, record)
+    this.#record = record
   }
 
   async #remember(run: RunRecord): Promise<void> {
     await writeDurably(this.files.running, JSON.stringify(run))
     this.#run = run
   }
-}
-
-/** The same password keeps its hash, so that defining a machine again changes nothing. */
-function hashFor(password: string | null, old: string | null): string | null {
-  if (password === null) return old
-  return old !== null && isHashOf(password, old) ? old : hashPassword(password)
 }

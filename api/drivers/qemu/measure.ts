@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Measurement } from '../driver.ts'
 import { statFields } from '../proc.ts'
 import type { MachineRecord } from './layout.ts'
@@ -20,8 +20,7 @@ interface Running {
 
 /**
  * CPU time from the host's kernel, for the threads that QEMU says are virtual CPUs; disk traffic from QEMU; memory
- * from the guest by its balloon. Network: passt has no counters, QEMU's own network neither, and what the guest's
- * agent says of its interfaces could be anything, so nothing is said.
+ * from the guest by its balloon. Network traffic is counted by rules, for all machines at once (GuestNetwork.traffic).
  */
 export async function measureMachine(
   spec: MachineRecord['spec'],
@@ -30,7 +29,7 @@ export async function measureMachine(
   now: number,
 ): Promise<Measurement> {
   const [cpuMs, memoryUsedBytes, traffic, diskUsedBytes] = await Promise.all([
-    running && orNull(cpuTime(running)),
+    running && orNull(cpuTime(running, spec.cpu)),
     running && orNull(memoryUsed(running.qmp, spec.ramMb, now)),
     running && orNull(diskTraffic(running.qmp)),
     orNull(stat(disk).then(({ blocks }) => blocks * 512)),
@@ -54,15 +53,37 @@ function orNull<T>(value: Promise<T>): Promise<T | null> {
   return value.catch(() => null)
 }
 
-async function cpuTime({ qmp, pid }: Running): Promise<number> {
+async function cpuTime({ qmp, pid }: Running, cores: number): Promise<number> {
   const cpus = listOf(await qmp.run('query-cpus-fast', {}, ANSWER_MS))
   if (cpus.length === 0) throw new Error('QEMU names no CPU')
-  const times = await Promise.all(cpus.map((cpu) => threadTime(pid, counter(cpu['thread-id']))))
+  // Each one opens a file of ours.
+  if (cpus.length > cores) throw new Error('QEMU names more CPUs than the machine has')
+  const numbers = cpus.map((cpu) => counter(cpu['thread-id']))
+  let threads = known.get(qmp)
+  if (!threads || numbers.some((number) => !threads?.has(number))) {
+    threads = await threadsOf(pid)
+    known.set(qmp, threads)
+  }
+  const times = await Promise.all(numbers.map((number) => threadTime(pid, threads.get(number))))
   return times.reduce((sum, time) => sum + time, 0)
 }
 
+/** Of each QEMU its threads by the numbers that it knows them by: in its own pid namespace these are others than ours. */
+const known = new WeakMap<Qmp, Map<number, string>>()
+
+async function threadsOf(pid: number): Promise<Map<number, string>> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const numbers = await Promise.all(
+    threads.map(async (thread) => {
+      const status = await readFile(`/proc/${pid}/task/${thread}/status`, 'utf8').catch(() => '')
+      return Number(/^NSpid:.*?(\d+)$/m.exec(status)?.[1])
+    }),
+  )
+  return new Map(numbers.map((number, index) => [number, threads[index] ?? '']))
+}
+
 /** Only threads of this very process: its guest may have taken QEMU over and name others. */
-async function threadTime(pid: number, thread: number): Promise<number> {
+async function threadTime(pid: number, thread = ''): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
   const [user, system] = statFields(text).slice(11, 13)
   return counter(Number(user) + Number(system)) * MS_PER_TICK
@@ -83,6 +104,15 @@ async function diskTraffic(qmp: Qmp): Promise<{ read: number; written: number }>
   const disk = devices.find(({ qdev }) => String(qdev).includes('/disk0/'))
   const { rd_bytes, wr_bytes } = fieldsOf(disk?.stats)
   return { read: counter(rd_bytes), written: counter(wr_bytes) }
+}
+
+/**
+ * Whether the driver of a guest's network card has brought it up, which boot loaders have none for.
+ * Without one the card hears everything.
+ */
+export async function isCardDriven(qmp: Qmp): Promise<boolean> {
+  const cards = listOf(await qmp.run('query-rx-filter', {}, ANSWER_MS))
+  return cards.some(({ promiscuous }) => promiscuous === false)
 }
 
 /** @throws Error where it is none; what a guest does not know it gives as 2^64 - 1 */

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { type Clock, systemClock } from '../../clock.ts'
 import { mayBoot } from '../boot-slots.ts'
 import {
+  type Console,
   type Driver,
   DriverError,
   type HostFacts,
@@ -16,18 +15,26 @@ import {
   type MachineSpec,
   type MachineState,
   type Measurement,
+  type PortRange,
+  type PublicPools,
+  type ServerNetwork,
 } from '../driver.ts'
+import { Readiness } from '../guest/readiness.ts'
 import type { ImageStore, StoredImage } from '../images/images.ts'
-import { Readiness } from './guest/readiness.ts'
-import { type Accel, type AccelChoice, chooseAccel, offeredCpuTypes, QEMU } from './host/accel.ts'
+import { inParallel } from '../in-parallel.ts'
+import type { Log } from '../log.ts'
+import { Consoles } from './console.ts'
+import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
 import { hostCapacity } from './host/capacity.ts'
 import { Cgroups } from './host/cgroup.ts'
-import { raiseFirewall } from './host/firewall.ts'
-import { ownerObstacle } from './host/owner.ts'
-import type { Context, Log } from './launch.ts'
+import { examine } from './host/examine.ts'
+import { type Context, lastWords } from './launch.ts'
 import { Layout } from './layout.ts'
 import { Machine } from './machine.ts'
-import { chooseNetwork, GUEST_ADDRESS, type NetworkKind } from './network.ts'
+import { GuestNetwork } from './network/guest-network.ts'
+import type { NetworkKind } from './network/passt.ts'
+import { abilitiesOf } from './network/public.ts'
+import { runningCards } from './network/running.ts'
 
 export interface QemuOptions {
   dataDir: string
@@ -35,33 +42,43 @@ export interface QemuOptions {
   accel: 'auto' | Accel
   /** Of this host: where the ports listen that lead to guests; 127.0.0.1 by default. */
   address?: string
-  /** passt where it works, unless told. */
+  /** The ports that may lead to guests, where all of them have to be taken at once. */
+  ports?: PortRange
+  /** The ranges that machines may have public addresses of, as they are at the moment; none by default. */
+  pools?: () => PublicPools
+  /** One network for all guests where it works, unless one of these is told. */
   network?: NetworkKind
   log: Log
   clock?: Clock
 }
 
+const NO_POOLS: PublicPools = { ipv4: [], ipv6: [] }
 /** A machine counts as booting until its guest's kernel runs, but no longer than this. */
 const BOOT_MS = 60_000
 const TEND_MS = 10_000
-/** How many machines are looked at at the same time. */
-const WIDTH = 32
+/** Between two looks at a machine for hints. */
+const HINT_MS = 250
 /** How long a round of measurements waits for the link to a machine that has none. */
 const LINK_MS = 1_500
 
-/** @throws DriverError unavailable, with what to do, when machines cannot be run here */
+/** @throws DriverError unavailable when machines cannot be run here, unsafe when only as root; with what to do */
 export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
-  const version = await qemuVersion()
   const layout = new Layout(resolve(options.dataDir))
-  const choice = await chooseAccel(options.accel, layout.kvmMemory)
-  const obstacle = ownerObstacle(layout.machines, choice.accel)
-  // The firewall knows machines by their users; slirp is QEMU itself, which has one only where nothing stands against it.
-  const unguarded = await raiseFirewall()
-  const network = await chooseNetwork({ passt: unguarded, slirp: unguarded ?? obstacle }, options.network)
-  const ownerWarning =
-    obstacle !== null && process.getuid?.() === 0
-      ? `QEMU runs as root, and so would a guest that breaks out of it: ${obstacle}`
-      : null
+  const address = options.address ?? '127.0.0.1'
+  let guests: GuestNetwork | null = null
+  const { version, choice, network, isolation, ownerObstacle } = await examine(options, layout, async () => {
+    const { ports = { first: 0, last: -1 }, pools = () => NO_POOLS, log, dataDir } = options
+    const running = () => runningCards(layout)
+    guests = await GuestNetwork.open({ dataDir, address, ports, pools, log, running })
+  })
+  if (ownerObstacle !== null && process.getuid?.() === 0)
+    throw new DriverError(
+      'unsafe',
+      `Machines would run as root, and so would a guest that breaks out of QEMU: ${ownerObstacle}.`,
+    )
+  const unwalled = isolation.confinement
+  const wallsWarning =
+    unwalled && `A guest that breaks out of QEMU sees files and processes of this host: ${unwalled}`
   const driver = new QemuDriver({
     choice,
     version,
@@ -69,14 +86,17 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
     layout,
     accel: choice.accel,
     network: network.kind,
-    warnings: [network.warning, ownerWarning].filter((warning) => warning !== null),
-    address: options.address ?? '127.0.0.1',
+    warnings: [network.warning, wallsWarning].filter((warning) => warning !== null),
+    guests,
+    address,
+    pools: options.pools ?? (() => NO_POOLS),
     cgroups: await Cgroups.open(
       `berth-${createHash('sha256').update(layout.dataDir).digest('hex').slice(0, 12)}`,
     ),
     clock: options.clock ?? systemClock,
     log: options.log,
-    ownUsers: obstacle === null,
+    ownUsers: ownerObstacle === null,
+    isWalled: unwalled === null,
   })
   await driver.adopt()
   options.log.info({ accel: choice.accel, reason: choice.reason, qemu: version }, 'Machines run on QEMU')
@@ -88,6 +108,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   choice: AccelChoice
   version: string
   images: ImageStore
+  pools: () => PublicPools
 }
 
 /** Real machines: one QEMU process each, on this host. Remember by openQemu. */
@@ -96,11 +117,14 @@ export class QemuDriver implements Driver {
   readonly #context: Context
   readonly #images: ImageStore
   readonly #readiness: Readiness
+  readonly #consoles: Consoles
   readonly #machines = new Map<string, Machine>()
   /** Machines that are booting: since when, and whose. */
   readonly #booting = new Map<string, { since: number; owner: string }>()
   /** Machines that were last seen running, and so turn off by themselves if they are found off. */
   readonly #running = new Set<string>()
+  /** Machines that are looked at for a hint, or were just now, and whether another came since. */
+  readonly #hinted = new Map<string, boolean>()
   readonly #listeners = new Set<(serverId: string) => void>()
   readonly #timer: NodeJS.Timeout
   #isClosed = false
@@ -113,8 +137,10 @@ export class QemuDriver implements Driver {
       changed: (serverId) => void this.#changed(serverId),
       kernelRuns: (serverId) => void this.#booting.delete(serverId),
     }
-    this.#readiness = new Readiness(settings.address, settings.network)
+    this.#readiness = new Readiness(settings.address)
+    this.#consoles = new Consoles(settings, (serverId) => this.inspect(serverId))
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
+    settings.guests?.watch()
   }
 
   /** Finds the machines that an earlier process of the service left running, and clears away what it left half. */
@@ -122,8 +148,9 @@ export class QemuDriver implements Driver {
     const { layout, log, clock } = this.#context
     for (const [serverId, state] of await this.list()) {
       if (state.power !== 'running') continue
-      log.info({ serverId }, 'Found the machine running')
-      if (clock.now() - state.startedAt < BOOT_MS) this.#book(serverId, state.startedAt)
+      log.info({ server_id: serverId }, 'Found the machine running')
+      const isYoung = clock.now() - state.startedAt < BOOT_MS
+      if (isYoung && !(await this.#machine(serverId).hasKernel())) this.#book(serverId, state.startedAt)
     }
     for (const name of await readdir(layout.trash))
       await rm(join(layout.trash, name), { recursive: true, force: true })
@@ -131,7 +158,8 @@ export class QemuDriver implements Driver {
 
   async host(): Promise<HostFacts> {
     const { choice, version, cgroups, layout } = this.#settings
-    const warnings = [...this.#settings.warnings]
+    const { features, lack } = abilitiesOf(this.#context.guests, this.#settings.pools())
+    const warnings = [...this.#settings.warnings, ...lack]
     if (cgroups.missing.length > 0)
       warnings.push(
         `Machines are not held to their ${cgroups.missing.join(', ')} limits: no control groups for that`,
@@ -141,13 +169,14 @@ export class QemuDriver implements Driver {
       reason: choice.reason,
       isReal: true,
       cpuTypes: offeredCpuTypes(choice.accel),
+      features,
       ...(await hostCapacity(layout)),
       warnings,
     }
   }
 
-  image(image: ImageSpec): Promise<ImageState> {
-    return this.#images.ensure(image)
+  image(image: ImageSpec, { isWanted } = { isWanted: true }): Promise<ImageState> {
+    return isWanted ? this.#images.ensure(image) : this.#images.state(image)
   }
 
   async define(spec: MachineSpec): Promise<void> {
@@ -212,6 +241,7 @@ export class QemuDriver implements Driver {
 
   async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
     const measurements = new Map<string, Measurement>()
+    const traffic = await this.#context.guests?.traffic().catch(() => null)
     await inParallel(serverIds, async (serverId) => {
       const machine = this.#machine(serverId)
       if (!machine.isLinked) {
@@ -219,7 +249,9 @@ export class QemuDriver implements Driver {
         await Promise.race([look, sleep(LINK_MS, undefined, { ref: false })])
       }
       const measurement = await machine.measure()
-      if (measurement) measurements.set(serverId, measurement)
+      if (!measurement) return
+      const { rx, tx } = (measurement.startedAt !== null && traffic?.get(serverId)) || { rx: null, tx: null }
+      measurements.set(serverId, { ...measurement, networkRxBytes: rx, networkTxBytes: tx })
     })
     return measurements
   }
@@ -230,13 +262,27 @@ export class QemuDriver implements Driver {
       const state = await this.inspect(serverId)
       if (state.power !== 'running') return null
     }
+    await this.#context.guests?.probe(serverId, true)
     const answer = await this.#readiness.ask(machine)
     if (answer) this.#booting.delete(serverId)
+    if (answer) await this.#context.guests?.probe(serverId, false)
     return answer
   }
 
-  network(): ReturnType<Driver['network']> {
-    return { ipv4: { ...GUEST_ADDRESS } }
+  async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
+    await inParallel([...networks], ([serverId, network]) => this.#machine(serverId).connect(network))
+    await this.#context.guests?.change(networks)
+    const failures: unknown[] = []
+    await inParallel([...networks.keys()], (serverId) =>
+      this.#machine(serverId)
+        .plug()
+        .catch((error: unknown) => void failures.push(error)),
+    )
+    if (failures.length > 0) throw failures[0]
+  }
+
+  openConsole(serverId: string, seen?: Buffer): Promise<Console> {
+    return this.#consoles.open(serverId, seen)
   }
 
   watch(listener: (serverId: string) => void): void {
@@ -248,7 +294,9 @@ export class QemuDriver implements Driver {
     clearInterval(this.#timer)
     this.#listeners.clear()
     this.#readiness.close()
+    this.#consoles.close()
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()))
+    await this.#context.guests?.close()
     await this.#context.cgroups.close()
     this.#context.layout.close()
     await this.#images.close()
@@ -285,14 +333,28 @@ export class QemuDriver implements Driver {
     this.#booting.set(serverId, { since, owner: this.#machine(serverId).owner })
   }
 
-  /** A hint came that something happened to a machine: looks, and so tells the listeners if it is off. */
+  /**
+   * A hint came that something happened to a machine: looks, and so tells the listeners if it is off. Hints that come
+   * meanwhile, or soon after, are one: a guest that broke out of its QEMU can send any number.
+   */
   async #changed(serverId: string): Promise<void> {
     if (this.#isClosed) return
+    if (this.#hinted.has(serverId)) {
+      this.#hinted.set(serverId, true)
+      return
+    }
+    this.#hinted.set(serverId, false)
     try {
       await this.inspect(serverId)
     } catch (error) {
-      this.#context.log.error({ serverId, err: error }, 'The machine cannot be looked at')
+      this.#context.log.error({ server_id: serverId, err: error }, 'The machine cannot be looked at')
     }
+    const again = () => {
+      const isHinted = this.#hinted.get(serverId)
+      this.#hinted.delete(serverId)
+      if (isHinted) void this.#changed(serverId)
+    }
+    setTimeout(again, HINT_MS).unref()
   }
 
   /** The machine was running when it was last looked at, and nobody here turned it off. */
@@ -300,7 +362,10 @@ export class QemuDriver implements Driver {
     const serverId = machine.id
     this.#booting.delete(serverId)
     if (reason === 'crashed')
-      this.#context.log.error({ serverId, words: await machine.lastWords() }, 'The machine crashed')
+      this.#context.log.error(
+        { server_id: serverId, words: await lastWords(machine.files) },
+        'The machine crashed',
+      )
     for (const listener of this.#listeners) listener(serverId)
   }
 
@@ -309,7 +374,7 @@ export class QemuDriver implements Driver {
       const machine = this.#machine(serverId)
       await machine
         .boundLogs()
-        .catch((error: unknown) => this.#context.log.error({ serverId, err: error }, 'Bad log'))
+        .catch((error: unknown) => this.#context.log.error({ server_id: serverId, err: error }, 'Bad log'))
       if (!machine.isLinked) await this.#changed(serverId)
     }
   }
@@ -331,27 +396,5 @@ export class QemuDriver implements Driver {
         'unavailable',
         `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
       )
-  }
-}
-
-async function inParallel(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
-  const next = names.values()
-  const worker = async () => {
-    for (const name of next) await work(name)
-  }
-  await Promise.all(Array.from({ length: WIDTH }, worker))
-}
-
-async function qemuVersion(): Promise<string> {
-  try {
-    await promisify(execFile)('qemu-img', ['--version'], { timeout: 10_000 })
-    const { stdout } = await promisify(execFile)(QEMU, ['--version'], { timeout: 10_000 })
-    return /version (\d+(?:\.\d+)+)/.exec(stdout)?.[1] ?? basename(QEMU)
-  } catch (error) {
-    throw new DriverError(
-      'unavailable',
-      'QEMU is not installed. Install it (Debian, Ubuntu: qemu-system-x86 qemu-utils; Fedora: qemu-kvm qemu-img).',
-      { cause: error },
-    )
   }
 }

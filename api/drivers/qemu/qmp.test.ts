@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Qmp, type QmpEvent } from './qmp.ts'
+import { Allowance, Qmp, type QmpEvent } from './qmp.ts'
 
 let folder: string
 let server: Server
@@ -47,7 +47,7 @@ test('answers find their commands, whatever their order, pieces and company', as
     },
   })
   const events: QmpEvent[] = []
-  const qmp = await Qmp.connect(path, 1000, (event) => events.push(event))
+  const qmp = await Qmp.connect(path, 1000, { onEvent: (event) => events.push(event) })
   expect(await Promise.all([qmp.run('first'), qmp.run('second')])).toEqual(['one', 'two'])
   expect(events).toEqual([{ event: 'STOP', data: { a: 1 } }])
   qmp.close()
@@ -59,6 +59,16 @@ test("QEMU's complaint is the error", async () => {
   })
   const qmp = await Qmp.connect(path, 1000)
   await expect(qmp.run('bad')).rejects.toThrow('no such thing')
+  qmp.close()
+})
+
+test('an endless complaint is cut', async () => {
+  await serve({
+    bad: (socket, id) => socket.write(`{"error":{"desc":"${'no '.repeat(50_000)}"},"id":${id}}\r\n`),
+  })
+  const qmp = await Qmp.connect(path, 1000)
+  const error = await qmp.run('bad').catch((error: Error) => error)
+  expect(String(error).length).toBeLessThan(600)
   qmp.close()
 })
 
@@ -78,7 +88,7 @@ test('a server that never greets, because it serves another client, times out', 
 test('a lost connection fails what waits, and says so once', async () => {
   await serve({ die: (socket) => socket.destroy() })
   let closed = 0
-  const qmp = await Qmp.connect(path, 1000, undefined, () => closed++)
+  const qmp = await Qmp.connect(path, 1000, { onClose: () => closed++ })
   await expect(qmp.run('die')).rejects.toThrow('closed')
   await expect(qmp.run('more')).rejects.toThrow('closed')
   await expect.poll(() => closed).toBe(1)
@@ -98,4 +108,40 @@ test.each([
 test('nobody there: the system says why', async () => {
   await serve({})
   await expect(Qmp.connect(join(folder, 'other.sock'), 1000)).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
+const NEWS = '{"event":"STOP"}\r\n'
+const flood = (bytes: number) => NEWS.repeat(bytes / NEWS.length)
+
+test('a flood is read slowly, and to its end: what comes after it is heard', async () => {
+  await serve({
+    flood: (socket) => socket.write(flood(450_000)),
+    ask: (socket, id) => socket.write(`{"return":"after","id":${id}}\r\n`),
+  })
+  let heard = 0
+  const onEvent = () => {
+    heard += NEWS.length
+  }
+  const qmp = await Qmp.connect(path, 1000, { onEvent })
+  await expect(qmp.run('flood', {}, 300)).rejects.toThrow('within 300 ms')
+  // What is allowed at once, what has come since, and one piece more.
+  expect(heard).toBeLessThan(256_000 + 32_000 + 66_000)
+  expect(await qmp.run('ask', {}, 15_000)).toBe('after')
+  expect(heard).toBeGreaterThan(449_000)
+  qmp.close()
+})
+
+test('to connect again buys no more of it', async () => {
+  await serve({ flood: (socket) => socket.write(flood(250_000)) })
+  const allowance = new Allowance()
+  let heard = 0
+  const onEvent = () => {
+    heard += NEWS.length
+  }
+  for (let round = 0; round < 4; round++) {
+    const qmp = await Qmp.connect(path, 5000, { onEvent, allowance })
+    await qmp.run('flood', {}, 100).catch(() => {})
+    qmp.close()
+  }
+  expect(heard).toBeLessThan(256_000 + 4 * 66_000)
 })

@@ -1,7 +1,16 @@
 import { createConnection, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode } from '../../files.ts'
 
 /** More than any answer we ask for; what does not fit is a process gone mad, or taken over by its guest. */
 const LINE_LIMIT = 256 * 1024
+/** So much is read in a second, many times what a machine says that is asked all the time; and so much at once. */
+const BYTES_A_SECOND = 64 * 1024
+const BYTES_AT_ONCE = LINE_LIMIT
+/** What reading a piece costs, however short it is. */
+const LEAST_BYTES = 64
+/** What it complains of ends in logs and in operations. */
+const COMPLAINT_LIMIT = 500
 
 export interface QmpEvent {
   event: string
@@ -14,6 +23,27 @@ interface Waiting {
   timer: NodeJS.Timeout
 }
 
+/** How much of what a machine's QEMU sends is read: one that is taken over may send without end. */
+export class Allowance {
+  /** When what was read so far will have been allowed. */
+  #evenAt = 0
+
+  /** @returns for how long to read nothing */
+  spend(bytes: number): number {
+    const now = performance.now()
+    this.#evenAt = Math.max(now, this.#evenAt) + (1000 * Math.max(bytes, LEAST_BYTES)) / BYTES_A_SECOND
+    return this.#evenAt - now - (1000 * BYTES_AT_ONCE) / BYTES_A_SECOND
+  }
+}
+
+interface Listening {
+  onEvent?: (event: QmpEvent) => void
+  /** Called once, also after close() and when connect() throws. */
+  onClose?: (reason: Error) => void
+  /** Of the machine, for all its connections one after the other. */
+  allowance?: Allowance
+}
+
 /**
  * One connection to QEMU's monitor (QMP: JSON lines over a unix socket). QEMU serves one client per socket: a
  * second one waits without an answer, and so times out here.
@@ -22,13 +52,15 @@ export class Qmp {
   readonly #socket: Socket
   readonly #waiting = new Map<number, Waiting>()
   readonly #onEvent: (event: QmpEvent) => void
+  readonly #allowance: Allowance
   #partial = ''
   #lastId = 0
   #greeted: (() => void) | null = null
   #closed: Error | null = null
 
-  private constructor(path: string, onEvent: (event: QmpEvent) => void, onClose: (reason: Error) => void) {
-    this.#onEvent = onEvent
+  private constructor(path: string, { onEvent, onClose, allowance }: Listening) {
+    this.#onEvent = onEvent ?? (() => {})
+    this.#allowance = allowance ?? new Allowance()
     this.#socket = createConnection(path)
     this.#socket.setEncoding('utf8')
     this.#socket.on('data', (text: string) => this.#read(text))
@@ -36,22 +68,16 @@ export class Qmp {
     this.#socket.on('close', () => {
       this.#end(new Error('QEMU closed its monitor'))
       // #end has always set it.
-      onClose(this.#closed as Error)
+      onClose?.(this.#closed as Error)
     })
   }
 
   /**
    * Connects and negotiates.
-   * @param onClose is called once, also after close() and when this method throws
    * @throws Error with the system's code (ENOENT, ECONNREFUSED), or a time-out
    */
-  static async connect(
-    path: string,
-    timeoutMs: number,
-    onEvent: (event: QmpEvent) => void = () => {},
-    onClose: (reason: Error) => void = () => {},
-  ): Promise<Qmp> {
-    const qmp = new Qmp(path, onEvent, onClose)
+  static async connect(path: string, timeoutMs: number, listening: Listening = {}): Promise<Qmp> {
+    const qmp = new Qmp(path, listening)
     try {
       await qmp.#greeting(timeoutMs)
       await qmp.run('qmp_capabilities', {}, timeoutMs)
@@ -71,6 +97,7 @@ export class Qmp {
    * @throws Error with QEMU's description, on a time-out, or when the connection ends
    */
   run(command: string, args: Record<string, unknown> = {}, timeoutMs = 2000): Promise<unknown> {
+    if (this.#socket.writableLength > LINE_LIMIT) this.#end(new Error('QEMU takes no commands'))
     if (this.#closed) return Promise.reject(this.#closed)
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
@@ -100,13 +127,21 @@ export class Qmp {
   }
 
   #read(text: string): void {
-    const lines = (this.#partial + text).split('\n')
-    this.#partial = lines.pop() ?? ''
-    if (this.#partial.length > LINE_LIMIT) this.#end(new Error('QEMU sent a line without an end'))
-    for (const line of lines) {
-      if (this.#closed) return
-      if (line.trim() !== '') this.#take(line)
+    const waitMs = this.#allowance.spend(text.length)
+    if (waitMs > 0) {
+      this.#socket.pause()
+      setTimeout(() => this.#socket.resume(), waitMs).unref()
     }
+    // Only the new piece is looked through: a line may come in any number of them.
+    const [end = '', ...begun] = text.split('\n')
+    this.#partial += end
+    for (const next of begun) {
+      const line = this.#partial
+      this.#partial = next
+      if (line.trim() !== '') this.#take(line)
+      if (this.#closed) return
+    }
+    if (this.#partial.length > LINE_LIMIT) this.#end(new Error('QEMU sent a line without an end'))
   }
 
   #take(line: string): void {
@@ -118,7 +153,7 @@ export class Qmp {
     else if (typeof message.id === 'number') {
       const failure = objectOr(message.error, null)
       this.#settle(message.id, (waiting) => {
-        if (failure) waiting.reject(new Error(`QEMU: ${String(failure.desc)}`))
+        if (failure) waiting.reject(new Error(`QEMU: ${String(failure.desc).slice(0, COMPLAINT_LIMIT)}`))
         else waiting.resolve(message.return)
       })
     }
@@ -153,4 +188,33 @@ function parsed(line: string): Record<string, unknown> | null {
 function objectOr<T>(value: unknown, otherwise: T): Record<string, unknown> | T {
   // An object that is not null can be read by any key.
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : otherwise
+}
+
+interface Reach extends Listening {
+  path: string
+  /** A young QEMU may not listen yet. */
+  patienceMs: number
+  isAlive: () => boolean
+}
+
+/**
+ * Connects to the QEMU of a machine, told by its uuid.
+ * @throws Error also where another machine answers
+ */
+export async function qmpOf(uuid: string, { path, patienceMs, isAlive, ...listening }: Reach): Promise<Qmp> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      const qmp = await Qmp.connect(path, 1500, listening)
+      const answer = await qmp.run('query-uuid')
+      // QEMU's schema: { UUID: string }.
+      if ((answer as { UUID: string }).UUID === uuid) return qmp
+      qmp.close()
+      throw new Error('Another machine answers on the socket')
+    } catch (error) {
+      const early = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
+      if (!early || performance.now() > deadline || !isAlive()) throw error
+      await sleep(10)
+    }
+  }
 }

@@ -14,14 +14,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { MachineSpec } from '../driver.ts'
+import { addressesOf } from '../addresses.ts'
+import { type MachineSpec, PLAIN_NETWORK, type PublicPools, type ServerNetwork, SSH_PORT } from '../driver.ts'
 import { LocalImages } from '../images/store.ts'
 import { microImage, microSpec } from '../images/test-image.ts'
-import type { Log } from './launch.ts'
-import type { NetworkKind } from './network.ts'
+import type { Log } from '../log.ts'
+import { startTime } from '../proc.ts'
+import type { NetworkKind } from './network/passt.ts'
 import { openQemu, type QemuDriver } from './qemu.ts'
 
 const run = promisify(execFile)
+
+interface WorldOptions {
+  network?: NetworkKind
+  under?: string
+  pools?: PublicPools
+}
 
 /** For tests: real QEMU with the micro image, in a data folder of its own. */
 export class QemuWorld {
@@ -29,20 +37,23 @@ export class QemuWorld {
   readonly log: string[] = []
   /** Ports that are free now, given out one for each machine. */
   readonly #ports = new Map<string, number>()
+  readonly #numbers = new Map<string, number>()
   readonly #network: NetworkKind | undefined
+  readonly #pools: PublicPools
   #driver: QemuDriver | null = null
   #publicKey = ''
 
-  private constructor(base: string, network?: NetworkKind) {
+  private constructor(base: string, { network, pools = { ipv4: [], ipv6: [] } }: WorldOptions) {
     this.dataDir = base
     this.#network = network
+    this.#pools = pools
   }
 
-  static async open(options: { network?: NetworkKind; under?: string } = {}): Promise<QemuWorld> {
+  static async open(options: WorldOptions = {}): Promise<QemuWorld> {
     const folder = mkdtempSync(join(tmpdir(), 'berth-qemu-'))
     // So that QEMU can run as a user of its own where the tests run as root.
     chmodSync(folder, 0o711)
-    const world = new QemuWorld(join(folder, options.under ?? 'data'), options.network)
+    const world = new QemuWorld(join(folder, options.under ?? 'data'), options)
     await microImage(world.dataDir)
     chmodSync(world.dataDir, 0o711)
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
@@ -74,6 +85,7 @@ export class QemuWorld {
       images,
       accel: 'tcg',
       log,
+      pools: () => this.#pools,
       ...(network && { network }),
     })
   }
@@ -102,9 +114,30 @@ export class QemuWorld {
       sshPublicKeys: [this.#publicKey],
       password: null,
       userData: null,
-      interfaces: [{ mac: '52:54:00:12:34:56' }],
-      forwards: [{ protocol: 'tcp', hostPort: this.portOf(serverId), guestPort: 22 }],
+      interfaces: [
+        {
+          mac: `52:54:00:12:34:${(16 + this.#numberOf(serverId)).toString(16)}`,
+          addresses: Object.values(addressesOf(this.#numberOf(serverId))),
+        },
+      ],
     }
+  }
+
+  network(serverId: string): ServerNetwork {
+    const ports = [{ protocol: 'tcp' as const, hostPort: this.portOf(serverId), port: SSH_PORT }]
+    return { ...PLAIN_NETWORK, number: this.#numberOf(serverId), ports }
+  }
+
+  /** Defines and connects a machine. */
+  async make(serverId: string, more: Partial<MachineSpec> = {}): Promise<void> {
+    await this.driver.define({ ...this.spec(serverId), ...more })
+    await this.driver.connect(new Map([[serverId, this.network(serverId)]]))
+  }
+
+  #numberOf(serverId: string): number {
+    const number = this.#numbers.get(serverId) ?? this.#numbers.size + 1
+    this.#numbers.set(serverId, number)
+    return number
   }
 
   portOf(serverId: string): number {
@@ -133,7 +166,8 @@ export class QemuWorld {
   }
 
   pidOf(serverId: string): number {
-    return Number(readFileSync(join(this.dataDir, 'vms', serverId, 'run/qemu.pid'), 'utf8'))
+    const run = JSON.parse(readFileSync(join(this.dataDir, 'vms', serverId, 'running.json'), 'utf8'))
+    return run.process.pid
   }
 
   async crash(serverId: string): Promise<void> {
@@ -227,7 +261,18 @@ function canListen(port: number): Promise<boolean> {
   })
 }
 
-/** Writes a file as a machine's pidfile. */
+/** A process that has ended and that its parent, the host's first process, has not buried yet does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1') !== ''
+  } catch {
+    return false
+  }
+}
+
+/** Writes a process down as a machine's. */
 export function forgePid(world: QemuWorld, serverId: string, pid: number): void {
-  writeFileSync(join(world.dataDir, 'vms', serverId, 'run/qemu.pid'), `${pid}\n`)
+  const file = join(world.dataDir, 'vms', serverId, 'running.json')
+  const run = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, JSON.stringify({ ...run, process: { pid, startTime: startTime(pid) } }))
 }

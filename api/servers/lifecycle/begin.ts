@@ -31,7 +31,7 @@ export async function begin<Type extends ServerOperation>(
 
 /**
  * Writes a new server and begins its create.
- * @returns null where another transaction has just taken the server's port
+ * @returns null where another transaction has just taken the server's number
  */
 export async function beginCreate(
   tx: Queries,

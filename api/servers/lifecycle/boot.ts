@@ -1,8 +1,10 @@
 import { findTemplate } from '../../catalog/file.ts'
+import type { ServerTable } from '../../database/schema.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
-import { pickPort } from '../ports.ts'
+import { moveSsh, settlePorts } from '../ports/ports.ts'
 import { getServer, updateMachine } from '../store.ts'
+import { ifUnsupported, isUnsupported } from './attach.ts'
 import type { BootData } from './operations.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
@@ -22,7 +24,7 @@ const BOOT_AT = 60
 export function bootSteps(
   options: ProcedureOptions,
 ): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
-  const { db, clock, drivers } = options
+  const { db, clock, drivers, networks } = options
 
   const make: Step<BootData> = async (operation) => {
     const server = await getServer(db, operation.subject_id)
@@ -35,12 +37,22 @@ export function bootSteps(
   }
 
   const boot: Step<BootData> = async (operation) => {
-    const driver = await driverOf(options, operation.subject_id)
+    const server = await getServer(db, operation.subject_id)
+    const driver = drivers.at(server.pool)
     try {
+      const { power } = await driver.inspect(server.server_id)
+      if (power !== 'running') await settlePorts(db, server.server_id)
+      await networks.tell(server.server_id).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
+      // What was ordered on a host that could: requests are refused before, but not what starts by itself.
+      if (isUnsupported(error))
+        return fail(
+          'not_supported',
+          'The server has a firewall, which its host cannot hold as it is now. Detach its firewalls to start it without, or contact support.',
+        )
       if (!(error instanceof DriverError && error.code === 'port_taken')) throw error
-      await moveToOtherPort(options, operation.subject_id)
+      await moveToOtherPort(options, server)
       return again(0)
     }
     return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
@@ -101,13 +113,11 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
   }
 }
 
-/** Another program holds the server's port: it gets one that no server has, and its machine is redefined. */
-async function moveToOtherPort(options: ProcedureOptions, serverId: string): Promise<void> {
-  const { db, drivers, sshPorts } = options
-  const server = await getServer(db, serverId)
-  const port = await pickPort(db, sshPorts, [server.ssh_port ?? 0])
-  await updateMachine(db, serverId, { ssh_port: port })
-  await drivers.at(server.pool).define(machineSpec(options, { ...server, ssh_port: port }))
+/** Another program holds the server's port: it gets one that no server has. */
+async function moveToOtherPort({ db, sshPorts }: ProcedureOptions, server: ServerTable): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await updateMachine(tx, server.server_id, { ssh_port: await moveSsh(tx, sshPorts, server) })
+  })
 }
 
 function waiting(leftMs: number): StepResult<never> {

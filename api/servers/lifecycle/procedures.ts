@@ -2,6 +2,9 @@ import { countInProject } from '../../accounts/projects.ts'
 import { changeRate } from '../../billing/rates.ts'
 import type { Queries } from '../../database/database.ts'
 import type { ServerStatus, ServerTable } from '../../database/schema.ts'
+import { DriverError, type MachineState } from '../../drivers/driver.ts'
+import { unprotect } from '../../firewalls/protection.ts'
+import { leaveNetworks } from '../../networks/networks.ts'
 import { subjectIsGone } from '../../operations/operations.ts'
 import {
   again,
@@ -14,7 +17,11 @@ import {
   runner,
   type Step,
 } from '../../operations/procedure.ts'
+import { membershipsOf } from '../networks/memberships.ts'
+import { planColumns } from '../plan-columns.ts'
+import { withdrawPorts } from '../ports/ports.ts'
 import { release } from '../reservation.ts'
+import { SUSPENDED } from '../states.ts'
 import { getServer, updateServer } from '../store.ts'
 import { billingStart } from './billing-start.ts'
 import { bootSteps } from './boot.ts'
@@ -36,7 +43,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   const conclude = concluder(options)
   const isOff = async () => done()
   return {
-    create: runner<ServerOperations['create']>({ steps: boot, conclude }),
+    create: runner<ServerOperations['create']>({ steps: patient(boot, options), conclude }),
     start: runner<ServerOperations['start']>({ steps: boot, conclude }),
     stop: runner<ServerOperations['stop']>({ steps: { ...off, off: isOff }, conclude }),
     // From `image` on as a start does: a server in `error` may have no machine yet.
@@ -49,10 +56,34 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       conclude: resizeConcluder(options),
     }),
     delete: runner<ServerOperations['delete']>({
-      steps: { destroy: destroyStep(options) },
+      steps: patient({ destroy: destroyStep(options) }, options),
       conclude: removeConcluder(options),
     }),
   }
+}
+
+/** Until a host that does not answer is asked again. */
+const HOST_MS = 5_000
+
+/** Whoever orders a server, or is done with one, is served once its host answers again, and not refused before. */
+function patient<Name extends string, Data>(
+  steps: Record<Name, Step<Data>>,
+  { log }: ProcedureOptions,
+): Record<Name, Step<Data>> {
+  const wait =
+    (step: Step<Data>): Step<Data> =>
+    async (operation, signal) => {
+      try {
+        return await step(operation, signal)
+      } catch (error) {
+        if (!(error instanceof DriverError && error.code === 'unavailable')) throw error
+        const { operation_id } = operation
+        log.warn({ err: error, operation_id, step: operation.step }, 'a host does not answer; waiting for it')
+        return again(HOST_MS)
+      }
+    }
+  const entries = Object.entries<Step<Data>>(steps).map(([name, step]) => [name, wait(step)])
+  return Object.fromEntries(entries) as Record<Name, Step<Data>> // the same names
 }
 
 type PowerData = BootData & OffData
@@ -63,11 +94,11 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
   return async (operation, outcome) => {
     const server = await getServer(db, operation.subject_id)
     const now = clock.now()
+    const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
     const isOn =
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
-        : (await drivers.at(server.pool).inspect(server.server_id)).power === 'running'
-    const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
+        : isStillOn(type, await drivers.at(server.pool).inspect(server.server_id))
     const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
     const hostKeys = operation.data.host_keys
     const change: Partial<ServerTable> = {
@@ -89,9 +120,6 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
   }
 }
 
-/** Why a server is suspended that is not paid for. */
-export const SUSPENDED = 'balance_depleted'
-
 /** From here on the server costs nothing, and waits for a top-up or for the operator. */
 export async function becomeSuspended(
   tx: Queries,
@@ -106,6 +134,11 @@ export async function becomeSuspended(
     updated_at: now,
   })
   if (server.billed_since !== null) await changeRate(tx, server, null, now)
+}
+
+/** Whether a machine is on after an operation that failed. What was on, and can't be asked, is not known to be off. */
+function isStillOn(type: PowerOperation, { power }: MachineState): boolean {
+  return power === 'running' || (power === 'away' && (type === 'stop' || type === 'reboot'))
 }
 
 /** The status of a server whose machine is off after an operation. */
@@ -136,6 +169,7 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
     const server = await getServer(db, operation.subject_id)
     const now = clock.now()
     const rest = { status: 'stopped' as const, updated_at: now }
+    const ordered = planColumns(plan)
     return async (tx: Queries) => {
       if (outcome.status === 'failed') {
         await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
@@ -145,15 +179,11 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
       await updateServer(tx, server.server_id, {
         ...rest,
         status_reason: null,
-        plan_type: plan.planType,
-        preset_id: plan.presetId,
-        ...plan.size,
-        price_month: plan.priceMonth,
-        price_hour: plan.priceHour,
+        ...ordered,
         priced_at: operation.created_at,
         billed_since: server.billed_since ?? billingStart({ type: 'resize', data: {} }, outcome, false, now),
       })
-      await changeRate(tx, server, { price_hour: plan.priceHour, price_month: plan.priceMonth }, now)
+      await changeRate(tx, server, ordered, now)
     }
   }
 }
@@ -179,6 +209,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
           status_reason: outcome.code,
           // Billing ended with the request; should the customer start it again, it begins anew.
           billed_since: null,
+          delete_at: null,
           updated_at: now,
         })
         return
@@ -187,6 +218,8 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
       await updateServer(tx, server.server_id, {
         ...gone,
         ssh_port: null,
+        number: null,
+        networks: '[]',
         password: null,
         user_data: null,
         ssh_keys: '[]',
@@ -194,7 +227,12 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         labels: '{}',
         description: null,
       })
+      await withdrawPorts(tx, server.server_id)
+      const networks = membershipsOf(server).map(({ network_id }) => network_id)
+      await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await release(tx, server, server, 1)
+      // Once the account is locked: else one could be attached meanwhile.
+      await unprotect(tx, server.server_id)
       await countInProject(tx, server.account_id, server.project_id, -1)
       await subjectIsGone(tx, subjectOf(server.server_id), now)
     }

@@ -6,12 +6,16 @@ import type { Driver, MachineState } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
+import type { Peers } from '../../processes/peers.ts'
 import { watchedIn } from '../states.ts'
 import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
 import { begin } from './begin.ts'
 import { BOOT_TIMEOUT } from './boot.ts'
+import type { Networks } from './networks.ts'
 
 const LOOK_EVERY_MS = 10_000
+/** Why nothing is known of a server, which may run all the same: its host does not answer. */
+const HOST_UNAVAILABLE = 'host_unavailable'
 /** A machine that dies this often within this time is left alone: starting it again only burns the host. */
 const MAX_CRASHES = 5
 const CRASHES_COUNT_FOR_MS = 10 * 60_000
@@ -24,13 +28,12 @@ interface ReconcilerOptions {
   clock: Clock
   drivers: Drivers
   engine: Engine
+  networks: Networks
   log: Logger
+  peers: Peers
 }
 
-/**
- * Compares running servers with what their machines do, and writes down what happened without us: a guest that
- * turned itself off, a machine that died, one that answers after its operation gave up. Servers with an operation are the operation's business.
- */
+/** Writes down what machines did that no operation looks after: turned off, died, answered late. */
 export class Reconciler {
   readonly #options: ReconcilerOptions
   readonly #loop: Loop
@@ -43,6 +46,7 @@ export class Reconciler {
       turn: () => this.look(),
       failure: 'machines could not be checked; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => options.peers.holds('reconciler'),
     })
   }
 
@@ -57,7 +61,8 @@ export class Reconciler {
 
   /** One look at all machines, each pool by itself: one whose driver is down holds up no other. */
   async look(): Promise<void> {
-    const { db, drivers, log } = this.#options
+    const { db, drivers, networks, log } = this.#options
+    await networks.tellRunning()
     const pools = Map.groupBy(await listRunning(db), ({ pool }) => pool)
     await Promise.all(
       [...pools].map(([pool, servers]) =>
@@ -74,7 +79,11 @@ export class Reconciler {
     const isOn = ({ server_id }: Watched) => machines.get(server_id)?.power === 'running'
     const late = servers.filter((server) => isOn(server) && server.status_reason === BOOT_TIMEOUT)
     await Promise.all(late.map(({ server_id }) => this.#askLate(driver, server_id)))
-    for (const { server_id } of servers.filter((server) => !isOn(server))) {
+    for (const server of servers)
+      if (isOn(server) && server.status_reason === HOST_UNAVAILABLE)
+        await this.#write(server.server_id, { status_reason: null }, HOST_UNAVAILABLE)
+    for (const { server_id, status_reason } of servers.filter((server) => !isOn(server))) {
+      if (machines.get(server_id)?.power === 'away' && status_reason === HOST_UNAVAILABLE) continue
       try {
         // Looked at anew: a list of many machines may have taken long enough for a reboot.
         await this.#updateFrom(server_id, await driver.inspect(server_id))
@@ -104,6 +113,12 @@ export class Reconciler {
   async #updateFrom(serverId: string, machine: MachineState): Promise<void> {
     const { log } = this.#options
     if (machine.power === 'running') return
+    if (machine.power === 'away') {
+      // On its way from one host to another it is no news.
+      if (machine.isMoving) return
+      log.error({ server_id: serverId }, 'the host of a server does not answer')
+      return this.#write(serverId, { status_reason: HOST_UNAVAILABLE })
+    }
     if (machine.power === 'hung')
       return log.error({ server_id: serverId }, 'the machine of a server does not respond')
     if (machine.power === 'stopped' && machine.reason === 'guest_shutdown') {

@@ -3,11 +3,12 @@ import { type Catalog, findTemplate } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
-import { type Driver, type MachineSpec, SSH_PORT } from '../../drivers/driver.ts'
+import { addressesOf } from '../../drivers/addresses.ts'
+import type { Driver, MachineSpec, PortRange } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
-import type { PortRange } from '../ports.ts'
 import { getServer } from '../store.ts'
+import type { Networks } from './networks.ts'
 
 /** What the steps of operations work with. */
 export interface ProcedureOptions {
@@ -16,6 +17,7 @@ export interface ProcedureOptions {
   drivers: Drivers
   catalog: Catalog
   secrets: Secrets
+  networks: Networks
   sshPorts: PortRange
   log: Logger
 }
@@ -43,8 +45,6 @@ export function machineSpec({ catalog, secrets }: ProcedureOptions, server: Serv
     sshPublicKeys: keys.map((key) => key.public_key),
     password: server.password === null ? null : secrets.open(server.password),
     userData: server.user_data === null ? null : secrets.open(server.user_data),
-    interfaces: [{ mac: server.mac }],
-    forwards:
-      server.ssh_port === null ? [] : [{ protocol: 'tcp', hostPort: server.ssh_port, guestPort: SSH_PORT }],
+    interfaces: [{ mac: server.mac, addresses: Object.values(addressesOf(server.number ?? 0)) }],
   }
 }

@@ -9,6 +9,7 @@ test('an account sees itself, its quotas and the token that asks', async () => {
   expect(me.body).toEqual({
     account_id: t.accountId,
     email: 'customer1@example.com',
+    is_smtp_open: false,
     name: 'Customer 1',
     status: 'active',
     created_at: '2026-11-20T12:00:00.000Z',
@@ -17,8 +18,11 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       token_id: expect.any(String),
       name: 'test',
       scopes: ['account:read', 'account:write', 'servers:read', 'servers:write'],
+      cidrs: [],
       expires_at: null,
     },
+    person: null,
+    scopes: ['account:read', 'account:write', 'servers:read', 'servers:write'],
     quotas: {
       projects: { limit: 50, used: 1 },
       ssh_keys: { limit: 100, used: 0 },
@@ -28,6 +32,11 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       cpu: { limit: 64, used: 0 },
       ram_mb: { limit: 262_144, used: 0 },
       disk_gb: { limit: 4096, used: 0 },
+      ports: { limit: 20, used: 0 },
+      addresses: { limit: 10, used: 0 },
+      networks: { limit: 10, used: 0 },
+      firewalls: { limit: 20, used: 0 },
+      members: { limit: 50, used: 0 },
     },
   })
   expect(me.headers).toMatchObject({

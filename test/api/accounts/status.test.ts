@@ -8,13 +8,12 @@ import { read } from '../../harness/sources.ts'
 import { deliver, endpoint, hook, LOOPBACK } from '../harness/endpoint.ts'
 import { make } from '../harness/ordering.ts'
 
-const document: { paths: Record<string, Record<string, { operationId: string }>> } = JSON.parse(
-  read('openapi.json'),
-)
+const document: { paths: Record<string, Record<string, { operationId: string; security: object[] }>> } =
+  JSON.parse(read('openapi.json'))
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).flatMap(([method, { operationId }]) =>
-    // Open to everybody, whatever their account.
-    operationId ? [{ method: method.toUpperCase(), path, id: operationId }] : [],
+  Object.entries(methods).flatMap(([method, { operationId, security }]) =>
+    // The others are for people, or open to everybody, whatever their account.
+    security.some((way) => 'token' in way) ? [{ method: method.toUpperCase(), path, id: operationId }] : [],
   ),
 )
 
@@ -31,7 +30,13 @@ function isRead(method: string, id: string): boolean {
 
 function to(t: TestApp, status: 'active' | 'suspended' | 'closed') {
   const change = { from: ['active', 'suspended'] as const, to: status, reason: 'spam was sent' }
-  const origin = { action: 'berthd account, by alice', tokenId: null, address: null, requestId: randomUUID() }
+  const origin = {
+    action: 'berthd account, by alice',
+    tokenId: null,
+    person: null,
+    address: null,
+    requestId: randomUUID(),
+  }
   return onBehalfOf(origin, () => changeStatus(t.db, t.clock, t.accountId, change))
 }
 

@@ -4,6 +4,7 @@ import { parseCatalog } from '../../../api/catalog/file.ts'
 import { LiveCatalog } from '../../../api/catalog/live.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
+import { ManualClock } from '../../harness/clock.ts'
 import { make, order } from '../harness/ordering.ts'
 
 const HOUR = 3600_000
@@ -247,6 +248,37 @@ test('a price change leaves ordered servers at their price, until the operator s
   const last = (await charges(t, first)).at(-1)
   const expected = (3_000_000 / 730 + (5 * 4_000_000) / 730) / 10_000
   expect(Math.abs(Number(last?.split(' ')[0]) + expected)).toBeLessThan(0.011)
+})
+
+test('whoever orders in the moment in which a price begins is not left out of it', async () => {
+  const days = Array.from({ length: 10 }, (_, day) => DAY * day + Date.parse('2026-11-21T00:00:00Z'))
+  const entries = days.map((day, at) => {
+    const date = new Date(day).toISOString().slice(0, 10)
+    return `  - { active_from: ${date}, existing_from: ${date}, zone_slug: local-1, cpu_type: amd, cpu_month_rub: "${200 + at}.00", ram_gb_month_rub: "120.00", disk_gb_month_rub: "6.00" }\n`
+  })
+  const catalog = parseCatalog(
+    catalogText.replace('prices:\n', `prices:\n${entries.join('')}`),
+    'catalog.yaml',
+  )
+  const t = await testApp({ catalog, balance: '1000000' })
+  const body = await order(t.call, CUSTOM)
+  for (const [at, day] of days.entries()) {
+    t.clock.advance(day - 1 - t.clock.now())
+    // Midnight comes between two other looks at the clock of each request.
+    let looks = 0
+    t.clock.now = () => {
+      looks += 1
+      return looks > at ? day : day - 1
+    }
+    const id = (await t.call('POST', '/servers', body)).body.server_id
+    t.clock.now = ManualClock.prototype.now
+    t.clock.advance(1)
+    await t.finish()
+    await t.app.billing.look()
+    expect((await server(t, id)).price_month_rub).toBe(`${320 + at}.00`)
+    await t.call('DELETE', `/servers/${id}`)
+    await t.finish()
+  }
 })
 
 test('of two prices for existing servers each holds from its day, and a preset that was enlarged is not charged for', async () => {

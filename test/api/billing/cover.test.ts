@@ -18,7 +18,7 @@ test('the balance covers a day of all that the account has, not of one server tw
   expect(replies.map(({ status }) => status)).toEqual([202, 202, 402, 402, 402])
   expect(replies[2]?.body).toMatchObject({
     code: 'insufficient_balance',
-    required: '29.59',
+    required: '29.60',
     available: '25.00',
   })
   const quote = await t.call('POST', '/pricing/quote', body)

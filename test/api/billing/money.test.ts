@@ -23,7 +23,8 @@ interface Stretch {
 
 /**
  * The rule of the contract by itself, in whole numbers: a server costs, in each calendar month, its seconds at their
- * hour prices, rounded half up to kopecks, and no more than the highest month price it had in that month.
+ * hour prices, rounded half up to kopecks but at least to one, and no more than the highest month price it had in that
+ * month.
  */
 function modelCost(stretches: Stretch[], chargedUntil: (server: string) => number): Map<string, bigint> {
   const costs = new Map<string, bigint>()
@@ -38,7 +39,8 @@ function modelCost(stretches: Stretch[], chargedUntil: (server: string) => numbe
         sum += BigInt(ms / 1000) * stretch.hour
         if (stretch.month > cap) cap = stretch.month
       }
-      const rounded = ((sum + 180_000n) / 360_000n) * 100n
+      const kopecks = (sum + 180_000n) / 360_000n
+      const rounded = (kopecks === 0n && sum > 0n ? 1n : kopecks) * 100n
       const cost = rounded < cap ? rounded : cap
       costs.set(server, (costs.get(server) ?? 0n) + cost)
     }
@@ -168,7 +170,8 @@ class History {
       isBilled ? [[parseMoney(body.price_hour_rub), parseMoney(body.price_month_rub)]] : [],
     )
     const since = isShown ? Date.parse(body.billing.billed_since) : 0
-    if (isShown) expect(rates[0]?.starts_at).toBe(since - (since % 1000))
+    // What ended in the second in which it began, or before it as the clock was set back, leaves no stretch.
+    if (isShown && (isBilled || rates.length > 0)) expect(rates[0]?.starts_at).toBe(since - (since % 1000))
   }
 
   /** A round of billing that dies before its commit is as if it had never been. */
@@ -252,6 +255,7 @@ test('whatever happens, ledger, balance, usage and quote agree with the rule to 
       await t.app.billing.look()
       await compare(t, history)
     }),
-    { numRuns: Number(process.env.BERTH_RUNS ?? 25) },
+    // Shrinking ends in time for the report to name the seed and what it found.
+    { numRuns: Number(process.env.BERTH_RUNS ?? 25), interruptAfterTimeLimit: 200_000 },
   )
 }, 240_000)

@@ -61,3 +61,16 @@ test('a guest that answers only after minutes has run for these minutes too', as
   expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
   expect((await billedSince(t, id)) - orderedAt).toBeLessThan(1_000)
 })
+
+test('whoever replaces a server before it comes to half a kopeck pays for each', async () => {
+  const t = await testApp()
+  for (let round = 0; round < 3; round++) {
+    const id = await make(t, SMALL)
+    t.clock.advance(20_000)
+    await t.call('DELETE', `/servers/${id}`)
+    await t.finish()
+  }
+  t.clock.advance(2 * HOUR)
+  await t.app.billing.look()
+  expect((await t.call('GET', '/account/usage')).body.amount).toBe('0.03')
+})

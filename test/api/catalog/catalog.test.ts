@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { testApp } from '../../harness/app.ts'
-import { issues, make } from '../harness/ordering.ts'
+import { parseCatalog } from '../../../api/catalog/file.ts'
+import { LiveCatalog } from '../../../api/catalog/live.ts'
+import { catalogText, testApp } from '../../harness/app.ts'
+import { issues, make, order } from '../harness/ordering.ts'
 
 test('zones, templates and presets are plain lists with ids that outlive a reinstall', async () => {
   const [one, other] = [await testApp(), await testApp()]
@@ -19,11 +21,13 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
   }
   expect((await one.call('GET', '/zones')).body).toEqual([
     {
+      server_type: 'virtual_machine',
       zone_slug: 'local-1',
       title: 'This machine',
       city: 'Local',
       country_code: 'ZZ',
       cpu_types: ['amd', 'intel'],
+      features: ['published_ports', 'private_networks', 'firewalls', 'console'],
       is_available: true,
     },
   ])
@@ -83,6 +87,21 @@ test('prices ask for a zone and a CPU type that exist', async () => {
   }
 })
 
+test('a zone whose host cannot be asked shows the features that it had, and none if it never could', async () => {
+  const t = await testApp()
+  const features = async () => {
+    t.clock.advance(10_000)
+    return (await t.call('GET', '/zones')).body[0].features
+  }
+  const fail = () => t.driver.failNext('host', new Error('the host is down'))
+  fail()
+  expect(await features()).toEqual([])
+  const known = await features()
+  expect(known).toContain('firewalls')
+  fail()
+  expect(await features()).toEqual(known)
+})
+
 test('what the host lacks is not on offer', async () => {
   const t = await testApp({ simulator: { host: { cpuTypes: ['intel'] } } })
   expect((await t.call('GET', '/zones')).body[0].cpu_types).toEqual(['intel'])
@@ -123,6 +142,11 @@ test('capacity follows what servers hold, down to none and back', async () => {
     max_server: { cpu: 0, ram_mb: 0, disk_gb: 0 },
   })
   expect((await t.call('GET', '/zones')).body[0].is_available).toBe(false)
+  // Nothing smaller fits either.
+  expect((await t.call('POST', '/servers', await order(t.call))).body).toMatchObject({
+    code: 'capacity_unavailable',
+    detail: 'Not enough memory for this plan. No server fits. Try again later.',
+  })
   const presets = (await t.call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')).body
   expect(presets.some((preset: { is_available: boolean }) => preset.is_available)).toBe(false)
   await t.call('DELETE', `/servers/${first}`)
@@ -131,4 +155,40 @@ test('capacity follows what servers hold, down to none and back', async () => {
   expect(await capacity('?zone_slug=mars')).toEqual([])
   expect(await capacity('?zone_slug=local-1&cpu_type=intel')).toHaveLength(1)
   expect((await t.call('GET', '/pricing/capacity?cpu_type=arm')).status).toBe(422)
+})
+
+test('what the operator retired is not sold any more, and its servers go on as they were', async () => {
+  const catalog = new LiveCatalog(parseCatalog(catalogText, 'catalog.yaml'))
+  const t = await testApp({ catalog })
+  const body = await order(t.call, { ssh_key_ids: [] })
+  const id = await make(t)
+  const card = async () => (await t.call('GET', `/servers/${id}/details`)).body
+  const before = await card()
+  const retire = (text: string, at: string) => text.replace(at, `${at}\n    retired: true`)
+  const slugs = async (path: string, name = 'slug') =>
+    (await t.call('GET', path)).body.map((offer: Record<string, string>) => offer[name])
+  const refusals = async () => issues((await t.call('POST', '/servers', body)).body)
+
+  catalog.replace(parseCatalog(retire(catalogText, 'title: Micro Linux'), 'catalog.yaml'))
+  expect(await slugs('/templates')).not.toContain('micro')
+  expect(await refusals()).toEqual([['/template_id', 'not_found']])
+  expect(await card()).toEqual(before)
+
+  const without = catalogText.replace('disk_gb: 10 }', 'disk_gb: 10, retired: true }')
+  catalog.replace(parseCatalog(without, 'catalog.yaml'))
+  expect(await slugs('/pricing/presets?zone_slug=local-1&cpu_type=amd')).not.toContain('nano')
+  expect(await refusals()).toEqual([['/preset_id', 'not_found']])
+  expect(await card()).toEqual(before)
+
+  catalog.replace(parseCatalog(retire(catalogText, 'title: This machine'), 'catalog.yaml'))
+  expect([await slugs('/zones', 'zone_slug'), await slugs('/pricing/capacity', 'zone_slug')]).toEqual([
+    [],
+    [],
+  ])
+  expect(await refusals()).toEqual([['/zone_slug', 'not_found']])
+  for (const type of ['stop', 'start']) {
+    expect((await t.call('POST', `/servers/${id}/${type}`)).status).toBe(202)
+    await t.finish()
+  }
+  expect(await card()).toMatchObject({ status: 'running', template: before.template })
 })

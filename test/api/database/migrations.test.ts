@@ -4,18 +4,20 @@ import { type Database, migrations } from '../../../api/database/database.ts'
 import { testDatabase } from '../../harness/database.ts'
 import { serverRow } from '../../harness/server-row.ts'
 
+const account = { account_id: 'a', email: 'a@example.com', name: 'A', status: 'active', quotas: '{}' }
+const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
+
 /** Accounts, entries and servers as 0001 knew them. */
 async function fillOld(db: Database): Promise<void> {
-  const account = {
-    email: 'a@example.com',
-    name: 'A',
-    status: 'active',
-    default_project_id: 'p',
-    quotas: '{}',
-  }
-  const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
   for (const [id, balance] of Object.entries({ a: 70, b: 0 }))
-    await insert(db, 'accounts', { ...account, ...used, account_id: id, email: `${id}@example.com`, balance })
+    await insert(db, 'accounts', {
+      ...account,
+      ...used,
+      default_project_id: 'p',
+      account_id: id,
+      email: `${id}@example.com`,
+      balance,
+    })
   for (const [n, amount, balance_after] of [
     [1, 100, 100],
     [2, -50, 50],
@@ -31,7 +33,20 @@ async function fillOld(db: Database): Promise<void> {
     })
   }
   const server = { server_id: 's', account_id: 'a', price_hour: 12_329, price_month: 9_000_000 }
-  const { priced_at: _, suspended_from: __, pool: ___, ...row } = serverRow(server, 5_000)
+  const {
+    priced_at: _,
+    suspended_from: __,
+    pool: ___,
+    number: ____,
+    delete_at: _____,
+    ipv4: _4,
+    networks: _n,
+    ipv6: _6,
+    traffic_gb: _g,
+    traffic_price: _p,
+    bandwidth_mbit: _b,
+    ...row
+  } = serverRow(server, 5_000)
   await insert(db, 'servers', row)
   await insert(db, 'servers', { ...row, server_id: 'never', billed_since: null })
   await insert(db, 'servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
@@ -77,11 +92,20 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
 
 test('operations from before they had subjects are on their servers, and keep all that they had', async () => {
   const { db, drop } = await testDatabase({ upTo: '0006-webhooks' })
-  const account = { account_id: 'a', email: 'a@example.com', name: 'A', status: 'active', quotas: '{}' }
-  const used = { servers_used: 0, cpu_used: 0, ram_mb_used: 0, disk_gb_used: 0, created_at: 0 }
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
   const row = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
-  const { pool: _, ...server } = row
+  const {
+    pool: _,
+    number: __,
+    delete_at: ___,
+    ipv4: _4,
+    ipv6: _6,
+    networks: _n,
+    traffic_gb: _g,
+    traffic_price: _p,
+    bandwidth_mbit: _b,
+    ...server
+  } = row
   await insert(db, 'servers', { ...server })
   await insert(db, 'servers', { ...server, server_id: 'gone', deleted_at: 6_000 })
   const before = {
@@ -124,5 +148,96 @@ test('a server from before there were pools is in the one that there was', async
   await migrations['0008-server-pools']?.up(db)
   const pools = await db.selectFrom('servers').select('pool').execute()
   expect(pools.map(({ pool }) => pool)).toEqual(['local', 'local', 'local'])
+  await drop()
+})
+
+test('what accounts paid before it was kept is the sum of their payments, without gifts and charges', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0010-token-parents' })
+  const entry = { description: '', created_at: 0 }
+  for (const [id, entries] of Object.entries({
+    paid: [
+      ['payment', 500],
+      ['correction', 50],
+      ['payment', 20],
+    ],
+    gifted: [['correction', 100]],
+    none: [],
+  } as const)) {
+    const account = { account_id: id, email: id, name: id, status: 'active', quotas: '{}' }
+    await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
+    let balance = 0
+    for (const [at, [type, amount]] of entries.entries()) {
+      const place = { account_id: id, sequence: at + 1, previous: at || null, balance_before: balance }
+      balance += amount
+      const amounts = { amount, balance_after: balance }
+      await insert(db, 'transactions', {
+        ...entry,
+        ...place,
+        ...amounts,
+        transaction_id: `${id}${at}`,
+        type,
+      })
+    }
+    await insert(db, 'ledgers', { account_id: id, sequence: entries.length || null, balance })
+  }
+  await migrations['0012-paid']?.up(db)
+  const rows = await db.selectFrom('ledgers').select(['account_id', 'paid']).orderBy('account_id').execute()
+  expect(rows.map(({ account_id, paid }) => [account_id, paid])).toEqual([
+    ['gifted', 0],
+    ['none', 0],
+    ['paid', 520],
+  ])
+  await drop()
+})
+
+test('webhooks from before endpoints were asked are verified', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0012-paid' })
+  await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
+  const before = {
+    webhook_id: 'w',
+    account_id: 'a',
+    name: 'x',
+    url: 'https://example.com',
+    event_types: '[]',
+  }
+  const job = { secret: '', is_enabled: 1, lease_until: 0, created_at: 5 }
+  await insert(db, 'webhooks', { ...before, ...job })
+  await migrations['0013-webhook-verification']?.up(db)
+  expect(await db.selectFrom('webhooks').selectAll().executeTakeFirst()).toMatchObject({
+    ...before,
+    verification: 'verified',
+    verified_addresses: null,
+    challenges: 0,
+  })
+  await drop()
+})
+
+test('servers from before they had numbers have one each, and those that are gone none', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0014-ended-rates' })
+  await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
+  const {
+    number: _,
+    delete_at: __,
+    ipv4: _4,
+    networks: _n,
+    ipv6: _6,
+    traffic_gb: _g,
+    traffic_price: _p,
+    bandwidth_mbit: _b,
+    ...row
+  } = serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
+  for (const server_id of ['s1', 's2', 's3'])
+    await insert(db, 'servers', { ...row, server_id, deleted_at: server_id === 's2' ? 6_000 : null })
+  await insert(db, 'servers', { ...row, server_id: 's4', pool: 'local' })
+  await migrations['0015-server-numbers']?.up(db)
+  const servers = await db
+    .selectFrom('servers')
+    .select(['server_id', 'number'])
+    .orderBy('server_id')
+    .execute()
+  expect(servers.map(({ number }) => number)).toEqual([1, null, 2, 3])
+  await expect(insert(db, 'servers', { ...row, server_id: 's5', pool: 'local', number: 2 })).rejects.toThrow(
+    /unique/i,
+  )
   await drop()
 })

@@ -21,6 +21,8 @@ async function all(t: TestApp, limit = 200): Promise<Event[]> {
   }
 }
 
+const ids = ({ items }: { items: Event[] }): string[] => items.map(({ event_id }) => event_id)
+
 const told = (events: Event[]) =>
   events.map(({ type, data }) => (data.new_status ? `${data.old_status} → ${data.new_status}` : type))
 
@@ -80,7 +82,8 @@ test('what happens without a request is told too: a crash, a guest that turns it
   await t.call('POST', `/servers/${id}/start`)
   await t.finish()
   seen = (await all(t)).length
-  t.clock.advance(1_000 * 3600_000)
+  // Past the end of the balance, but owing less than was paid: the time of grace begins.
+  t.clock.advance(300 * 3600_000)
   await t.app.billing.look()
   t.clock.advance(25 * 3600_000)
   await t.app.billing.look()
@@ -171,6 +174,34 @@ test('pages follow each other by the last event that was seen, and Link leads to
   expect(unknown).toMatchObject({ status: 422, body: { errors: [{ field: 'after', code: 'not_found' }] } })
   const other = t.callAs(await t.makeToken(['read'], { accountId: await t.makeAccount() }))
   expect((await other('GET', `/events?after=${events[0].event_id}`)).status).toBe(422)
+})
+
+test('the newest events come first where that is asked for, and its pages lead back to the oldest', async () => {
+  const t = await testApp()
+  const other = t.callAs(
+    await t.makeToken(['account:read', 'account:write'], { accountId: await t.makeAccount() }),
+  )
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    await t.call('POST', '/account/projects', { name })
+    await other('POST', '/account/projects', { name })
+  }
+  const oldestFirst = ids((await t.call('GET', '/events')).body)
+  const found: string[] = []
+  let next: string | undefined = '/events?order=desc&limit=2'
+  for (let left = oldestFirst.length; next; left -= 2) {
+    const { body, headers } = await t.call('GET', next)
+    expect([body.total, body.items.length]).toEqual([left, Math.min(2, left)])
+    found.push(...ids(body))
+    // What happens meanwhile moves no page.
+    await t.call('POST', '/account/projects', { name: `while ${left}` })
+    expect(headers.link).toContain('</v1/events?limit=2&order=desc>; rel="first"')
+    next = /<\/v1([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1]
+  }
+  expect(found).toEqual(oldestFirst.toReversed())
+  expect((await t.call('GET', '/events?order=newest')).status).toBe(422)
+  expect(ids((await t.call('GET', `/events?order=asc&after=${oldestFirst[0]}&limit=1`)).body)).toEqual([
+    oldestFirst[1],
+  ])
 })
 
 test('a reader misses nothing of transactions that end in another order than they began', async () => {

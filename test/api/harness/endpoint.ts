@@ -1,4 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
 import type { TestApp } from '../../harness/app.ts'
@@ -9,26 +10,44 @@ export interface Received {
   body: string
 }
 
-/** A server of the test's own that webhooks go to. */
-export async function endpoint(answer: (received: Received, reply: ServerResponse) => void) {
+/** What an endpoint replies to a challenge. */
+type Consent = (value: string, reply: ServerResponse, received: Received) => void
+
+/** A server of the test's own that webhooks go to. It answers challenges, and counts them apart. */
+export async function endpoint(
+  answer: (received: Received, reply: ServerResponse) => void,
+  consent: Consent = (value, reply) => void reply.end(value),
+  {
+    host = '127.0.0.1',
+    port = 0,
+    tls,
+  }: { host?: string; port?: number; tls?: { cert: string; key: string } } = {},
+) {
   const received: Received[] = []
-  const server: Server = createServer((request, reply) => {
+  const challenges: Received[] = []
+  const hear: RequestListener = (request, reply) => {
     let body = ''
     request.on('data', (chunk) => (body += chunk))
     request.on('end', () => {
       const one = { path: request.url ?? '', headers: request.headers, body }
+      const { type, data } = JSON.parse(body)
+      if (type === 'webhook.challenge') {
+        challenges.push(one)
+        return consent(data.challenge, reply, one)
+      }
       received.push(one)
       answer(one, reply)
     })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  }
+  const server = tls ? createTlsServer(tls, hear) : createServer(hear)
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('the server has no address')
-  return { received, url: `http://127.0.0.1:${address.port}`, port: address.port }
+  return { received, challenges, url: `http://127.0.0.1:${address.port}`, port: address.port }
 }
 
 export const LOOPBACK = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] as const
@@ -38,6 +57,20 @@ export async function deliver({ app }: TestApp): Promise<void> {
   await app.events.relay()
   do await app.webhooks.settled()
   while ((await app.webhooks.tick()) > 0)
+}
+
+/** Sends what is due until the promise is settled. */
+export async function delivering<T>(t: TestApp, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  const settle = () => {
+    isSettled = true
+  }
+  promise.then(settle, settle)
+  while (!isSettled) {
+    await deliver(t)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return promise
 }
 
 /** Turns the clock until nothing waits to be sent. */
@@ -55,6 +88,12 @@ export async function deliverAll(t: TestApp): Promise<void> {
 
 export const hook = (t: TestApp, url: string, event_types = ['*']) =>
   t.call('POST', '/webhooks', { name: 'mine', url, event_types })
+/** One whose endpoint has answered its challenge. */
+export async function verifiedHook(t: TestApp, url: string, event_types = ['*']) {
+  const { secret, webhook_id } = (await hook(t, url, event_types)).body
+  await deliver(t)
+  return { ...(await t.call('GET', `/webhooks/${webhook_id}`)).body, secret }
+}
 export const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
 export const deliveries = async (t: TestApp, id: string) =>
   (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items

@@ -53,3 +53,17 @@ test('of two changes that know the same state of a project, one is made', async 
   const replies = await Promise.all(['c', 'd'].map((name) => t.call('PATCH', path, { name }, match)))
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412])
 })
+
+test('of two clients that each add a rule to those of a firewall, one has to look again', async () => {
+  const t = await testApp()
+  const { firewall_id } = (await t.call('POST', '/firewalls', { name: 'a' })).body
+  const path = `/firewalls/${firewall_id}`
+  const { etag = '' } = (await t.call('GET', path)).headers
+  expect((await t.call('GET', path, undefined, { 'if-none-match': etag })).status).toBe(304)
+  const rules = (port: string) => [{ direction: 'in', protocol: 'tcp', ports: port, cidrs: ['0.0.0.0/0'] }]
+  const replies = await Promise.all(
+    ['80', '443'].map((port) => t.call('PATCH', path, { rules: rules(port) }, { 'if-match': etag })),
+  )
+  expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412])
+  expect((await t.call('PATCH', path, { name: 'b' })).body.rules).toHaveLength(1)
+})

@@ -60,48 +60,77 @@ test('a proxy that is trusted holds as many connections as it has callers', asyn
   expect(await connect(port, request).text).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a request with two Host headers is refused', async () => {
+const DESCRIPTION = 'GET /v1/openapi.json HTTP/1.1\r\nhost: a\r\n'
+
+/** How often each status is in what came. */
+function statusesOf(text: string): Record<string, number> {
+  const statuses: Record<string, number> = {}
+  for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d+) /g))
+    statuses[status] = (statuses[status] ?? 0) + 1
+  return statuses
+}
+
+test('what a caller does not read fills no memory, and is there for those who read', async () => {
   const t = await testApp()
   const port = await listening(t)
-  const reply = await connect(
-    port,
-    'GET /v1/openapi.json HTTP/1.1\r\nHost: a\r\nhost: b\r\nconnection: close\r\n\r\n',
-  ).text
-  expect(reply).toMatch(/^HTTP\/1\.1 400 /)
-  expect(reply).toContain('"code":"bad_request"')
+  const silent = connect(port, `${DESCRIPTION}\r\n`.repeat(200))
+  silent.socket.pause()
+  // A neighbour, who reads, is served; by then all of these have been replied to.
+  const reader = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.2' })
+  onTestFinished(() => void reader.destroy())
+  reader.setEncoding('utf8').write(`${DESCRIPTION}connection: close\r\n\r\n`)
+  let read = ''
+  for await (const part of reader) read += part
+  expect(statusesOf(read)).toEqual({ 200: 1 })
+  silent.socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  silent.socket.resume()
+  const { 200: served = 0, 429: refused = 0 } = statusesOf(await silent.text)
+  expect(served + refused).toBe(201)
+  // 16 MiB of half a megabyte each, and what the system's own buffers took.
+  expect(served).toBeGreaterThan(20)
+  expect(refused).toBeGreaterThan(100)
+  const after = connect(port, `${DESCRIPTION}connection: close\r\n\r\n`)
+  expect(statusesOf(await after.text)).toEqual({ 200: 1 })
 })
 
-test('every reply tells browsers to keep it out of frames, scripts and referrers; of TLS only a trusted proxy is believed', async () => {
-  const https = { 'x-forwarded-proto': 'https' }
-  const [plain, proxied] = [await testApp(), await testApp({ trustProxy: ['127.0.0.1/32'] })]
-  for (const path of ['/zones', '/nothing', '/openapi.json', '/docs', '/servers/%zz']) {
-    const { headers } = await plain.call('GET', path, undefined, https)
-    expect(headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
-    })
-    expect(headers['strict-transport-security']).toBeUndefined()
-    // What the router can't read has no caller yet.
-    if (path.includes('%')) continue
-    const secured = await proxied.call('GET', path, undefined, https)
-    expect([path, secured.headers['strict-transport-security']]).toEqual([path, 'max-age=31536000'])
-  }
-})
-
-test('a Link header stays short enough for every client', async () => {
+test('who takes a reply in drops is disconnected when its time is up', async () => {
   const t = await testApp()
-  const long = (length: number) => encodeURIComponent('ж'.repeat(length))
-  expect((await t.call('GET', `/servers?name=${long(2_000)}`)).status).toBe(422)
-  expect((await t.call('GET', `/servers?zone_slug=${long(2_000)}`)).status).toBe(422)
-  // The longest that a client may ask for, in letters that a URL writes as three.
-  const selector = `a=${'ж'.repeat(190)}`
-  expect((await t.call('GET', `/servers?label=${long(2_000)}`)).status).toBe(422)
-  const { status, headers } = await t.call(
-    'GET',
-    `/servers?name=${long(63)}&zone_slug=${long(64)}&label=${encodeURIComponent(selector)}&offset=1`,
+  const port = await listening(t)
+  const slow = connect(port, `${DESCRIPTION}\r\n`.repeat(40))
+  slow.socket.pause()
+  const reader = createConnection({ host: '127.0.0.1', port, localAddress: '127.0.0.2' })
+  onTestFinished(() => void reader.destroy())
+  // Requests begin in rounds: when these have been answered, each of the others has begun.
+  reader.write(
+    `${'GET /v1/nothing HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(40)}${DESCRIPTION}connection: close\r\n\r\n`,
   )
-  expect(status).toBe(200)
-  expect(headers.link?.length).toBeLessThan(8_192)
+  for await (const _ of reader);
+  const closed = once(slow.socket, 'close')
+  const drop = async () => {
+    slow.socket.resume()
+    await once(slow.socket, 'data')
+    slow.socket.pause()
+  }
+  for (let drops = 0; drops < 11; drops++) {
+    t.clock.advance(10_000)
+    await drop()
+  }
+  t.clock.advance(timeouts.replyTimeout - 110_000)
+  // What is in the system's buffers still comes; the end of it is that of the connection.
+  slow.socket.resume()
+  await closed
+  expect(statusesOf(await slow.text)[200]).toBeLessThan(40)
+})
+
+test('what was not read when its connection closed is held against nobody', async () => {
+  const t = await testApp()
+  const port = await listening(t)
+  for (let round = 0; round < 3; round++) {
+    const silent = connect(port, `${DESCRIPTION}\r\n`.repeat(100))
+    await once(silent.socket, 'readable')
+    silent.socket.destroy()
+    await silent.text
+  }
+  const after = connect(port, `${DESCRIPTION}connection: close\r\n\r\n`)
+  expect(statusesOf(await after.text)).toEqual({ 200: 1 })
 })

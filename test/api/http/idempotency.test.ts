@@ -89,8 +89,20 @@ test('a token with fewer rights does not get the reply of one with more', async 
   expect(refused).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
   expect(JSON.stringify(refused.body)).not.toContain(token)
   // Rotating a token between two tries, in whatever words its scopes are, changes nothing.
+  const project = (await t.call('POST', '/account/projects', { name: 'a' }, key)).body
   const same = t.callAs(await t.makeToken(['write', 'read']))
-  expect((await same('POST', '/account/tokens', body, key)).body.token).toBe(token)
+  expect((await same('POST', '/account/projects', { name: 'a' }, key)).body).toEqual(project)
+})
+
+test('a token that expires does not get the token that one without expiry has created', async () => {
+  const t = await testApp()
+  const key = { 'idempotency-key': 'deploy' }
+  const body = { name: 'deploy', scopes: ['read', 'write'] }
+  const { token } = (await t.call('POST', '/account/tokens', body, key)).body
+  const expiring = await t.makeToken(['read', 'write'], { expiresAt: t.clock.now() + 60_000 })
+  const refused = await t.callAs(expiring)('POST', '/account/tokens', body, key)
+  expect(refused).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+  expect(JSON.stringify(refused.body)).not.toContain(token)
 })
 
 test('a key is forgotten after a day', async () => {

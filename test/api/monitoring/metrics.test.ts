@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Measurement } from '../../../api/drivers/driver.ts'
+import { type Measurement, PLAIN_NETWORK } from '../../../api/drivers/driver.ts'
 import { Sampler } from '../../../api/monitoring/sampler.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
 import { poweredServers, presentServers } from '../../../api/servers/queries.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make } from '../harness/ordering.ts'
@@ -413,7 +414,7 @@ test('a service that dies between a sample and its roll-up loses neither', async
   await sample(t, 1)
   await t.db.deleteFrom('samples').where('resolution', '=', 60).execute()
   const servers = { powered: poweredServers, present: presentServers }
-  const next = new Sampler({ ...t, log: t.app.http.log, servers, everySeconds: 10 })
+  const next = new Sampler({ ...t, log: t.app.http.log, servers, peers: noPeers(), everySeconds: 10 })
   t.clock.advance(10_000)
   await next.round()
   const minutes = t.db.selectFrom('samples').select('at').where('resolution', '=', 60)
@@ -463,9 +464,10 @@ test('more servers than one batch are measured together, each with figures of it
   for (const server_id of ids) {
     await t.db
       .insertInto('servers')
-      .values({ ...row, server_id, ssh_port: null })
+      .values({ ...row, server_id, ssh_port: null, number: null })
       .execute()
     await t.driver.define({ ...specOf(server_id), cpu: 1, ramMb: 512, diskGb: 5 })
+    await t.driver.connect(new Map([[server_id, { ...PLAIN_NETWORK, number: 1 }]]))
     await t.driver.start(server_id)
   }
   await sample(t, 7)
@@ -488,8 +490,42 @@ function specOf(serverId: string) {
     sshPublicKeys: [],
     password: null,
     userData: null,
-    interfaces: [{ mac: '52:54:00:00:00:01' }],
+    interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
     owner: 'x',
-    forwards: [],
   }
 }
+
+test('usage has the traffic of each month, over restarts, whoever looks in between, and of nobody else', async () => {
+  const t = await testApp()
+  const id = await make(t, { name: 'web-1' })
+  const traffic = async (month: string) => (await t.call('GET', `/account/usage?month=${month}`)).body.traffic
+  const total = async () => {
+    const { network } = await stats(t, id)
+    return { in_bytes: network.rx_bytes_total, out_bytes: network.tx_bytes_total }
+  }
+  await sample(t, 2)
+  t.clock.advance(3_000)
+  await stats(t, id)
+  await t.call('POST', `/servers/${id}/reboot`)
+  await t.finish()
+  await sample(t, 2)
+  const november = await total()
+  expect(await traffic('2026-11')).toEqual([{ server_id: id, server_name: 'web-1', ...november }])
+  t.clock.advance(Date.parse('2026-12-01T00:00:05Z') - t.clock.now())
+  await sample(t, 1)
+  const both = await total()
+  expect(await traffic('2026-12')).toEqual([
+    {
+      server_id: id,
+      server_name: 'web-1',
+      in_bytes: both.in_bytes - november.in_bytes,
+      out_bytes: both.out_bytes - november.out_bytes,
+    },
+  ])
+  const stranger = t.callAs(await t.makeToken(['read'], { accountId: await t.makeAccount() }))
+  expect((await stranger('GET', '/account/usage?month=2026-11')).body.traffic).toEqual([])
+
+  t.clock.advance(401 * DAY * 1000)
+  await t.app.retention.look()
+  expect(await traffic('2026-11')).toEqual([])
+})

@@ -7,7 +7,7 @@ import { post } from '../../../api/billing/ledger.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Telemetry, type TelemetrySources } from '../../../api/telemetry.ts'
 import { testApp } from '../../harness/app.ts'
-import { endpoint, hook, LOOPBACK, project } from '../harness/endpoint.ts'
+import { endpoint, hook, LOOPBACK, project, verifiedHook } from '../harness/endpoint.ts'
 import { make, NOBODY } from '../harness/ordering.ts'
 
 function sourcesOf(t: Awaited<ReturnType<typeof testApp>>, images: TelemetrySources['images']) {
@@ -56,8 +56,8 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   expect(value('berth_operations_queued')).toBe(0)
   expect(value('berth_ledger_lag_seconds')).toBe(0)
   expect(value('berth_capacity_largest_cpu{zone="local-1",cpu_type="amd"}')).toBeGreaterThan(0)
-  expect(value('berth_capacity_offered{pool="local",resource="cores"}')).toBeGreaterThan(0)
-  expect(value('berth_capacity_used{pool="local",resource="disk_bytes"}')).toBe(10 * 2 ** 30)
+  expect(value('berth_capacity_offered{pool="simulator",resource="cores"}')).toBeGreaterThan(0)
+  expect(value('berth_capacity_used{pool="simulator",resource="disk_bytes"}')).toBe(10 * 2 ** 30)
   expect(value('berth_image_bytes{template="micro"}')).toBe(5_000)
   expect(value('berth_image_failed{template="micro"}')).toBe(0)
   expect(value('berth_image_failed{template="debian-12"}')).toBe(1)
@@ -98,6 +98,7 @@ test('operations that hang, webhooks that do not arrive and balances that run ou
   const t = await testApp({ telemetry, webhookAllow: LOOPBACK })
   telemetry.watch(sourcesOf(t, async () => []))
   const { url } = await endpoint((_, reply) => reply.writeHead(500).end())
+  await verifiedHook(t, url, ['project.created'])
   await hook(t, url, ['project.created'])
   await project(t, 'Shop')
   const id = await make(t)
@@ -108,6 +109,9 @@ test('operations that hang, webhooks that do not arrive and balances that run ou
   const text = await telemetry.text()
   expect(value('berth_webhook_deliveries_pending', text)).toBe(1)
   expect(value('berth_webhook_deliveries_oldest_seconds', text)).toBeGreaterThanOrEqual(90)
+  // What waits for a challenge's answer is the customer's to mend.
+  expect(value('berth_webhooks{verification="verified"}', text)).toBe(1)
+  expect(value('berth_webhooks{verification="pending"}', text)).toBe(1)
   expect(value('berth_operations_active{type="stop",status="pending"}', text)).toBe(1)
   expect(value('berth_operations_oldest_seconds{type="stop",status="pending"}', text)).toBe(90)
   expect(text).toMatch(/^berth_accounts\{balance="enough"\} \d+$/m)

@@ -16,6 +16,7 @@ import {
   runner,
   type Step as StepOf,
 } from '../../../api/operations/procedure.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'
 
@@ -74,6 +75,7 @@ async function bench(): Promise<Bench> {
         clock: t.clock,
         log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
         ended: async () => {},
+        peers: noPeers(),
         procedures: { server: { start: runner<Data>({ steps, conclude }) } },
         ...more,
       })

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Engine } from '../../../api/operations/engine.ts'
 import { insertOperation } from '../../../api/operations/operations.ts'
 import { done, runner } from '../../../api/operations/procedure.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 
 /** An engine whose steps last until they are let go, and the accounts of those that have begun, in this order. */
@@ -21,6 +22,7 @@ function heldEngine(t: TestApp) {
     clock: t.clock,
     log: pino({ level: 'silent' }),
     procedures: { volume: { work } },
+    peers: noPeers(),
     ended: async () => {},
   })
   onTestFinished(async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { Idempotency } from '../../../api/http/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'
+import { catalogWith } from '../../harness/addresses.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { make, order } from '../harness/ordering.ts'
@@ -91,6 +92,23 @@ test('a token is replaced also where the quota has room for no other', async () 
   expect([first.status, second.status]).toEqual([201, 201])
 })
 
+test('a firewall is made and attached once', async () => {
+  const t = await testApp()
+  const [first, second] = await twice(t, '/firewalls', { name: 'a' })
+  expect(second).toMatchObject({
+    status: 201,
+    body: first.body,
+    headers: { location: first.headers.location },
+  })
+  expect(await total(t, '/firewalls')).toBe(1)
+  const body = { server_ids: [await make(t)] }
+  const path = `/firewalls/${first.body.firewall_id}/servers`
+  await t.call('POST', path, body, { 'idempotency-key': 'attached' })
+  await die(t)
+  const again = await t.call('POST', path, body, { 'idempotency-key': 'attached' })
+  expect(again).toMatchObject({ status: 200, body })
+})
+
 test.each(['start', 'stop', 'reboot'])(
   '%s is asked for once: a repeat names its operation',
   async (action) => {
@@ -110,13 +128,48 @@ test.each(['start', 'stop', 'reboot'])(
   },
 )
 
-test('what was made and is gone by the time of the repeat is its own 404, and is not made again', async () => {
+const NETWORK = { name: 'a', zone_slug: 'local-1', ip_range: '10.1.0.0/24' }
+
+test('a network is made and a server attached once', async () => {
   const t = await testApp()
+  const [first, second] = await twice(t, '/networks', NETWORK)
+  expect(second).toMatchObject({
+    status: 201,
+    body: first.body,
+    headers: { location: first.headers.location },
+  })
+  expect(await total(t, '/networks')).toBe(1)
+  const server_id = await make(t)
+  const path = `/networks/${first.body.network_id}/servers`
+  const begun = await t.call('POST', path, { server_id }, { 'idempotency-key': 'attached' })
+  await t.finish()
+  await die(t)
+  const again = await t.call('POST', path, { server_id }, { 'idempotency-key': 'attached' })
+  const { operation_id } = begun.body
+  expect(again).toMatchObject({
+    status: 202,
+    body: { operation_id, type: 'attach_network', status: 'succeeded' },
+    headers: { location: begun.headers.location },
+  })
+})
+
+test('what was made and is gone by the time of the repeat is its own 404, and is not made again', async () => {
+  const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48') })
   const makings: [path: string, body: unknown, id: string, code: string][] = [
     ['/servers', await order(t.call), 'server_id', 'server_not_found'],
     ['/account/projects', { name: 'a' }, 'project_id', 'project_not_found'],
     ['/account/ssh_keys', { name: 'a', public_key: ed25519() }, 'ssh_key_id', 'ssh_key_not_found'],
     ['/account/tokens', { name: 'a', scopes: ['read'] }, 'token_id', 'token_not_found'],
+    [
+      '/account/invitations',
+      { email: 'bob@example.com', role: 'viewer' },
+      'invitation_id',
+      'invitation_not_found',
+    ],
+    ['/firewalls', { name: 'a' }, 'firewall_id', 'firewall_not_found'],
+    [`/servers/${await make(t)}/ports`, { protocol: 'tcp', port: 80 }, 'port_id', 'port_not_found'],
+    ['/addresses', { zone_slug: 'local-1', family: 'ipv6' }, 'address_id', 'address_not_found'],
+    ['/networks', NETWORK, 'network_id', 'network_not_found'],
   ]
   for (const [path, body, id, code] of makings) {
     const first = await t.call('POST', path, body, KEY)
@@ -131,30 +184,47 @@ test('what was made and is gone by the time of the repeat is its own 404, and is
 })
 
 test('every POST that makes something notes what it made', async () => {
-  const t = await testApp()
+  const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48') })
   const id = await make(t, { start_on_create: false })
   const bodies: Record<string, unknown> = {
     '/servers': await order(t.call),
     '/account/projects': { name: 'a' },
     '/account/ssh_keys': { name: 'a', public_key: ed25519() },
     '/account/tokens': { name: 'a', scopes: ['read'] },
+    '/account/invitations': { email: 'bob@example.com', role: 'viewer' },
+    '/firewalls': { name: 'a' },
+    '/firewalls/{firewall_id}/servers': { server_ids: [id] },
     '/servers/{server_id}/start': {},
     '/servers/{server_id}/reboot': {},
+    '/servers/{server_id}/console': {},
     '/servers/{server_id}/stop': {},
+    '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },
+    '/addresses': { zone_slug: 'local-1', family: 'ipv6' },
+    '/networks': NETWORK,
+    '/networks/{network_id}/servers': { server_id: id },
     '/pricing/quote': await order(t.call),
     '/webhooks': { name: 'a', url: 'https://example.com/hook', event_types: ['*'] },
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  let webhookId = ''
+  let [webhookId, networkId, firewallId] = ['', '', '']
   const { paths } = (await t.call('GET', '/openapi.json')).body
-  const posts = Object.keys(paths).filter((path) => 'post' in paths[path])
+  // Those of people have no account that a key could belong to.
+  const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
+  const posts = Object.keys(paths).filter((path) => 'post' in paths[path] && takesKey(paths[path].post))
   expect(posts.sort()).toEqual(Object.keys(bodies).sort())
   for (const [path, body] of Object.entries(bodies)) {
-    const here = path.replace('{server_id}', id).replace('{webhook_id}', webhookId)
+    const here = path
+      .replace('{server_id}', id)
+      .replace('{webhook_id}', webhookId)
+      .replace('{network_id}', networkId)
+      .replace('{firewall_id}', firewallId)
     const reply = await t.call('POST', here, body, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
     webhookId = reply.body.webhook_id ?? webhookId
+    networkId = reply.body.network_id ?? networkId
+    firewallId = reply.body.firewall_id ?? firewallId
+    await t.db.updateTable('webhooks').set({ verification: 'verified' }).execute()
     await t.finish()
   }
   const rows = await t.db.selectFrom('idempotency_keys').selectAll().execute()
@@ -165,9 +235,15 @@ test('every POST that makes something notes what it made', async () => {
 test('a request that outlives its claim makes nothing once its repeat has taken its place', async () => {
   const t = await testApp()
   const idempotency = new Idempotency(t.db, t.clock, new Secrets(Buffer.alloc(32, 7)))
-  const actor = { accountId: t.accountId, accountStatus: 'active', tokenId: '', scopes: ['write'] } as const
+  const actor = {
+    accountId: t.accountId,
+    accountStatus: 'active',
+    tokenId: '',
+    person: null,
+    scopes: ['write'],
+  } as const
   const begin = async () => {
-    const begun = await idempotency.begin(actor, 'POST /v1/account/projects', 'slow', {})
+    const begun = await idempotency.begin(actor, { path: 'POST /v1/account/projects', body: {} }, 'slow')
     if ('replay' in begun) throw new Error('there was a reply already')
     return begun.claim
   }

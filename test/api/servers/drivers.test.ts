@@ -60,8 +60,8 @@ test('a zone says which driver runs its servers, and each has room of its own', 
   expect(await room(t)).toEqual({ 'local-1': true, 'other-1': true })
   const used = await t.db.selectFrom('pool_usage').select(['pool', 'cpu']).orderBy('pool').execute()
   expect(used).toEqual([
-    { pool: 'local', cpu: 0 },
     { pool: 'qemu', cpu: 1 },
+    { pool: 'simulator', cpu: 0 },
   ])
 })
 
@@ -85,7 +85,12 @@ test('a driver that is down closes its own zones only, and health says which it 
   t.clock.advance(10_000)
 
   expect(await room(t)).toEqual({ 'local-1': true, 'other-1': false })
-  expect((await t.call('POST', '/servers', there)).body.code).toBe('capacity_unavailable')
+  const refused = await t.call('POST', '/servers', there)
+  expect([refused.status, refused.body.code, refused.headers['retry-after']]).toEqual([
+    503,
+    'backend_unavailable',
+    '10',
+  ])
   const three = await make(t, here)
   const health = await t.app.http.inject({ method: 'GET', url: '/readyz' })
   const checks = { database: 'ok', compute: 'ok', compute_qemu: 'failed' }
@@ -157,4 +162,22 @@ test('a zone whose driver is not open sells nothing, and no other driver takes i
   const body = { ...(await order(t.call)), zone_slug: 'other-1' }
   expect((await t.call('POST', '/servers', body)).body.code).toBe('capacity_unavailable')
   expect((await t.driver.list()).size).toBe(0)
+})
+
+test('whoever ordered or deleted a server is served once its host answers again', async () => {
+  const { t, there } = await sideBySide()
+  const one = await make(t, there)
+  const works = { image: t.other.image, inspect: t.other.inspect, destroy: t.other.destroy }
+  Object.assign(t.other, { image: down, inspect: down, destroy: down })
+  const two = (await t.call('POST', '/servers', there)).body.server_id
+  expect((await t.call('DELETE', `/servers/${one}`)).status).toBe(202)
+  for (let seconds = 0; seconds < 120; seconds += 5) {
+    await t.work()
+    t.clock.advance(5_000)
+  }
+  const status = async (id: string) => (await t.call('GET', `/servers/${id}`)).body.status
+  expect([await status(one), await status(two)]).toEqual(['deleting', 'creating'])
+  Object.assign(t.other, works)
+  await t.finish()
+  expect([(await t.call('GET', `/servers/${one}`)).status, await status(two)]).toEqual([404, 'running'])
 })

@@ -337,7 +337,7 @@ test('a create that the balance, a quota or the host can not carry says which, a
   const poor = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount('5') }))
   expect(await poor('POST', '/servers', await order(poor))).toMatchObject({
     status: 402,
-    body: { code: 'insufficient_balance', required: '9.86', available: '5.00' },
+    body: { code: 'insufficient_balance', required: '9.87', available: '5.00' },
   })
   const custom = { plan_type: 'custom', preset_id: undefined }
   expect(

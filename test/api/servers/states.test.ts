@@ -5,17 +5,17 @@ import { make } from '../harness/ordering.ts'
 
 /** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress. */
 const TABLE = `
-| Status    | start | stop | stop by force | reboot | PATCH metadata | PATCH configuration | DELETE |
-| creating  | L     | L    | L             | L      | 200            | L                   | 202    |
-| starting  | L     | L    | L             | L      | 200            | L                   | 202    |
-| resizing  | L     | L    | L             | L      | 200            | L                   | 202    |
-| running   | S     | 202  | 202           | 202    | 200            | S                   | 202    |
-| stopping  | L     | L    | 202           | L      | 200            | L                   | 202    |
-| rebooting | L     | L    | 202           | L      | 200            | L                   | 202    |
-| stopped   | 202   | S    | S             | S      | 200            | 202                 | 202    |
-| error     | 202   | 202  | 202           | 202    | 200            | S                   | 202    |
-| suspended | 402   | S    | S             | S      | 200            | S                   | 202    |
-| deleting  | L     | L    | L             | L      | L              | L                   | 202    |
+| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | DELETE |
+| creating  | L     | L    | L             | L      | 201     | 200            | L                   | 202    |
+| starting  | L     | L    | L             | L      | 201     | 200            | L                   | 202    |
+| resizing  | L     | L    | L             | L      | L       | 200            | L                   | 202    |
+| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202    |
+| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | 202    |
+| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | 202    |
+| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202    |
+| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202    |
+| suspended | 402   | S    | S             | S      | S       | 200            | S                   | 202    |
+| deleting  | L     | L    | L             | L      | L       | L              | L                   | 202    |
 `
 
 const ACTIONS: Record<
@@ -26,6 +26,7 @@ const ACTIONS: Record<
   stop: ['POST', '/stop'],
   'stop by force': ['POST', '/stop', { force: true }],
   reboot: ['POST', '/reboot'],
+  console: ['POST', '/console'],
   'PATCH metadata': ['PATCH', '', { description: 'new' }],
   'PATCH configuration': ['PATCH', '', { cpu: 2 }],
   DELETE: ['DELETE', ''],
@@ -37,6 +38,7 @@ const ALLOWED: Record<string, string[]> = {
   stop: ['running', 'error'],
   'stop by force': ['running', 'error'],
   reboot: ['running', 'error'],
+  console: ['creating', 'running', 'starting', 'stopping', 'rebooting'],
   'PATCH configuration': ['stopped'],
 }
 
@@ -114,6 +116,7 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     start: 'start',
     stop: 'stop',
     reboot: 'reboot',
+    console: 'console',
     update: 'PATCH metadata',
     resize: 'PATCH configuration',
     delete: 'DELETE',
@@ -122,7 +125,7 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     const id = await serverIn(t, row[0] as ServerStatus) // the table's first column
     const details = (await t.call('GET', `/servers/${id}/details`)).body
     const expected = Object.entries(words).filter(([, column]) =>
-      ['200', '202'].includes(row[head.indexOf(column)] ?? ''),
+      ['200', '201', '202'].includes(row[head.indexOf(column)] ?? ''),
     )
     expect([row[0], details.allowed_actions]).toEqual([row[0], expected.map(([word]) => word)])
     await t.finish()

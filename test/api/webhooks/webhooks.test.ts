@@ -10,6 +10,7 @@ import {
   LOOPBACK,
   namesOf,
   project,
+  verifiedHook,
   verify,
 } from '../harness/endpoint.ts'
 import { issues } from '../harness/ordering.ts'
@@ -22,6 +23,7 @@ test('an event is posted as the API shows it, signed by Standard Webhooks', asyn
   const { secret, ...shown } = made.body
   expect((await t.call('GET', `/webhooks/${shown.webhook_id}`)).body).toEqual(shown)
   expect((await t.call('GET', '/webhooks')).body).toEqual({ items: [shown], total: 1 })
+  await deliverAll(t)
   await project(t, 'Shop')
   await deliverAll(t)
   const event = (await t.call('GET', '/events?limit=200')).body.items.at(-1)
@@ -47,7 +49,7 @@ test('an event is posted as the API shows it, signed by Standard Webhooks', asyn
 test('a webhook is changed, tested and deleted, and told of without its secret', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, url } = await endpoint((_, reply) => reply.end())
-  const { webhook_id: id, secret } = (await hook(t, url, ['project.created'])).body
+  const { webhook_id: id, secret } = await verifiedHook(t, url, ['project.created'])
   const path = `/webhooks/${id}`
   await t.call('PATCH', path, { is_enabled: false, name: 'renamed' })
   await project(t, 'unseen')
@@ -63,7 +65,14 @@ test('a webhook is changed, tested and deleted, and told of without its secret',
   const events = (await t.call('GET', '/events?limit=200')).body.items
   expect(
     events.map(({ type }: { type: string }) => type).filter((type: string) => type.startsWith('webhook')),
-  ).toEqual(['webhook.created', 'webhook.updated', 'webhook.test', 'webhook.updated', 'webhook.deleted'])
+  ).toEqual([
+    'webhook.created',
+    'webhook.updated',
+    'webhook.updated',
+    'webhook.test',
+    'webhook.updated',
+    'webhook.deleted',
+  ])
   expect(JSON.stringify(events)).not.toContain(secret.slice(6))
   const row = await t.db.selectFrom('audit').select('action').where('object_id', '=', id).execute()
   expect(row.map(({ action }) => action)).toEqual([
@@ -103,9 +112,17 @@ test('an account has up to 20 webhooks, and each leads to an address that is non
     'http://[::1]/',
     'http://[::ffff:169.254.169.254]/latest',
     'http://169.254.169.254/latest',
+    'http://168.63.129.16/machine',
+    'http://localhost/',
+    'http://metadata.google.internal/',
+    'http://example.com:25/',
     'nonsense',
   ])
     expect([url, issues((await hook(t, url)).body)]).toEqual([url, [['/url', 'invalid_format']]])
+  const path = `/webhooks/${(await hook(t, 'https://example.com')).body.webhook_id}`
+  const moved = await t.call('PATCH', path, { url: 'http://db.local./' })
+  expect([moved.status, issues(moved.body)]).toEqual([422, [['/url', 'invalid_format']]])
+  expect((await t.call('DELETE', path)).status).toBe(204)
   for (let count = 0; count < 20; count++) expect((await hook(t, 'https://example.com')).status).toBe(201)
   expect((await hook(t, 'https://example.com')).body).toMatchObject({
     code: 'quota_exceeded',
@@ -195,6 +212,7 @@ test('a name that leads to an address of ours is not called, also when it led el
   }
   const t = await testApp({ lookup })
   const { webhook_id } = (await hook(t, `http://rebound.example:${port}/`, ['project.created'])).body
+  await t.db.updateTable('webhooks').set({ verification: 'verified', verified_addresses: null }).execute()
   await project(t, 'x')
   for (const next of [
     ['127.0.0.1'],
@@ -221,13 +239,13 @@ test('a name that leads to an address of ours is not called, also when it led el
 test('the connection goes to the address that was looked at, under the name that was asked for', async () => {
   const { received, port } = await endpoint((_, reply) => reply.end())
   let asked = 0
-  // The second answer is another one: whoever asks again is caught.
-  const lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
+  // The answers after the challenge's and the event's are others: whoever asks again is caught.
+  const lookup = async () => [{ address: asked++ < 2 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
   const t = await testApp({ lookup, webhookAllow: LOOPBACK })
   await hook(t, `http://shop.example:${port}/`, ['project.created'])
   await project(t, 'x')
   await deliverAll(t)
-  expect([asked, received[0]?.headers.host]).toEqual([1, `shop.example:${port}`])
+  expect([asked, received[0]?.headers.host]).toEqual([2, `shop.example:${port}`])
 })
 
 test('a secret is rotated without a gap: for a day what is sent is signed by the one before as well', async () => {

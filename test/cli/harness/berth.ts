@@ -84,5 +84,8 @@ function withoutChance(text: string): string {
     .replace(/("public_key": ")[^"]+/g, '$1aaaa')
     .replace(/SHA256:[\w+/]{43}/g, `SHA256:${'a'.repeat(43)}`)
     .replace(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g, '52:54:00:00:00:00')
+    .replace(/(gateway\W+)10(\.\d+){3}/g, (_, word) => `${word}10.64.0.5`)
+    .replace(/\b10(\.\d+){3}(?=\/30|",)/g, '10.64.0.6')
+    .replace(/\bfd62(:[0-9a-f]+)+::2/g, 'fd62:6572:7400:1::2')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8080')
 }

@@ -1,78 +1,16 @@
-import { spawn } from 'node:child_process'
 import path from 'node:path'
-import xterm from '@xterm/headless'
 import { onTestFinished } from 'vitest'
+import { type Screen, screenOfCommand } from '../../harness/terminal.ts'
 
 const main = path.resolve(import.meta.dirname, '../../../cli/main.ts')
-const PATIENCE_MS = 20_000
 
-export const keys = { enter: '\r', down: '\x1b[B', space: ' ', ctrlC: '\x03', ctrlD: '\x04' }
-
-export interface Screen {
-  /** What somebody would read, scrolled away or not; a line that the terminal broke is one. */
-  text(): string
-  /** Waits until the screen shows it. */
-  shows(text: string | RegExp): Promise<void>
-  /** Waits for a question, then types. */
-  answer(question: string | RegExp, typed: string): Promise<void>
-  type(typed: string): void
-  /** Waits for the end of the program. @returns what it ended with */
-  ended(): Promise<number | null>
-}
-
-/** The program in a real terminal, drawn by a real emulator; `script` of util-linux makes the one from the other. */
+/** The program in a terminal. */
 export function screenOf(
   args: string,
   env: Record<string, string | undefined>,
-  { columns = 100, rows = 30 } = {},
+  size: { columns?: number; rows?: number } = {},
 ): Screen {
-  const emulator = new xterm.Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
-  const command = `stty cols ${columns} rows ${rows}; exec '${process.execPath}' '${main}' ${args}`
-  const child = spawn('script', ['-qec', command, '/dev/null'], {
-    env: { PATH: process.env.PATH, TERM: 'xterm-256color', LANG: 'C.UTF-8', SHELL: '/bin/sh', ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const changed = new EventTarget()
-  child.stdout.on('data', (data) => emulator.write(data, () => changed.dispatchEvent(new Event('change'))))
-  const end = new Promise<number | null>((resolve) => child.once('close', resolve))
-  void end.then(() => emulator.write('', () => changed.dispatchEvent(new Event('change'))))
-  onTestFinished(() => void child.kill('SIGKILL'))
-
-  const text = () => {
-    const { active } = emulator.buffer
-    const isBroken = (at: number) => active.getLine(at + 1)?.isWrapped === true
-    return Array.from({ length: active.length }, (_, at) => {
-      const line = active.getLine(at)?.translateToString(!isBroken(at)) ?? ''
-      return isBroken(at) ? line : `${line}\n`
-    })
-      .join('')
-      .trimEnd()
-  }
-  const shows: Screen['shows'] = (wanted) =>
-    new Promise((resolve, reject) => {
-      const isShown = () => (typeof wanted === 'string' ? text().includes(wanted) : wanted.test(text()))
-      const late = setTimeout(
-        () => settle(() => reject(new Error(`The screen never showed ${wanted}. It shows:\n${text()}`))),
-        PATIENCE_MS,
-      )
-      const look = () => isShown() && settle(resolve)
-      const settle = (done: () => void) => {
-        clearTimeout(late)
-        changed.removeEventListener('change', look)
-        done()
-      }
-      changed.addEventListener('change', look)
-      look()
-    })
-  const type = (typed: string) => void child.stdin.write(typed)
-  return {
-    text,
-    shows,
-    type,
-    answer: async (question, typed) => {
-      await shows(question)
-      type(typed)
-    },
-    ended: () => end,
-  }
+  const screen = screenOfCommand(`exec '${process.execPath}' '${main}' ${args}`, env, size)
+  onTestFinished(screen.kill)
+  return screen
 }

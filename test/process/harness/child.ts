@@ -18,11 +18,17 @@ export interface Child {
 }
 
 /** A process that takes longer than this hangs: it is killed, and the test says what it had written. */
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = 180_000
 
 /** Runs a program of this repository in a process of its own. */
 export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Child {
   return run(program, process.execPath, [path.join(ROOT, program), ...args], env)
+}
+
+/** The same after commands of a shell. */
+export function startShell(first: string, program: string, args: string, env: Record<string, string>): Child {
+  const command = `${first}; exec '${process.execPath}' '${path.join(ROOT, program)}' ${args}`
+  return run(program, 'sh', ['-c', command], env)
 }
 
 /** The same in a real terminal; `script` of util-linux makes it. What it writes is all in stdout. */
@@ -42,6 +48,7 @@ function run(program: string, file: string, args: readonly string[], env: Record
     env: { ...withoutSettings(process.env), NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const patienceMs = Number(env.TEST_PATIENCE_MS ?? PATIENCE_MS)
   const written = { stdout: '', stderr: '' }
   const lines: string[] = []
   const listeners = new Set<() => void>()
@@ -55,9 +62,9 @@ function run(program: string, file: string, args: readonly string[], env: Record
     news()
   })
   const timer = setTimeout(() => {
-    written.stderr += `\n(killed by the test: it hung for ${PATIENCE_MS} ms)`
+    written.stderr += `\n(killed by the test: it hung for ${patienceMs} ms)`
     child.kill('SIGKILL')
-  }, PATIENCE_MS)
+  }, patienceMs)
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.on('close', (code, signal) => {
       clearTimeout(timer)

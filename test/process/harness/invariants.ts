@@ -44,7 +44,7 @@ export async function brokenAlways({ db, ports }: World): Promise<string[]> {
     for (const part of PARTS)
       expectEqual(`${part}_used of ${account.email}`, account[`${part}_used`], held(account.account_id, part))
   }
-  for (const part of PARTS) expectEqual(`${part} of the pool`, pool[part], held(null, part))
+  for (const part of PARTS) expectEqual(`${part} of the pools`, pool[part] ?? 0, held(null, part))
   for (const project of projects) {
     const count = live.filter((row) => row.project_id === project.project_id).length
     expectEqual(`server_count of ${project.name}`, project.server_count, count)
@@ -81,12 +81,45 @@ export async function brokenAtRest(world: World): Promise<string[]> {
   return broken
 }
 
+/** What must be true of money: entries follow each other, and each second of each rate is charged once. */
+export async function brokenLedgers(db: Database): Promise<string[]> {
+  const broken: string[] = []
+  const entries = await db.selectFrom('transactions').selectAll().orderBy('sequence').execute()
+  const ledgers = await db.selectFrom('ledgers').selectAll().execute()
+  for (const { account_id, balance } of ledgers) {
+    const own = entries.filter((entry) => entry.account_id === account_id)
+    const total = sum(own.map(({ amount }) => amount))
+    if (total !== balance) broken.push(`the balance of ${account_id} is ${balance} instead of ${total}`)
+    for (const [at, { sequence, balance_before, amount, balance_after }] of own.entries())
+      if (
+        sequence !== at + 1 ||
+        balance_before !== (own[at - 1]?.balance_after ?? 0) ||
+        balance_before + amount !== balance_after
+      )
+        broken.push(`entry ${sequence} of ${account_id} does not follow the one before`)
+  }
+  const rates = await db.selectFrom('rates').selectAll().execute()
+  for (const { server_id, charged_until } of await db.selectFrom('billing_meters').selectAll().execute()) {
+    const own = rates.filter((rate) => rate.server_id === server_id)
+    const due = own.map(({ starts_at, ends_at }) => {
+      const until = Math.min(ends_at ?? charged_until, charged_until)
+      return Math.max(0, until - starts_at) / 1000
+    })
+    const charges = entries.filter((entry) => entry.server_id === server_id && entry.bytes === null)
+    const charged = sum(charges.map(({ seconds }) => seconds ?? 0))
+    if (charged !== sum(due))
+      broken.push(`server ${server_id} is charged for ${charged} s instead of ${sum(due)}`)
+  }
+  return broken
+}
+
 async function readAll(db: Database) {
   const live = await db.selectFrom('servers').selectAll().where('deleted_at', 'is', null).execute()
   const operations = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
   const accounts = await db.selectFrom('accounts').selectAll().execute()
   const projects = await db.selectFrom('projects').selectAll().execute()
-  const pool = await db.selectFrom('pool_usage').selectAll().executeTakeFirstOrThrow()
+  const pools = await db.selectFrom('pool_usage').selectAll().execute()
+  const pool = Object.fromEntries(PARTS.map((part) => [part, sum(pools.map((row) => row[part]))]))
   return { live, operations, accounts, projects, pool }
 }
 

@@ -1,3 +1,4 @@
+import { DriverError } from '../../../api/drivers/driver.ts'
 import type { Simulator } from '../../../api/drivers/simulator.ts'
 
 const CUSTOMERS = 5
@@ -36,10 +37,15 @@ export async function load({ seed, driver, order, request }: LoadOptions): Promi
   await Promise.all(Array.from({ length: CUSTOMERS }, customer))
 }
 
-/** Only where the machine is there and on: anything else can't fall over. */
+/** Only where the machine is there and on: anything else can't fall over. Another customer may delete it meanwhile. */
 async function fallOver(driver: Simulator, id: string, how: 'crashed' | 'guest_shutdown'): Promise<void> {
   const { power } = await driver.inspect(id)
-  if (power === 'running') driver.turnsOffByItself(id, how)
+  if (power !== 'running') return
+  try {
+    driver.turnsOffByItself(id, how)
+  } catch (error) {
+    if (!(error instanceof DriverError && error.code === 'not_found')) throw error
+  }
 }
 
 /** Numbers from 0 to 1 that follow from the seed (mulberry32). */

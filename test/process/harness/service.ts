@@ -14,6 +14,7 @@ import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
+import { Networks } from '../../../api/servers/lifecycle/networks.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
@@ -61,7 +62,7 @@ function storage(folder: string, moment: () => void) {
   const file = path.join(folder, 'machines.json')
   return {
     load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
-    save: (machines: string) => {
+    save: async (machines: string) => {
       moment()
       writeFileSync(`${file}.new`, machines)
       renameSync(`${file}.new`, file)
@@ -79,6 +80,7 @@ async function open(folder: string, fate: Fate) {
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const secrets = new Secrets(Buffer.alloc(32, 7))
   const drivers = new Drivers('simulator', { simulator: driver })
+  const networks = new Networks({ db, drivers, log })
   const parts = { db, clock, drivers, catalog, secrets, sshPorts: PORTS, log }
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
@@ -89,7 +91,7 @@ async function open(folder: string, fate: Fate) {
     observe,
     saveEveryMs,
   })
-  const steps = Object.entries(serverProcedures(parts)).flatMap(([type, { steps }]) =>
+  const steps = Object.entries(serverProcedures({ ...parts, networks })).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
   )
   const preset = { plan_type: 'preset', preset_id: catalog.presets[0]?.presetId }

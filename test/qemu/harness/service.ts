@@ -10,12 +10,43 @@ import { microImage } from '../../../api/drivers/images/test-image.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 
+/** A `berthd serve` that listens. */
+export interface Process {
+  child: ChildProcess
+  /** Of its API, up to and with /v1. */
+  address: string
+  /** What it has said since its start. */
+  said(): string
+}
+
+/** Starts `berthd serve`. @throws Error where it ends before it listens */
+export async function launch(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Process> {
+  const args = [path.join(root, 'api/main.ts'), 'serve', '--port', '0', '--log', 'warn', ...flags]
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  await until('the service is up', 240_000, () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the service ended: ${output}`)
+    return output.includes('"msg":"listening"')
+  })
+  return { child, address: /"address":"([^"]+)"/.exec(output)?.[1] ?? '', said: () => output }
+}
+
+/** Ends a process that was launched, unless it has ended. */
+export async function end({ child }: Process, signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill(signal)
+  await ended
+}
+
 /** A real `berthd serve` on real QEMU, with a data folder of its own. */
 export class Service {
-  readonly dataDir = mkdtempSync(path.join(tmpdir(), 'berth-e2e-'))
-  #process: ChildProcess | null = null
-  #address = ''
-  #output = ''
+  readonly dataDir = passable(mkdtempSync(path.join(tmpdir(), 'berth-e2e-')))
+  #process: Process | null = null
 
   /** Puts the image for tests and a catalogue with two ways to boot it in place. */
   async prepare(): Promise<void> {
@@ -31,48 +62,23 @@ export class Service {
   }
 
   async start(more: readonly string[] = []): Promise<void> {
-    const flags = [
-      '--port',
-      '0',
-      '--data',
-      this.dataDir,
-      '--catalog',
-      path.join(this.dataDir, 'catalog.yaml'),
-      '--compute',
-      'qemu',
-      '--log',
-      'warn',
-      ...more,
-    ]
-    const child = spawn(process.execPath, [path.join(root, 'api/main.ts'), 'serve', ...flags], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.#process = child
-    this.#output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (this.#output += text))
-    await until('the service is up', 60_000, () => {
-      if (child.exitCode !== null) throw new Error(`the service ended: ${this.#output}`)
-      return this.#output.includes('"msg":"listening"')
-    })
-    this.#address = /"address":"([^"]+)"/.exec(this.#output)?.[1] ?? ''
+    const catalog = path.join(this.dataDir, 'catalog.yaml')
+    const flags = ['--data', this.dataDir, '--catalog', catalog, '--compute', 'qemu', ...more]
+    this.#process = await launch(flags)
   }
 
   /** What the service has said since its start. */
   get output(): string {
-    return this.#output
+    return this.#process?.said() ?? ''
   }
 
   async stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
-    const child = this.#process
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill(signal)
-    await ended
+    if (this.#process) await end(this.#process, signal)
   }
 
   /** Where it listens, up to and with /v1. */
   get address(): string {
-    return this.#address
+    return this.#process?.address ?? ''
   }
 
   /** The demo account's. */
@@ -81,7 +87,7 @@ export class Service {
   }
 
   async call(method: string, url: string, body?: unknown) {
-    const reply = await fetch(`${this.#address}${url}`, {
+    const reply = await fetch(`${this.address}${url}`, {
       method,
       headers: {
         authorization: `Bearer ${this.token}`,
@@ -93,18 +99,18 @@ export class Service {
     return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
   }
 
-  /** Orders a server and returns it, still in `creating`. */
-  async create(more: Record<string, unknown> = {}, slug = 'micro') {
+  /** The body that orders a small server. */
+  async order(more: Record<string, unknown> = {}, slug = 'micro'): Promise<Record<string, unknown>> {
     const templates = (await this.call('GET', '/templates')).body
     const template = templates.find((candidate: { slug: string }) => candidate.slug === slug)
     const plan = { plan_type: 'custom', cpu: 1, ram_mb: 256, disk_gb: 5 }
-    const { status, body } = await this.call('POST', '/servers', {
-      zone_slug: 'local-1',
-      template_id: template.template_id,
-      cpu_type: 'amd',
-      ...plan,
-      ...more,
-    })
+    const place = { zone_slug: 'local-1', cpu_type: 'amd' }
+    return { ...place, template_id: template.template_id, ...plan, ...more }
+  }
+
+  /** Orders a server and returns it, still in `creating`. */
+  async create(more: Record<string, unknown> = {}, slug = 'micro') {
+    const { status, body } = await this.call('POST', '/servers', await this.order(more, slug))
     if (status !== 202) throw new Error(`create: ${status} ${JSON.stringify(body)}`)
     return body
   }
@@ -117,7 +123,7 @@ export class Service {
     await until('the operation ends', 240_000, async () => {
       const { body } = await this.call('GET', `/servers/${serverId}/operations/${operation_id}?wait=30`)
       if (body.status === 'failed')
-        throw new Error(`${body.type} failed: ${JSON.stringify(body.error)}\n${this.#output}`)
+        throw new Error(`${body.type} failed: ${JSON.stringify(body.error)}\n${this.output}`)
       return body.status === 'succeeded'
     })
   }
@@ -205,6 +211,12 @@ export class Service {
     await this.stop()
     rmSync(this.dataDir, { recursive: true, force: true })
   }
+}
+
+/** As root, each machine's QEMU runs as a user of its own, who has to get to its files. */
+function passable(folder: string): string {
+  chmodSync(folder, 0o711)
+  return folder
 }
 
 export function isPortOpen(port: number): Promise<boolean> {

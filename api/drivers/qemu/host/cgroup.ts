@@ -79,7 +79,10 @@ export class Cgroups {
   }
 }
 
-/** Removes groups whose processes are gone; they may take a moment to leave. */
+/**
+ * Removes the groups of a machine that is over. Processes leave them a moment after their end. What is still there
+ * later is killed: a guest that broke out of its QEMU may have overwritten the arguments by which it is found.
+ */
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     for (let attempt = 0; ; attempt++) {
@@ -88,9 +91,26 @@ export async function removeCgroups(folders: readonly string[]): Promise<void> {
         break
       } catch (error) {
         if (isMissing(error)) break
-        if (errorCode(error) !== 'EBUSY' || attempt === 100) throw error
+        if (errorCode(error) !== 'EBUSY' || attempt === 2 * GRACE_ATTEMPTS) throw error
+        if (attempt >= GRACE_ATTEMPTS) await killGroup(folder)
         await sleep(20)
       }
+    }
+  }
+}
+
+/** Two seconds, in which the keepers of a log write its end. */
+const GRACE_ATTEMPTS = 100
+
+async function killGroup(folder: string): Promise<void> {
+  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8')).split('\n').map(Number)
+  for (const pid of pids) {
+    // A process of another pid namespace is listed as 0, which would be us.
+    if (!(pid > 1) || pid === process.pid) continue
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch (error) {
+      if (errorCode(error) !== 'ESRCH') throw error
     }
   }
 }

@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { errorCode } from '../../../files.ts'
+import { messageOf } from '../../../message-of.ts'
 import { FIRST_UID, LAST_UID } from './owner.ts'
+import { nameservers } from './resolver.ts'
+import { run } from './run.ts'
+
+const LIMIT_MS = 10_000
 
 /**
  * What the users of machines may not connect to. A guest's connections are made by its passt (or its QEMU), which
@@ -38,9 +42,12 @@ table inet berth {
  */
 export async function raiseFirewall(): Promise<string | null> {
   if (process.getuid?.() !== 0) return 'the service is not root'
-  const failure = await run('nft', ['-f', '-'], rules(await nameservers()))
-  if (failure === 'ENOENT') return 'nft is missing; install the package nftables'
-  if (failure) return `nft refused the rules: ${failure.trim().split('\n')[0]}`
+  try {
+    await run(['nft', '-f', '-'], rules(await nameservers()), { limitMs: LIMIT_MS })
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 'nft is missing; install the package nftables'
+    return `nft refused the rules: ${messageOf(error).split('; ')[0]}`
+  }
   // Trust, but verify: the same attempt must work for others, and must not for a machine's user.
   const { port, close } = await listen()
   try {
@@ -49,11 +56,6 @@ export async function raiseFirewall(): Promise<string | null> {
   } finally {
     close()
   }
-}
-
-async function nameservers(): Promise<string[]> {
-  const text = await readFile('/etc/resolv.conf', 'utf8').catch(() => '')
-  return [...text.matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, address]) => address ?? '')
 }
 
 function listen(): Promise<{ port: number; close: () => void }> {
@@ -68,26 +70,9 @@ function listen(): Promise<{ port: number; close: () => void }> {
 
 /** Whether a process of this user can connect to a port of this host's loopback. */
 async function reaches(port: number, uid: number): Promise<boolean> {
-  return (await run('/bin/bash', ['-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`], '', uid)) === null
-}
-
-/** @returns null where it ended well, else its error's code or words */
-function run(program: string, args: string[], input: string, uid = 0): Promise<string | null> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      uid,
-      gid: uid,
-      cwd: '/',
-      timeout: 10_000,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    })
-    let words = ''
-    child.stderr.on('data', (text) => {
-      words += text
-    })
-    child.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
-    child.once('close', (code) => resolve(code === 0 ? null : words || `it ended with ${code}`))
-    child.stdin.on('error', () => {})
-    child.stdin.end(input)
-  })
+  const command = ['/bin/bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`]
+  return run(command, '', { owner: { uid, gid: uid }, limitMs: LIMIT_MS }).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { bootSector, chooseAccel, closedTo, offeredCpuTypes, probeSector } from './accel.ts'
 import { Cgroups, removeCgroups } from './cgroup.ts'
+import { spawnConfined, wallsObstacle } from './confine.ts'
+import { machineOwner } from './owner.ts'
 import { findByArgument, identify, isAlive, killVerified } from './process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-host-'))
@@ -83,3 +85,43 @@ test('a process is known by its argument, and only that very process is killed',
   expect(await killVerified(id, mark)).toBe(true)
   expect(isAlive(id, mark)).toBe(false)
 })
+
+test.skipIf(process.arch !== 'x64')(
+  'a program behind the walls makes no socket but of the internet and of its own files, whichever way it asks',
+  async () => {
+    const owner = process.getuid?.() === 0 ? machineOwner('trial') : null
+    const root = join(folder, 'root')
+    if ((await wallsObstacle('perl', root, owner)) !== null) return
+    const logs = join(folder, 'logs')
+    mkdirSync(logs)
+    if (owner) for (const path of [folder, logs]) chownSync(path, owner.uid, owner.gid)
+    // 16 netlink, 17 packets, 38 the kernel's ciphers, 40 vsock; then by the numbers of x32, by io_uring, and bpf.
+    const script = `open my $log, '>&=3'; $log->autoflush;
+      sub may { print $log join(' ', shift, $_[0] < 0 ? 'errno ' . ($! + 0) : 'yes'), "\\n" }
+      may("socket $_", syscall(41, $_, $_ == 40 || $_ == 1 ? 1 : 2, 0)) for 1, 2, 10, 16, 17, 38, 40;
+      my $pair = ' ' x 8; may("pair $_", syscall(53, $_, 1, 0, $pair)) for 1, 40;
+      may('x32', syscall(0x40000029, 40, 1, 0));
+      my $params = "\\0" x 120; may('io_uring', syscall(425, 1, $params));
+      may('bpf', syscall(321, 0, $params, 120));
+      print $log "end\\n"`
+    const walls = {
+      owner,
+      root,
+      hasNetwork: false,
+      entrance: [],
+      shown: [],
+      shared: [],
+      logs,
+      fileBytes: 1e6,
+    }
+    await spawnConfined(['perl', '-MIO::Handle', '-e', script], walls, async () => {})
+    const said = () =>
+      existsSync(join(logs, 'serial.log')) ? readFileSync(join(logs, 'serial.log'), 'utf8') : ''
+    await expect.poll(said).toContain('end')
+    expect(said().trim().split('\n')).toEqual([
+      ...['socket 1 yes', 'socket 2 yes', 'socket 10 yes'],
+      ...[16, 17, 38, 40].map((family) => `socket ${family} errno 97`),
+      ...['pair 1 yes', 'pair 40 errno 97', 'x32 errno 1', 'io_uring errno 1', 'bpf errno 1', 'end'],
+    ])
+  },
+)

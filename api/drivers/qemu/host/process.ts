@@ -26,7 +26,6 @@ export async function spawnDetached(
   command: string,
   args: readonly string[],
   logPath: string,
-  owner: Owner | null,
 ): Promise<{ pid: number; exited: Promise<void> }> {
   const log = openSync(logPath, 'a', 0o600)
   try {
@@ -35,7 +34,6 @@ export async function spawnDetached(
       stdio: ['ignore', log, log],
       cwd: '/',
       env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
-      ...(owner && { uid: owner.uid, gid: owner.gid }),
     })
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     await new Promise<void>((resolve, reject) => {
@@ -50,24 +48,63 @@ export async function spawnDetached(
   }
 }
 
-/** The process with this pid, if `mark` is one of its arguments. A zombie has none and so counts as gone. */
+/**
+ * Waits until a program that was just started is ready.
+ * @param exited its end, as spawnDetached has it
+ * @returns false where it ended before, or took too long
+ */
+export async function isReadyWithin(
+  limitMs: number,
+  exited: Promise<void>,
+  isReady: () => Promise<boolean>,
+  everyMs = 5,
+): Promise<boolean> {
+  let hasEnded = false
+  void exited.then(() => {
+    hasEnded = true
+  })
+  const deadline = performance.now() + limitMs
+  while (!hasEnded && performance.now() < deadline) {
+    if (await isReady()) return true
+    await sleep(everyMs)
+  }
+  return false
+}
+
+/**
+ * The process with this pid, if `mark` is one of its arguments. A zombie has none and so counts as gone.
+ * @throws Error where we have no descriptor left to look with: nothing must be taken for gone then
+ */
 export function identify(pid: number, mark: string): ProcessId | null {
   try {
     const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (!args.includes(mark)) return null
     const started = startTime(pid)
     return started === null ? null : { pid, startTime: started }
+  } catch (error) {
+    if (['EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) throw error
+    return null
+  }
+}
+
+/** What a process was started as; null: it is gone, or about to become another program. */
+export function programOf(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] || null
   } catch {
     return null
   }
 }
 
-/** Looks through all processes for one with this argument: some 20 microseconds for each. */
-export function findByArgument(mark: string): ProcessId | null {
+/**
+ * Looks through all processes for one with this argument: some 20 microseconds for each.
+ * @param program what it was started as; without it anybody's process that names the mark is found
+ */
+export function findByArgument(mark: string, program?: string): ProcessId | null {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
     const found = identify(Number(name), mark)
-    if (found) return found
+    if (found && (program === undefined || programOf(found.pid) === program)) return found
   }
   return null
 }

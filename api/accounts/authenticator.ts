@@ -1,0 +1,74 @@
+import { isWithin } from '../cidrs.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Actor, CredentialRefused, type Whose } from '../http/auth.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
+import { findToken, hashToken, isToken, noteUse, tokenByHash, tokenRevoked, validTokens } from './tokens.ts'
+import { cidrsOf } from './view.ts'
+
+/** `last_used_at` is written once in this many milliseconds, so that reading stays reading. */
+export const USE_IS_NOTED_EVERY = 60_000
+
+/**
+ * Who an Authorization header speaks for, if it comes from an address that its token may be used from.
+ * @throws ApiError missing_token, invalid_token, token_expired, token_revoked, address_not_allowed
+ */
+export function authenticator(
+  db: Database,
+  clock: Clock,
+): (authorization: string | undefined, address: string) => Promise<Actor> {
+  return async (authorization, address) => {
+    if (!authorization)
+      throw new ApiError(
+        httpProblems.missing_token,
+        'Send a token: Authorization: Bearer berth_…, or sign in.',
+      )
+    const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
+    if (!token || !isToken(token))
+      throw new ApiError(
+        httpProblems.invalid_token,
+        'The Authorization header has no valid Berth token. The format is: Bearer berth_…',
+      )
+    const row = await tokenByHash.first(db, { hash: hashToken(token) })
+    const now = clock.now()
+    if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
+    const whose = { accountId: row.account_id, tokenId: row.token_id, personId: null }
+    if (row.revoked_at !== null) throw tokenRevoked(whose)
+    if (row.expires_at !== null && row.expires_at <= now)
+      throw new CredentialRefused(
+        httpProblems.token_expired,
+        'The token has expired. Create a new one.',
+        whose,
+      )
+    const cidrs = cidrsOf(row)
+    if (cidrs.length > 0 && !isWithin(address, cidrs)) throw fromElsewhere(address, whose)
+    if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
+      // A note for people: where it can't be written, on a full disk say, reading goes on.
+      await noteUse(db, row.token_id, now).catch(() => {})
+    return {
+      accountId: row.account_id,
+      tokenId: row.token_id,
+      person: null,
+      accountStatus: row.status,
+      scopes: row.scopes.split(' '),
+    }
+  }
+}
+
+/** Whether what a token has opened may be used: it is valid still, and may be used from the address. */
+export async function isUsableFrom(
+  db: Database,
+  clock: Clock,
+  tokenId: string,
+  address: string,
+): Promise<boolean> {
+  if (!(await validTokens(db, clock, [tokenId])).has(tokenId)) return false
+  const cidrs = cidrsOf(await findToken(db, tokenId))
+  return cidrs.length === 0 || isWithin(address, cidrs)
+}
+
+/** Names the address, so that an owner behind a proxy sees what to allow; of the list it tells nothing. */
+function fromElsewhere(address: string, whose: Whose): ApiError {
+  const detail = `The token may not be used from ${address}. Create one with this address in its cidrs, or use it from an allowed address.`
+  return new CredentialRefused(httpProblems.address_not_allowed, detail, whose)
+}

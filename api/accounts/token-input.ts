@@ -1,0 +1,25 @@
+import { canonicalCidr } from '../cidrs.ts'
+import { cidrIssues } from '../http/cidr-issues.ts'
+import { LAST_MOMENT } from '../http/fields.ts'
+import { bodyIssue, invalid } from '../http/problem.ts'
+
+/** Each range once, in canonical form. @throws ApiError validation_failed */
+export function readCidrs(given: readonly string[]): string[] {
+  const issues = cidrIssues('cidrs', given)
+  if (issues.length > 0) throw invalid(issues)
+  return [...new Set(given.flatMap((text) => canonicalCidr(text) ?? []))]
+}
+
+/** The moment of an `expires_at`. @throws ApiError validation_failed */
+export function expiryOf(text: string | null | undefined, now: number): number | null {
+  if (!text) return null
+  const at = Date.parse(text)
+  // Leap seconds, zones without minutes and what a zone moves into the year 10000 are no moments to a Date.
+  if (Number.isNaN(at) || at > LAST_MOMENT)
+    throw invalid([
+      bodyIssue('expires_at', 'invalid_format', 'expires_at must be a time such as 2030-01-31T12:00:00Z.'),
+    ])
+  if (at <= now)
+    throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
+  return at
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { breaches, type Ordered } from './append-only.ts'
+import { parseCatalog } from './file.ts'
+
+const shipped = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+const now = Date.parse('2026-11-20T12:00:00Z')
+const parse = (text: string) => parseCatalog(text, 'catalog.yaml')
+const nano = parse(shipped).presets.find(({ slug }) => slug === 'nano')?.presetId ?? ''
+const micro = parse(shipped).templates.find(({ slug }) => slug === 'micro')?.templateId ?? ''
+const server: Ordered = { zone_slug: 'local-1', cpu_type: 'amd', template_id: micro, preset_id: nano }
+
+function after(from: string | RegExp, to: string, { text = shipped, ordered = [server] } = {}) {
+  const changed = text.replace(from, to)
+  expect(changed).not.toBe(text)
+  return breaches(parse(text), parse(changed), ordered, [], now)
+}
+
+test('what no server uses can change and vanish', () => {
+  expect(after(/local-1/g, 'msk-1', { ordered: [] })).toEqual([])
+  expect(after('cpu_month_rub: "180.00"', 'cpu_month_rub: "200.00"', { ordered: [] })).toEqual([])
+  expect(after('cpu_month_rub: "190.00"', 'cpu_month_rub: "200.00"')).toEqual([])
+  expect(after('slug: micro, cpu: 1', 'slug: micro, cpu: 2')).toEqual([])
+})
+
+test('what servers use stays what it is, and can be retired', () => {
+  expect(after(/local-1/g, 'msk-1')[0]).toMatch(/^zone local-1 is missing, but servers use it: put it back/)
+  expect(after('- { slug: nano,', '- { slug: tiny,')[0]).toMatch(/^preset nano is missing/)
+  expect(after('slug: nano, cpu: 1', 'slug: nano, cpu: 2')).toEqual([
+    "the size of preset nano can't change while servers use it: add another preset instead.",
+  ])
+  expect(after('default_username: berth', 'default_username: root')[0]).toMatch(
+    /^default_username of template micro/,
+  )
+  expect(after('disk_gb: 10 }', 'disk_gb: 10, retired: true }')).toEqual([])
+  expect(after('title: Micro Linux', 'title: Micro Linux 2\n    retired: true')).toEqual([])
+})
+
+test('a price is history once it was in force for a day, and a slip of the day can be corrected', () => {
+  const changed = /^the price of local-1 amd from 2026-01-01 is in force, and can't be changed or removed/
+  expect(after('cpu_month_rub: "180.00"', 'cpu_month_rub: "200.00"')).toEqual([
+    expect.stringMatching(changed),
+  ])
+  expect(after('active_from: 2026-01-01', 'active_from: 2025-12-01')).toEqual([
+    expect.stringMatching(changed),
+  ])
+  const entry = /^ {2}- \{\n(?: {6}.*\n)+ {4}\}\n/m.exec(shipped)?.[0] ?? ''
+  const with_ = (day: string, more = '') =>
+    shipped.replace(
+      entry,
+      entry +
+        entry
+          .replace('2026-01-01', day)
+          .replace('disk_gb_month_rub: "6.00",', `disk_gb_month_rub: "6.00",${more}`),
+    )
+  expect(breaches(parse(shipped), parse(with_('2026-11-20')), [server], [], now)).toEqual([])
+  for (const [day, isHistory] of [
+    ['2026-11-19', true],
+    ['2026-11-20', false],
+    ['2026-12-01', false],
+  ] as const)
+    expect([day, breaches(parse(with_(day)), parse(shipped), [server], [], now).length > 0]).toEqual([
+      day,
+      isHistory,
+    ])
+  const existing = (day: string) => with_('2026-11-01', ` existing_from: ${day},`)
+  const moves = (before: string, to: string) => breaches(parse(before), parse(to), [server], [], now).length
+  expect(moves(with_('2026-11-01'), existing('2026-12-01'))).toBe(0)
+  expect(moves(existing('2026-12-01'), existing('2026-12-15'))).toBe(0)
+  expect(moves(existing('2026-11-10'), existing('2026-12-01'))).toBe(1)
+})

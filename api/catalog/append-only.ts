@@ -1,0 +1,117 @@
+import type { CpuType } from '../drivers/driver.ts'
+import type { Catalog } from './file.ts'
+import { isInPools } from './pools.ts'
+import type { PriceEntry } from './prices.ts'
+
+/** What a server that is not gone was ordered as. */
+export interface Ordered {
+  zone_slug: string
+  cpu_type: CpuType
+  template_id: string
+  preset_id: string | null
+}
+
+/** A public address that an account has. */
+export interface Held {
+  zone_slug: string
+  address: string
+}
+
+const DAY_MS = 24 * 3600_000
+
+/**
+ * What servers use can be retired, but not vanish or become something else: they are shown, resized and priced by it.
+ * What no server uses is the operator's to change.
+ * @param before the catalogue that was accepted last
+ * @returns a sentence for each breach
+ */
+export function breaches(
+  before: Catalog,
+  after: Catalog,
+  ordered: readonly Ordered[],
+  held: readonly Held[],
+  now: number,
+): string[] {
+  const isIn = (used: readonly (string | null)[]) => (id: string) => used.includes(id)
+  return [
+    ...brokenOffers('zone', before.zones, after.zones, {
+      idOf: (zone) => zone.zone_slug,
+      slugOf: (zone) => zone.zone_slug,
+      isUsed: isIn(ordered.map((server) => server.zone_slug)),
+    }),
+    ...brokenOffers('template', before.templates, after.templates, {
+      idOf: (template) => template.templateId,
+      slugOf: (template) => template.slug,
+      isUsed: isIn(ordered.map((server) => server.template_id)),
+      fixed: ['default_username', (template) => template.defaultUsername],
+    }),
+    ...brokenOffers('preset', before.presets, after.presets, {
+      idOf: (preset) => preset.presetId,
+      slugOf: (preset) => preset.slug,
+      isUsed: isIn(ordered.map((server) => server.preset_id)),
+      fixed: ['the size', ({ cpu, ramMb, diskGb }) => `${cpu}/${ramMb}/${diskGb}`],
+    }),
+    ...lostAddresses(before, after, held),
+    ...before.prices
+      .filter(({ zoneSlug, cpuType }) =>
+        ordered.some((server) => server.zone_slug === zoneSlug && server.cpu_type === cpuType),
+      )
+      .filter((entry) => isBroken(entry, after.prices, now))
+      .map(
+        ({ zoneSlug, cpuType, from }) =>
+          `the price of ${zoneSlug} ${cpuType} from ${new Date(from).toISOString().slice(0, 10)} is in force, and can't be changed or removed: put it back, and add an entry with a later active_from.`,
+      ),
+  ]
+}
+
+/** One sentence for each zone. */
+function lostAddresses(before: Catalog, after: Catalog, held: readonly Held[]): string[] {
+  return before.zones.flatMap(({ zone_slug }) => {
+    const zone = after.zones.find((candidate) => candidate.zone_slug === zone_slug)
+    const lost = held.find((one) => one.zone_slug === zone_slug && !isInPools(zone ?? {}, one.address))
+    if (!lost) return []
+    return `zone ${zone_slug} has no range with ${lost.address}, but an account has this address: put the range back.`
+  })
+}
+
+interface Kind<T> {
+  idOf: (offer: T) => string
+  slugOf: (offer: T) => string
+  isUsed: (id: string) => boolean
+  /** What may not change, with its name. */
+  fixed?: [name: string, valueOf: (offer: T) => string]
+}
+
+function brokenOffers<T>(
+  kind: string,
+  before: readonly T[],
+  after: readonly T[],
+  { idOf, slugOf, isUsed, fixed }: Kind<T>,
+): string[] {
+  return before.flatMap((offer) => {
+    if (!isUsed(idOf(offer))) return []
+    const found = after.find((candidate) => idOf(candidate) === idOf(offer))
+    if (!found)
+      return `${kind} ${slugOf(offer)} is missing, but servers use it: put it back, with "retired: true" to sell it no more.`
+    if (!fixed || fixed[1](found) === fixed[1](offer)) return []
+    return `${fixed[0]} of ${kind} ${slugOf(offer)} can't change while servers use it: add another ${kind} instead.`
+  })
+}
+
+/** Prices are history once they have been in force for a day; until then a slip can be corrected. */
+function isBroken(
+  { zoneSlug, cpuType, from, existingFrom, prices }: PriceEntry,
+  after: readonly PriceEntry[],
+  now: number,
+): boolean {
+  if (from > now - DAY_MS) return false
+  const found = after.find(
+    (other) => other.zoneSlug === zoneSlug && other.cpuType === cpuType && other.from === from,
+  )
+  if (!found || sumsOf(found.prices) !== sumsOf(prices)) return true
+  return existingFrom !== null && existingFrom <= now && found.existingFrom !== existingFrom
+}
+
+function sumsOf({ cpu, ramGb, diskGb, ipv4, trafficTb, presets }: PriceEntry['prices']): string {
+  return JSON.stringify([cpu, ramGb, diskGb, ipv4, trafficTb, [...presets].sort()])
+}

@@ -1,0 +1,59 @@
+import { Command } from 'commander'
+import { listAccounts } from '../accounts/accounts.ts'
+import { reverseName } from '../cidrs.ts'
+import type { Database } from '../database/database.ts'
+import { ipv6Of } from '../servers/addresses/view.ts'
+import { operatedAddresses } from '../servers/queries.ts'
+import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+
+interface ListOptions {
+  account?: string
+  address?: string
+  dns?: boolean
+}
+
+export function addressCommands(config: ReadConfig): Command {
+  const address = new Command('address').description('see the public addresses of all accounts')
+  address
+    .command('list')
+    .description('list public addresses, those that were given back too as far as they are known')
+    .option('--account <account>', 'only those of this account')
+    .option('--address <address>', 'only this one, to see who has and had it')
+    .option('--dns', 'print the names that customers gave them as PTR records, for zone files')
+    .action(async ({ account, address: wanted, dns = false }: ListOptions) => {
+      await withDatabase(config(), 'address list', async (db) => {
+        const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
+        const rows = (await addressesOf(db))
+          .filter((row) => owner === undefined || row.account_id === owner)
+          .filter((row) => wanted === undefined || wanted === row.address || wanted === ipv6Of(row.address))
+        if (dns) printRecords(rows)
+        else
+          printTable(
+            ['ADDRESS', 'ACCOUNT', 'ZONE', 'SERVER', 'SINCE', 'UNTIL', 'REVERSE DNS'],
+            rows.map((row) => [
+              row.address,
+              row.account,
+              row.zone_slug,
+              row.server ?? '',
+              shortTime(row.created_at),
+              shortTime(row.released_at),
+              row.reverse_dns ?? '',
+            ]),
+          )
+      })
+    })
+  return address
+}
+
+/** A line for each address that is held and has a name: of a /64 for the address that its server has. */
+function printRecords(rows: Awaited<ReturnType<typeof addressesOf>>): void {
+  for (const { address, released_at, reverse_dns } of rows)
+    if (released_at === null && reverse_dns !== null)
+      console.log(`${reverseName(ipv6Of(address) ?? address)} 3600 IN PTR ${reverse_dns}.`)
+}
+
+async function addressesOf(db: Database) {
+  const accounts = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
+  const rows = await operatedAddresses(db).orderBy('address_id').execute()
+  return rows.map((row) => ({ ...row, account: accounts.get(row.account_id) ?? row.account_id }))
+}

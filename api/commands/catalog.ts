@@ -1,0 +1,99 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
+import { CatalogError, withAbsolutePaths } from '../catalog/file.ts'
+import { type CatalogPlace, type InForce, readInForce } from '../catalog/live.ts'
+import { systemClock as clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import { writeWholeSync } from '../files.ts'
+import { heldAddresses, orderedServers } from '../servers/queries.ts'
+import { openImages } from './compute.ts'
+import { openDataDir } from './installation.ts'
+
+/** What comes with the program: a first catalogue, never the installation's own. */
+const SAMPLE = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
+
+/** Where the copy of the catalogue that the service accepted last is kept. */
+export function lastGoodCatalog({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return path.join(dataDir, 'catalog.last-good.yaml')
+}
+
+/**
+ * Makes the installation's own catalogue where it has none yet: of the one that was in force last, as in an
+ * installation that was served from the sample itself, or of the sample.
+ * @returns whether it took over an earlier one
+ */
+export function placeCatalog(config: Config): boolean {
+  const own = path.join(config.dataDir, 'catalog.yaml')
+  if (config.catalogFile !== own || existsSync(own)) return false
+  openDataDir(config)
+  const lastGood = lastGoodCatalog(config)
+  const isUpgrade = existsSync(lastGood)
+  const text = readFileSync(isUpgrade ? lastGood : SAMPLE, 'utf8')
+  writeWholeSync(own, withAbsolutePaths(text, path.dirname(SAMPLE)))
+  return isUpgrade
+}
+
+/** @param db that of the service; unless given, one that is only looked at */
+export function catalogPlace(config: Config, db?: Database): CatalogPlace {
+  const images = openImages(config, () => {})
+  const look =
+    <Rows>(query: (db: Database) => Promise<readonly Rows[]>) =>
+    () =>
+      db ? query(db) : lookInto(config, query)
+  return {
+    file: config.catalogFile,
+    lastGood: lastGoodCatalog(config),
+    images,
+    ordered: look((db) => orderedServers(db).execute()),
+    // One of before there were addresses has no table of them.
+    held: () =>
+      look((db) => heldAddresses(db).execute())().catch((error) => (db ? Promise.reject(error) : [])),
+  }
+}
+
+/** What commands go by. @throws CatalogError where there is no good catalogue */
+export function catalogInForce(config: Config): Promise<InForce> {
+  placeCatalog(config)
+  return readInForce(catalogPlace(config), clock.now())
+}
+
+/** Of a database that may be of another version, and served. */
+async function lookInto<Rows>(
+  { dataDir, databaseUrl }: Config,
+  query: (db: Database) => Promise<readonly Rows[]>,
+): Promise<readonly Rows[]> {
+  if (databaseUrl !== null) return (await import('./on-postgres.ts')).lookOnPostgres(databaseUrl, query)
+  const file = path.join(dataDir, 'berth.db')
+  if (!existsSync(file)) return []
+  const db = openSqlite(file)
+  try {
+    return await query(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+export function catalogCommands(config: () => Config): Command {
+  const catalog = new Command('catalog').description('manage the catalogue')
+  catalog
+    .command('check')
+    .description('validate the catalogue file')
+    .action(async () => {
+      const parsed = config()
+      const { catalog, fault } = await catalogInForce(parsed)
+      if (fault) throw new CatalogError(fault)
+      const { zones, templates, presets } = catalog
+      console.log(
+        `${parsed.catalogFile} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
+      )
+    })
+  return catalog
+}
+
+function count({ length }: readonly unknown[], noun: string): string {
+  return `${length} ${noun}${length === 1 ? '' : 's'}`
+}

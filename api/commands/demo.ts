@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { createAccount, listAccounts } from '../accounts/accounts.ts'
+import { createToken } from '../accounts/tokens.ts'
+import { balanceOf, post } from '../billing/ledger.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { writeWholeSync } from '../files.ts'
+import { parseMoney } from '../money.ts'
+import { createLink } from '../people/links.ts'
+import { addMember, hasMembers } from '../people/members.ts'
+import { createPerson, personByEmail } from '../people/people.ts'
+
+const DEMO_EMAIL = 'demo@berth.local'
+const DEMO_BALANCE = '10000.00'
+
+export interface Demo {
+  email: string
+  accountId: string
+  /** Units. */
+  balance: number
+  tokenFile: string
+  /** Set on the start that made it, to be shown. */
+  newToken: string | null
+  /** Signs its owner in, once; set until she has chosen a password, where it may be shown. */
+  signInLink: string | null
+}
+
+/**
+ * The demo account, its balance and its token: each made if it is missing; null where other accounts are. Where
+ * strangers may be customers it gets no money, and its token is in its file alone.
+ */
+export async function openDemo(
+  db: Database,
+  config: Pick<Config, 'dataDir' | 'isPublic'>,
+  { site, isShown, clock = systemClock }: { site: string; isShown: boolean; clock?: Clock },
+): Promise<Demo | null> {
+  const tokenFile = path.join(config.dataDir, 'demo-token')
+  const accountId = await demoAccount(db, clock)
+  if (accountId === null) return null
+  if (!config.isPublic)
+    await post(db, clock, {
+      accountId,
+      type: 'payment',
+      amount: parseMoney(DEMO_BALANCE),
+      description: 'Welcome to Berth',
+      reference: 'demo',
+    })
+  let newToken: string | null = null
+  if (!existsSync(tokenFile)) {
+    const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
+    newToken = (await createToken(db, clock, { accountId, name: 'demo', scopes, expiresAt: null })).value
+    writeWholeSync(tokenFile, `${newToken}\n`)
+    if (config.isPublic) newToken = null
+  }
+  const secret = config.isPublic || !isShown ? null : await demoLink(db, clock, accountId)
+  const signInLink = secret && `${site}/sign-in#${secret}`
+  return {
+    email: DEMO_EMAIL,
+    accountId,
+    balance: await balanceOf(db, accountId),
+    tokenFile,
+    newToken,
+    signInLink,
+  }
+}
+
+/** Makes the demo account's owner if nobody is in it. @returns what signs her in; null where she has a password */
+function demoLink(db: Database, clock: Clock, accountId: string): Promise<string | null> {
+  return db.transaction().execute(async (tx) => {
+    const person = { email: DEMO_EMAIL, name: 'Demo', language: 'en', password: null } as const
+    const created = await createPerson(tx, clock, person)
+    if (created && !(await hasMembers(tx, accountId)))
+      await addMember(tx, clock, { accountId, personId: created.person_id, role: 'owner' })
+    const owner = created ?? (await personByEmail(tx, DEMO_EMAIL))
+    if (!owner || owner.password !== null) return null
+    const { email, language, person_id } = owner
+    return createLink(tx, clock, { purpose: 'sign_in', email, language, person_id })
+  })
+}
+
+/** What the demo account has, of money that nobody paid; 0 where it is closed or not there. */
+export async function demoBalance(db: Database): Promise<number> {
+  const demo = (await listAccounts(db)).find(({ email }) => email === DEMO_EMAIL)
+  return demo?.status === 'active' ? balanceOf(db, demo.account_id) : 0
+}
+
+/** An operator who has made an account needs no other one, nor one that was closed. */
+async function demoAccount(db: Database, clock: Clock): Promise<string | null> {
+  const accounts = await listAccounts(db)
+  if (accounts.length === 0) return createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })
+  const demo = accounts.find(({ email }) => email === DEMO_EMAIL)
+  return demo?.status === 'active' ? demo.account_id : null
+}

@@ -1,0 +1,261 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Command } from 'commander'
+import { sql } from 'kysely'
+import { listAccounts } from '../accounts/accounts.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import { type Database, migrations, type Queries } from '../database/database.ts'
+import { copySqlite } from '../database/sqlite.ts'
+import type { Machine } from '../drivers/simulated-machine.ts'
+import { lockDataDir, openDatabase } from './installation.ts'
+
+/** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
+const PARAMETERS = 20_000
+const ROWS = 1_000
+/** Of processes that run, of the program itself, and of this command. */
+const NOT_MOVED = [
+  'kysely_migration',
+  'installation',
+  'processes',
+  'duties',
+  'console_tickets',
+  'simulated_machines',
+]
+
+type Say = (line: string) => void
+
+export function exportCommand(config: () => Config): Command {
+  return new Command('export')
+    .description(
+      'write the SQLite database to a file, to import it into PostgreSQL; the service must be stopped',
+    )
+    .argument('<file>', 'a new file; an SQLite database')
+    .action(async (given: string) => {
+      const parsed = { ...config(), databaseUrl: null }
+      const source = path.join(parsed.dataDir, 'berth.db')
+      if (!existsSync(source))
+        throw new ConfigError(
+          `No berth.db found in ${parsed.dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
+        )
+      const file = path.resolve(given)
+      if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
+      const unlock = lockDataDir(parsed)
+      // Brings it to the schema that the import expects.
+      const db = await openDatabase(parsed, { say: console.error, holdsLock: true })
+      await db.destroy()
+      copySqlite(source, file)
+      unlock()
+      const rows = tablesOf(file).reduce((sum, { count }) => sum + count, 0)
+      console.log(`${file} has all ${rows} rows. Import it with: DATABASE_URL=… berthd import ${given}`)
+    })
+}
+
+export function importCommand(config: () => Config): Command {
+  return new Command('import')
+    .description('move an exported installation into an empty PostgreSQL; continues where it was interrupted')
+    .argument('<file>', 'what berthd export wrote')
+    .action(async (given: string) => {
+      const parsed = config()
+      const { databaseUrl, databaseConnections, dataDir } = parsed
+      if (databaseUrl === null)
+        throw new ConfigError('Set DATABASE_URL (--database-url) to the PostgreSQL database to import into.')
+      const file = path.resolve(given)
+      if (!existsSync(file)) throw new ConfigError(`No such file: ${file}.`)
+      requireSchema(file)
+      if (!existsSync(path.join(dataDir, 'secret.key')))
+        throw new ConfigError(
+          `${dataDir} has no secret.key. Set BERTH_DATA (--data) to the folder of the installation that was exported, or copy its secret.key there.`,
+        )
+      const { holdAlone, openOnPostgres, openSharedSecrets } = await import('./on-postgres.ts')
+      const link = await holdAlone(databaseUrl)
+      const place = { databaseUrl, databaseConnections }
+      const db = await openOnPostgres(place, { mayMigrate: true, isImport: true })
+      try {
+        await importInto(db, { file, dataDir, say: console.log })
+        await openSharedSecrets(db, parsed)
+      } finally {
+        await db.destroy()
+        await link.close()
+      }
+    })
+}
+
+interface Table {
+  name: string
+  columns: string[]
+  count: number
+}
+
+/** @throws CommandError where the file is of another version */
+function requireSchema(file: string): void {
+  const source = new DatabaseSync(file, { readOnly: true })
+  try {
+    const applied = source.prepare('SELECT name FROM kysely_migration ORDER BY name').all()
+    const newest = Object.keys(migrations).at(-1)
+    if (applied.at(-1)?.name !== newest || applied.length !== Object.keys(migrations).length)
+      throw new CommandError(
+        `${file} has the schema ${applied.at(-1)?.name}, and this version ${newest}. Export it again with this version.`,
+      )
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`${file} is not what berthd export writes.`)
+  } finally {
+    source.close()
+  }
+}
+
+/** Those that are moved, each after all that its rows refer to. */
+function tablesOf(file: string): Table[] {
+  const source = new DatabaseSync(file, { readOnly: true })
+  try {
+    const found = source
+      .prepare(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`,
+      )
+      .all()
+      .map(({ name }) => String(name))
+      .filter((name) => !NOT_MOVED.includes(name))
+    const ordered: string[] = []
+    const place = (name: string, path: readonly string[]): void => {
+      if (ordered.includes(name) || path.includes(name) || !found.includes(name)) return
+      const parents = source.prepare(`PRAGMA foreign_key_list("${name}")`).all()
+      for (const { table } of parents) place(String(table), [...path, name])
+      ordered.push(name)
+    }
+    for (const name of found) place(name, [])
+    return ordered.map((name) => ({
+      name,
+      columns: source
+        .prepare(`PRAGMA table_info("${name}")`)
+        .all()
+        .map((column) => String(column.name)),
+      count: Number(source.prepare(`SELECT count(*) AS count FROM "${name}"`).get()?.count),
+    }))
+  } finally {
+    source.close()
+  }
+}
+
+interface Importing {
+  file: string
+  dataDir: string
+  say: Say
+}
+
+/**
+ * Moves all rows, table by table, in steps of which each is one transaction with the note of how far it came.
+ * @throws CommandError where something else is in the database, or what is there at the end is not what was exported
+ */
+async function importInto(db: Database, { file, dataDir, say }: Importing): Promise<void> {
+  const tables = tablesOf(file)
+  const fingerprint = JSON.stringify(tables.map(({ name, count }) => [name, count]))
+  await begin(db, tables, fingerprint)
+  const source = new DatabaseSync(file, { readOnly: true })
+  try {
+    for (const table of tables) await moveTable(db, source, table, say)
+    await moveSimulated(db, dataDir)
+    await check(db, source, tables)
+  } finally {
+    source.close()
+  }
+  await note(db, IMPORT, 'done')
+  await db.deleteFrom('installation').where('name', 'like', `${IMPORT}.%`).execute()
+  say('All rows are there; counts and the sums of the ledger agree. Serve it with this DATABASE_URL.')
+}
+
+const IMPORT = 'import'
+
+/** @throws CommandError */
+async function begin(db: Database, tables: readonly Table[], fingerprint: string): Promise<void> {
+  const known = await noteOf(db, IMPORT)
+  if (known === fingerprint) return
+  if (known !== undefined || (await listAccounts(db)).length > 0)
+    throw new CommandError(
+      known === undefined || known === 'done'
+        ? 'The database has an installation already. Import into an empty one.'
+        : 'The database has a part of another import. Continue that one, or import into an empty database.',
+    )
+  await db.transaction().execute(async (tx) => {
+    // What migrations put in, which the exported installation has its own of.
+    for (const { name } of tables.toReversed()) await sql`DELETE FROM ${sql.table(name)}`.execute(tx)
+    await note(tx, IMPORT, fingerprint)
+  })
+}
+
+async function moveTable(
+  db: Database,
+  source: DatabaseSync,
+  { name, columns, count }: Table,
+  say: Say,
+): Promise<void> {
+  const list = columns.map((column) => `"${column}"`).join(', ')
+  const next = source.prepare(
+    `SELECT rowid AS rowid_, ${list} FROM "${name}" WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+  )
+  const limit = Math.min(ROWS, Math.floor(PARAMETERS / columns.length))
+  const progress = `${IMPORT}.${name}`
+  let last = Number((await noteOf(db, progress)) ?? 0)
+  for (;;) {
+    const rows = next.all(last, limit)
+    if (rows.length === 0) break
+    last = Number(rows.at(-1)?.rowid_)
+    const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`)
+    const into = sql`${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})`
+    await db.transaction().execute(async (tx) => {
+      await sql`INSERT INTO ${into} VALUES ${sql.join(values)}`.execute(tx)
+      await note(tx, progress, String(last))
+    })
+  }
+  say(`${name}: ${count}`)
+}
+
+/** The simulator's machines are in a file there, and in a table here. */
+async function moveSimulated(db: Database, dataDir: string): Promise<void> {
+  const file = path.join(dataDir, 'simulator.json')
+  if (!existsSync(file)) return
+  const machines: [string, Machine][] = JSON.parse(readFileSync(file, 'utf8'))
+  for (const [server_id, machine] of machines)
+    await db
+      .insertInto('simulated_machines')
+      .values({ server_id, machine: JSON.stringify(machine) })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+}
+
+/** @throws CommandError */
+async function check(db: Database, source: DatabaseSync, tables: readonly Table[]): Promise<void> {
+  for (const { name, count } of tables) {
+    const { rows } = await sql<{ count: number }>`SELECT count(*) AS count FROM ${sql.table(name)}`.execute(
+      db,
+    )
+    if (rows[0]?.count !== count)
+      throw new CommandError(
+        `${name} has ${rows[0]?.count} rows instead of ${count}. Import into an empty database again.`,
+      )
+  }
+  for (const [table, column] of [
+    ['transactions', 'amount'],
+    ['ledgers', 'balance'],
+  ] as const) {
+    const was = source.prepare(`SELECT coalesce(sum("${column}"), 0) AS sum FROM "${table}"`).get()
+    const is = sql<{ sum: number }>`SELECT CAST(coalesce(sum(${sql.ref(column)}), 0) AS bigint) AS sum
+      FROM ${sql.table(table)}`
+    const { rows } = await is.execute(db)
+    if (rows[0]?.sum !== Number(was?.sum))
+      throw new CommandError(`The sum of ${table} differs. Import into an empty database again.`)
+  }
+}
+
+async function note(db: Queries, name: string, value: string): Promise<void> {
+  await db
+    .insertInto('installation')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+async function noteOf(db: Queries, name: string): Promise<string | undefined> {
+  const row = await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirst()
+  return row?.value
+}

@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import pino from 'pino'
+import type { Clock } from '../clock.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import { type Database, isUnavailable, migrations, type Queries } from '../database/database.ts'
+import { MigrationFailed, migrate, pendingMigrations, SchemaTooNew } from '../database/migrate.ts'
+import { openPostgres } from '../database/postgres.ts'
+import { Replica } from '../database/replica.ts'
+import { writeWholeSync } from '../files.ts'
+import { messageOf } from '../message-of.ts'
+import { InUse, isServedFrom, Link } from '../processes/link.ts'
+import { Members } from '../processes/members.ts'
+import { Secrets } from '../secrets.ts'
+
+/** How long the start of a service waits for a database that is not there yet. */
+const START_MS = 60_000
+const TRY_EVERY_MS = 500
+
+/** Without what is secret in it. */
+function placeOf(url: string): string {
+  const { host, pathname, searchParams } = new URL(url)
+  return `${searchParams.get('host') ?? host}${pathname}`
+}
+
+/** What the server's own tools call this process. */
+function nameOf(what: string): string {
+  return `berthd ${what} ${hostname()} ${process.pid}`
+}
+
+/**
+ * Says that this process serves the installation, as long as it runs. Waits for a database that is not there yet.
+ * @throws ConfigError where it can't be reached; CommandError where others serve the installation
+ */
+export async function holdInstallation(
+  url: string,
+  { log, say }: { log: Logger; say: (line: string) => void },
+): Promise<Link> {
+  const usurped = () => {
+    log.fatal(
+      'another process serves the installation since the connection to the database was lost; stopping',
+    )
+    process.exit(1)
+  }
+  const until = performance.now() + START_MS
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await Link.open({ url, name: nameOf('link'), isAlone: false, log, usurped })
+    } catch (error) {
+      if (error instanceof InUse)
+        throw new CommandError(
+          `The installation in ${placeOf(url)} is being moved, or served by a berthd that runs servers on its own host, which serves alone. Stop it, or set DATABASE_URL (--database-url) to another database.`,
+        )
+      if (!isAway(error) || performance.now() > until) throw unusable(url, error)
+      if (attempt === 1) say(`Waiting for the database at ${placeOf(url)}: ${messageOf(error)}`)
+      await sleep(TRY_EVERY_MS)
+    }
+}
+
+/**
+ * Keeps a database for a command alone.
+ * @throws CommandError where it is served, ConfigError where it can't be reached
+ */
+export async function holdAlone(url: string): Promise<Link> {
+  const usurped = () => process.exit(1)
+  const log = pino({ level: 'silent' })
+  try {
+    return await Link.open({ url, name: nameOf('link'), isAlone: true, log, usurped })
+  } catch (error) {
+    if (!(error instanceof InUse)) throw unusable(url, error)
+    throw new CommandError(`The installation in ${placeOf(url)} is being served. Stop the service first.`)
+  }
+}
+
+/**
+ * Takes this process's place among those that serve the installation.
+ * @param isAlone whether it must be the only one
+ * @throws CommandError where it can't be
+ */
+export async function join(
+  link: Link,
+  { db, config, log, isAlone }: { db: Database; config: Config; log: Logger; isAlone: boolean },
+): Promise<Members> {
+  if (isAlone)
+    await link.beAlone().catch((error: unknown) => {
+      if (!(error instanceof InUse)) throw error
+      throw new CommandError(
+        'Other processes serve this installation, and this one would run servers with QEMU on its own host, which only a process that serves alone can. Stop the others, or set BERTH_COMPUTE=simulator.',
+      )
+    })
+  const members = new Members({ db, clock: link.clock, log, role: config.role, bells: link })
+  await members.start()
+  return members
+}
+
+/** Whether it may be there in a moment. */
+function isAway(error: unknown): boolean {
+  const isOfSystem = error instanceof Error && 'syscall' in error
+  return isOfSystem || isUnavailable(error) || /timeout|terminated/.test(messageOf(error))
+}
+
+/** What may be there later is no mistake in the settings: supervisors start the service again. */
+function unusable(url: string, error: unknown): Error {
+  const Refusal = isAway(error) ? CommandError : ConfigError
+  return new Refusal(
+    `DATABASE_URL (--database-url) leads to ${placeOf(url)}, which can't be used: ${messageOf(error) || 'there is no answer'}.`,
+  )
+}
+
+interface Opening {
+  /** Whether one that exists may be changed: services of an earlier version may work with it. */
+  mayMigrate: boolean
+  /** Whether it is opened to be filled; nothing else may use a part of an installation. */
+  isImport?: boolean
+  log?: Logger
+  onCommit?: () => void
+}
+
+/**
+ * Opens the installation's database on PostgreSQL at its newest schema.
+ * @throws ConfigError, CommandError
+ */
+export async function openOnPostgres(
+  { databaseUrl, databaseConnections }: { databaseUrl: string; databaseConnections: number },
+  { mayMigrate, isImport = false, log, onCommit }: Opening,
+): Promise<Database> {
+  const name = nameOf('migration')
+  const patient = openPostgres(databaseUrl, { connections: 4, name, isPatient: true })
+  try {
+    const pending = await pendingMigrations(patient)
+    const isNew = pending.length === Object.keys(migrations).length
+    if (!mayMigrate && !isNew && pending.length > 0)
+      throw new CommandError(
+        `The database needs a migration, and services of an earlier version may work with it. Run berthd migrate.`,
+      )
+    await migrate(patient)
+    const imported = await findFact(patient, 'import')
+    if (!isImport && imported !== undefined && imported !== 'done')
+      throw new CommandError(
+        'The database has a part of an import. Run the same berthd import again: it continues.',
+      )
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    if (error instanceof SchemaTooNew) throw new CommandError(`${error.message} Run that version.`)
+    if (error instanceof MigrationFailed)
+      throw new CommandError(`${error.message}. The database is as it was before.`)
+    throw unusable(databaseUrl, error)
+  } finally {
+    await patient.destroy()
+  }
+  return openPostgres(databaseUrl, {
+    connections: databaseConnections,
+    name: nameOf('pool'),
+    ...(onCommit ? { onCommit } : {}),
+    onIdleError: (error) => log?.warn({ reason: messageOf(error) }, 'the database ended a connection'),
+  })
+}
+
+/** A replica of the database, where the settings name one: from here on it is asked for what may be a second old. */
+export function openReplica(
+  { databaseReplicaUrl: url, databaseConnections: connections }: Config,
+  parts: { primary: Database; clock: Clock; log: Logger },
+): Replica | null {
+  if (url === null) return null
+  const replica = new Replica({
+    ...parts,
+    replica: openPostgres(url, { connections, name: nameOf('replica') }),
+  })
+  replica.start()
+  return replica
+}
+
+/** Looks into a database that may be of another version, served, or new: then there is nothing in it. */
+export async function lookOnPostgres<Rows>(
+  url: string,
+  query: (db: Database) => Promise<readonly Rows[]>,
+): Promise<readonly Rows[]> {
+  const db = openPostgres(url, { connections: 2, name: nameOf('look') })
+  try {
+    const pending = await pendingMigrations(db)
+    return pending.length === Object.keys(migrations).length ? [] : await query(db)
+  } catch (error) {
+    throw isAway(error) ? unusable(url, error) : error
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Whether somebody serves the installation. @throws ConfigError */
+export async function isServedOnPostgres(url: string): Promise<boolean> {
+  return isServedFrom(url).catch((error: unknown) => {
+    throw unusable(url, error)
+  })
+}
+
+const KEY = 'secret_key'
+
+/**
+ * The key that seals what is secret in the database. All processes need the same: the database knows it by its
+ * fingerprint.
+ * @throws CommandError where this data folder has another one, or none
+ */
+export async function openSharedSecrets(db: Queries, { dataDir }: Pick<Config, 'dataDir'>): Promise<Secrets> {
+  const file = path.join(dataDir, 'secret.key')
+  const known = await findFact(db, KEY)
+  if (!existsSync(file)) {
+    if (known !== undefined) throw otherKey(file)
+    placeKey(file)
+  }
+  const secrets = new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))
+  await db
+    .insertInto('installation')
+    .values({ name: KEY, value: secrets.fingerprint })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+  if ((await findFact(db, KEY)) !== secrets.fingerprint) throw otherKey(file)
+  return secrets
+}
+
+function otherKey(file: string): CommandError {
+  return new CommandError(
+    `${file} is not the key that seals the secrets in the database. Copy secret.key there from the data folder of a machine that serves this installation, or from its backup.`,
+  )
+}
+
+/** Two processes may start at once in a folder: the first one's key is both's. */
+function placeKey(file: string): void {
+  const draft = `${file}.${process.pid}`
+  writeWholeSync(draft, randomBytes(32).toString('hex'))
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if (!existsSync(file)) throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+async function findFact(db: Queries, name: string): Promise<string | undefined> {
+  const row = await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirst()
+  return row?.value
+}

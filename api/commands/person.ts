@@ -1,0 +1,139 @@
+import { Argument, Command, Option } from 'commander'
+import { systemClock as clock } from '../clock.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { type Role, roleNames } from '../http/auth.ts'
+import { createLink } from '../people/links.ts'
+import { addMember, membership, membershipsOf } from '../people/members.ts'
+import { noteChange } from '../people/notices.ts'
+import { canonicalEmail, createPerson, listPeople, personByEmail, setOperator } from '../people/people.ts'
+import { endSessions } from '../people/sessions.ts'
+import { removeTwoFactor } from '../people/two-factor-store.ts'
+import { operatorName } from './command-log.ts'
+import { openSecrets } from './installation.ts'
+import { accountByNameOrId, printTable, type ReadConfig, withDatabase } from './operator.ts'
+import { publicUrl } from './public-name.ts'
+
+export function personCommands(config: ReadConfig): Command {
+  const person = new Command('person').description('manage the people who sign in')
+  addListCommand(person, config)
+  addAddCommand(person, config)
+  person
+    .command('link')
+    .description('create a link that signs a person in, once, within a day')
+    .argument('<email>', 'e-mail address')
+    .action(async (email: string) => {
+      const parsed = config()
+      await withDatabase(parsed, 'person link', async (db) => {
+        await printLink(db, parsed, await personNamed(db, email))
+      })
+    })
+  person
+    .command('operator')
+    .description("give a person the operator's role, or take it away")
+    .argument('<email>', 'e-mail address')
+    .addArgument(new Argument('<state>', 'whether she has it').choices(['on', 'off']))
+    .action(async (email: string, state: string) => {
+      await withDatabase(config(), 'person operator', async (db) => {
+        const { person_id } = await personNamed(db, email)
+        await setOperator(db, person_id, state === 'on')
+        console.log(`${email} is ${state === 'on' ? 'an operator' : 'no operator'}.`)
+      })
+    })
+  addTwoFactorCommand(person, config)
+  return person
+}
+
+function addTwoFactorCommand(person: Command, config: ReadConfig): void {
+  person
+    .command('two-factor')
+    .description('remove the second factor of a person who has lost it, and end her sessions')
+    .argument('<email>', 'e-mail address')
+    .addArgument(new Argument('<state>', 'what it is to be').choices(['off']))
+    .requiredOption('--reason <text>', 'why; the person reads it in a mail')
+    .action(async (email: string, _state: string, { reason }: { reason: string }) => {
+      const parsed = config()
+      const action = `person two-factor, by ${operatorName()}`
+      await withDatabase(parsed, action, async (db) => {
+        const secrets = await openSecrets(parsed, db)
+        const siteUrl = () => siteOf(parsed)
+        const found = await personNamed(db, email)
+        await db.transaction().execute(async (tx) => {
+          await endSessions(tx, found.person_id)
+          if (!(await removeTwoFactor(tx, found.person_id)))
+            throw new CommandError(`Nothing changed: ${found.email} has no second factor.`)
+          await noteChange(tx, { clock, secrets, siteUrl }, found, 'two_factor_removed', reason)
+        })
+        console.log(`${found.email} signs in without a second factor, and was told so by mail.`)
+      })
+    })
+}
+
+/** Where people open the console, as far as it is known here. */
+function siteOf(config: Config): string {
+  return new URL(publicUrl(config) ?? `http://${config.host}:${config.port}`).origin
+}
+
+function addListCommand(person: Command, config: ReadConfig): void {
+  person
+    .command('list')
+    .description('list people with their accounts and roles')
+    .action(async () => {
+      await withDatabase(config(), 'person list', async (db) => {
+        const rows = await Promise.all(
+          (await listPeople(db)).map(async ({ person_id, email, name, is_operator }) => {
+            const memberships = await membershipsOf(db, person_id)
+            const roles = memberships.map(({ role, account }) => `${role} of ${account.email}`).join(', ')
+            return [email, name, is_operator === 1 ? 'operator' : '', roles]
+          }),
+        )
+        printTable(['E-MAIL', 'NAME', 'OPERATOR', 'ACCOUNTS'], rows)
+      })
+    })
+}
+
+function addAddCommand(person: Command, config: ReadConfig): void {
+  person
+    .command('add')
+    .description('add a person to an account, and create a link that signs her in')
+    .argument('<email>', 'e-mail address of the person')
+    .argument('<account>', 'e-mail address or id of the account')
+    .addOption(new Option('--as <role>', 'what she may do there').choices(roleNames).default('owner'))
+    .option('--name <name>', 'display name', '')
+    .action(async (given: string, account: string, { as: role, name }: { as: Role; name: string }) => {
+      if (!/^[^\s@]+@[^\s@]+$/.test(given)) throw new ConfigError(`"${given}" is not an e-mail address.`)
+      const parsed = config()
+      const email = canonicalEmail(given)
+      await withDatabase(parsed, 'person add', async (db) => {
+        const { account_id: accountId } = await accountByNameOrId(db, account)
+        await db.transaction().execute(async (tx) => {
+          const fresh = { email, name: name || email, language: 'en', password: null } as const
+          const { person_id: personId } =
+            (await createPerson(tx, clock, fresh)) ?? (await personNamed(tx, email))
+          if (await membership.first(tx, { accountId, personId }))
+            throw new CommandError(`Nothing changed: ${email} is in the account already.`)
+          await addMember(tx, clock, { accountId, personId, role })
+        })
+        await printLink(db, parsed, await personNamed(db, email))
+      })
+    })
+}
+
+/** @throws ConfigError */
+async function personNamed(db: Queries, email: string) {
+  const person = await personByEmail(db, canonicalEmail(email))
+  if (!person) throw new ConfigError(`No such person: ${email}. List them with: berthd person list`)
+  return person
+}
+
+async function printLink(
+  db: Database,
+  config: Config,
+  { email, language, person_id }: Awaited<ReturnType<typeof personNamed>>,
+): Promise<void> {
+  const secret = await db
+    .transaction()
+    .execute((tx) => createLink(tx, clock, { purpose: 'sign_in', email, language, person_id }))
+  console.error(`A link that signs ${email} in, once, within a day:`)
+  console.log(`${siteOf(config)}/sign-in#${secret}`)
+}

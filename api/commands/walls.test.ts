@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ConfigError } from '../config.ts'
+import { demoBalance, openDemo } from './demo.ts'
+import { openDatabase } from './installation.ts'
+import { type Facts, requireWalls, walls } from './walls.ts'
+
+const isolation = {
+  ...{ users: null, firewall: null, network: null },
+  ...{ virtualization: null, confinement: null, limits: null },
+}
+const behindProxy = { host: '127.0.0.1', trustProxy: ['127.0.0.1/32'] }
+const shown = { site: 'http://127.0.0.1:8080', isShown: true }
+const safe: Facts = {
+  config: behindProxy,
+  simulated: null,
+  containers: null,
+  isolation,
+  demoBalance: 0,
+  warning: null,
+}
+
+const missing = (facts: Partial<Facts>) =>
+  walls.filter(({ gap }) => gap({ ...safe, ...facts }) !== null).map(({ name }) => name)
+const without = (part: keyof typeof isolation) => ({ isolation: { ...isolation, [part]: 'it is not there' } })
+const listening = (host: string, ...trustProxy: string[]) => ({ config: { host, trustProxy } })
+
+test('an installation with all walls starts for strangers', () => {
+  expect(() => requireWalls(safe)).not.toThrow()
+  expect(missing(listening('::1'))).toEqual([])
+  expect(missing(listening('10.0.0.2', '10.0.0.1/32'))).toEqual([])
+})
+
+test.each<[fact: string, facts: Partial<Facts>, wall: string]>([
+  ['simulated servers', { simulated: 'BERTH_COMPUTE is "simulator"' }, 'real servers'],
+  ['machines without users of their own', without('users'), 'own users'],
+  ['guests that reach the host', without('firewall'), 'firewall'],
+  ['guests in the network of the host', without('network'), 'guest network'],
+  ['emulation', without('virtualization'), 'virtualization'],
+  ['a QEMU that sees its host', without('confinement'), 'confinement'],
+  ['no control groups', without('limits'), 'limits'],
+  ['containers', { containers: 'servers of dc-1 are containers' }, 'no containers'],
+  ['plain HTTP', listening('192.0.2.1'), 'TLS'],
+  ['plain HTTP by a name like the loopback', listening('127.0.0.1.example.com'), 'TLS'],
+  ['a way past the proxy', listening('0.0.0.0', '127.0.0.1/32', '::1/128'), 'TLS'],
+  ['a demo account with money', { demoBalance: 1 }, 'no free money'],
+])('%s: an installation for strangers does not start, and says how to mend it', (_, facts, wall) => {
+  expect(missing(facts)).toEqual([wall])
+  expect(() => requireWalls({ ...safe, ...facts })).toThrow(ConfigError)
+  expect(() => requireWalls({ ...safe, ...facts })).toThrow(walls.find(({ name }) => name === wall)?.mend)
+})
+
+test('all that is missing is named at once, and what could not be looked at is missing', () => {
+  const nothing = {
+    ...listening('0.0.0.0'),
+    simulated: 'x',
+    isolation: 'QEMU is not installed',
+    containers: 'servers of dc-1 are containers',
+    demoBalance: 1,
+    warning: null,
+  }
+  expect(missing(nothing)).toEqual(walls.map(({ name }) => name))
+  for (const { name } of walls) expect(() => requireWalls(nothing)).toThrow(`\n  ${name}: `)
+})
+
+test('where strangers may be customers the first account has no money, and its token is in a file that only the owner reads', async () => {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'berth-walls-'))
+  const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true })
+  onTestFinished(async () => {
+    await db.destroy()
+    rmSync(dataDir, { recursive: true })
+  })
+  const demo = await openDemo(db, { dataDir, isPublic: true }, shown)
+  expect(demo).toMatchObject({ balance: 0, newToken: null })
+  const tokenFile = demo?.tokenFile ?? ''
+  expect(readFileSync(tokenFile, 'utf8')).toMatch(/^berth_/)
+  expect(statSync(tokenFile).mode & 0o777).toBe(0o600)
+  expect(await demoBalance(db)).toBe(0)
+  // An installation that was for people one trusts gave it some: strangers would find it.
+  await openDemo(db, { dataDir, isPublic: false }, shown)
+  expect(await demoBalance(db)).toBeGreaterThan(0)
+})

@@ -1,0 +1,64 @@
+/** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
+export interface TransactionTable {
+  transaction_id: string
+  account_id: string
+  /** 1, 2, 3… within the account. */
+  sequence: number
+  /** The sequence of the entry before; null for the first. */
+  previous: number | null
+  type: 'charge' | 'payment' | 'refund' | 'correction'
+  balance_before: number
+  amount: number
+  balance_after: number
+  server_id: string | null
+  /** Of a charge: the project of the server when it was charged, the hour that it begins in, and the seconds billed. */
+  project_id: string | null
+  hour: number | null
+  seconds: number | null
+  /** Of a charge for traffic: what it is for. */
+  bytes: number | null
+  description: string
+  /** Makes a repeat harmless: unique within the account. */
+  reference: string | null
+  created_at: number
+}
+
+/** The end of an account's chain of entries, and how its balance stands. */
+export interface LedgerTable {
+  account_id: string
+  /** The last entry; null where there is none. */
+  sequence: number | null
+  balance: number
+  /** The sum of its payments; what was charged back is less. */
+  paid: number
+  /** Since when the balance lasts less than the warning time, and since when it is used up. */
+  low_since: number | null
+  depleted_since: number | null
+}
+
+/** What a server costs an hour, or a public address, from when until when. */
+export interface RateTable {
+  /** Or an address's id; so in meters and transactions. */
+  server_id: string
+  starts_at: number
+  /** Null as long as it runs. */
+  ends_at: number | null
+  account_id: string
+  price_hour: number
+  price_month: number
+  /** What may be sent in a calendar month for it, and what a TB more costs. */
+  traffic_gb: number
+  traffic_price: number
+}
+
+/** How far a server, or a public address, is charged. */
+export interface BillingMeterTable {
+  server_id: string
+  account_id: string
+  charged_until: number
+  /** Null where nothing is left to charge. */
+  due_at: number | null
+  /** The last month in which traffic was charged, and how many bytes of it. */
+  traffic_month: number
+  traffic_charged: number
+}

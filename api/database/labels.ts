@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+
+/** The name of a label, as part of a pattern. */
+export const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
+/** One of a selector: a label that is there or not, or has a value or not. */
+const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
+/** All terms of a selector have to hold. */
+export const LABEL_SELECTOR = `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`
+
+interface Term {
+  name: string
+  /** null: any. */
+  value: string | null
+  isNegated: boolean
+}
+
+function termsOf(selector: string): Term[] {
+  return selector.split(',').map((term) => {
+    const [, negation, name = '', operator = '', value = ''] = /^(!?)([^!=]*)(!=|==?)?(.*)$/s.exec(term) ?? []
+    return { name, value: operator ? value : null, isNegated: negation === '!' || operator === '!=' }
+  })
+}
+
+/** Whether labels, which are JSON text, are such as a selector says. */
+export function isSelected(labels: string, selector: string): boolean {
+  const own: Record<string, string> = JSON.parse(labels)
+  return termsOf(selector).every(({ name, value, isNegated }) => {
+    const has = Object.hasOwn(own, name) && (value === null || own[name] === value)
+    return has !== isNegated
+  })
+}
+
+/**
+ * The same of a column `labels`, a condition for each term. In JSON text a whole `"name":"value"` or `"name":` can only
+ * be a label, as quotes inside are escaped.
+ */
+export function selecting(selector: string) {
+  return termsOf(selector).map(({ name, value, isNegated }) => {
+    const fragment = `${JSON.stringify(name)}:${value === null ? '' : JSON.stringify(value)}`
+    // LIKE would ignore case on one of the two databases; replace is exact on both.
+    const rest = sql`replace(labels, ${fragment}, '')`
+    return isNegated ? sql<boolean>`${rest} = labels` : sql<boolean>`${rest} <> labels`
+  })
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { Line } from './line.ts'
+
+const late = () => new Error('late')
+
+/** Notes in which order callers begin. */
+function begins(line: Line, names: readonly string[]): string[] {
+  const begun: string[] = []
+  const ignore = () => {} // those that wait are refused after the test
+  for (const name of names) void line.take(name, late).then(() => begun.push(name), ignore)
+  return begun
+}
+
+const settle = () => new Promise(setImmediate)
+
+test('a caller holds half of the connections at most, and another one finds one free', async () => {
+  const line = new Line(4, 1_000)
+  const begun = begins(line, ['slow', 'slow', 'slow', 'slow', 'other'])
+  await settle()
+  expect(begun).toEqual(['slow', 'slow', 'other'])
+})
+
+test('what becomes free goes to callers in turn', async () => {
+  const line = new Line(2, 1_000)
+  const begun = begins(line, ['a', 'b', 'a', 'a', 'b', 'c'])
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+  line.give('a')
+  line.give('b')
+  await settle()
+  expect(begun).toEqual(['a', 'b', 'a', 'b'])
+  line.give('a')
+  line.give('b')
+  await settle()
+  expect(begun).toEqual(['a', 'b', 'a', 'b', 'c', 'a'])
+})
+
+test('who waits too long is refused, and holds up nobody after that', async () => {
+  const line = new Line(2, 1)
+  await line.take('a', late)
+  await line.take('b', late)
+  await expect(line.take('a', late)).rejects.toThrow('late')
+  line.give('a')
+  await line.take('c', late)
+})

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { migrations } from './database.ts'
+import { migrate } from './migrate.ts'
+import { openSqlite } from './sqlite.ts'
+
+/** From here on processes of the version before serve beside those of the version after. */
+const TOGETHER_SINCE = '0026-processes'
+
+interface Table {
+  columns: Map<string, { type: string; isFilled: boolean }>
+  /** The columns of unique indexes, with their conditions: what ON CONFLICT of the older program names. */
+  uniques: Set<string>
+}
+
+function tablesOf(file: string): Map<string, Table> {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const all = (sql: string) => db.prepare(sql).all()
+  const names = all("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => String(name))
+  const tables = names.map((table) => {
+    const columns = all(`PRAGMA table_info("${table}")`).map(({ name, type, notnull, dflt_value, pk }) => {
+      const isFilled = notnull === 0 || dflt_value !== null || pk !== 0
+      return [String(name), { type: String(type), isFilled }] as const
+    })
+    const uniques = all(`PRAGMA index_list("${table}")`)
+      .filter(({ unique }) => unique === 1)
+      .map(({ name }) => {
+        const parts = all(`PRAGMA index_info("${name}")`).map((part) => part.name)
+        const [{ sql } = { sql: '' }] = all(`SELECT sql FROM sqlite_schema WHERE name = '${name}'`)
+        const condition = /\bWHERE\b.*/is.exec(String(sql))?.[0] ?? ''
+        return `(${parts}) ${condition}`.trim()
+      })
+    return [table, { columns: new Map(columns), uniques: new Set(uniques) }] as const
+  })
+  db.close()
+  return new Map(tables)
+}
+
+/** What of a change a program that knows the tables from before can't live with. */
+function takenAway(before: Map<string, Table>, after: Map<string, Table>): string[] {
+  return [...before].flatMap(([name, old]) => {
+    const table = after.get(name)
+    if (!table) return [`the table ${name} is gone`]
+    const gone = [...old.columns].filter(([column, { type }]) => table.columns.get(column)?.type !== type)
+    const demanded = [...table.columns].filter(
+      ([column, { isFilled }]) => !old.columns.has(column) && !isFilled,
+    )
+    return [
+      ...gone.map(([column]) => `${name}.${column} is gone, or has another type`),
+      ...demanded.map(([column]) => `${name}.${column} is new, and an INSERT that does not know it fails`),
+      ...[...old.uniques]
+        .filter((unique) => !table.uniques.has(unique))
+        .map((unique) => `${name} ${unique} is unique no more`),
+      ...[...table.uniques]
+        .filter(
+          (unique) =>
+            !old.uniques.has(unique) && [...old.columns.keys()].some((column) => unique.includes(column)),
+        )
+        .map((unique) => `${name} ${unique} is to be unique, which older programs don't know`),
+    ]
+  })
+}
+
+test('migrations only add, so that processes of the version before can go on serving', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-adding-'))
+  const file = path.join(folder, 'berth.db')
+  const db = openSqlite(file)
+  const found: Record<string, string[]> = {}
+  for (const name of Object.keys(migrations)) {
+    const before = tablesOf(file)
+    await migrate(db, { upTo: name })
+    found[name] = takenAway(before, tablesOf(file))
+  }
+  await db.destroy()
+  rmSync(folder, { recursive: true })
+  // One from before that, to see that it would be seen.
+  expect(found['0024-traffic-prices']).toEqual([
+    'transactions (hour,server_id) WHERE hour IS NOT NULL is unique no more',
+    expect.stringContaining('is to be unique'),
+    expect.stringContaining('is to be unique'),
+  ])
+  const later = Object.entries(found).filter(([name]) => name > TOGETHER_SINCE)
+  for (const [name, taken] of later) expect([name, taken]).toEqual([name, []])
+})

@@ -1,0 +1,12 @@
+import { type Kysely, sql } from 'kysely'
+
+/** What each account has paid in all: those that never paid have smaller quotas, and no grace. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
+
+const statements = [
+  `ALTER TABLE ledgers ADD COLUMN paid bigint NOT NULL DEFAULT 0`,
+  `UPDATE ledgers SET paid = (SELECT coalesce(sum(amount), 0) FROM transactions
+    WHERE transactions.account_id = ledgers.account_id AND type = 'payment')`,
+]

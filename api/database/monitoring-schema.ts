@@ -1,0 +1,37 @@
+/** What a server's card has let through in a month. */
+export interface TrafficTable {
+  server_id: string
+  account_id: string
+  /** When it began. */
+  month: number
+  in_bytes: number
+  out_bytes: number
+}
+
+/** The last look at each server's machine: what the next one is compared with. */
+export interface MeterTable {
+  server_id: string
+  /** Stands for the server in its samples. */
+  series: number
+  /** JSON: Reading of monitoring/reading.ts. */
+  reading: string
+  read_at: number
+}
+
+/** What a server used in one slot of time; null is not known. */
+export interface SampleTable {
+  series: number
+  /** Seconds: how long the slot is; the finest are as long as the sampler's interval. */
+  resolution: number
+  /** Seconds since the epoch: when the slot begins. */
+  at: number
+  /** 1/100 percent of all cores. */
+  cpu: number | null
+  memory_mb: number | null
+  disk_mb: number | null
+  /** Bytes a second. */
+  disk_read: number | null
+  disk_write: number | null
+  network_rx: number | null
+  network_tx: number | null
+}

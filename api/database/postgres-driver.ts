@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  AbortedTransactionError,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+} from 'kysely'
+import type pg from 'pg'
+import { currentCaller, Line } from './line.ts'
+
+/** How long one waits for a free connection. */
+const LINE_MS = 5_000
+/** How long, and how often, it is asked whether a commit took place whose answer was lost. */
+const FIND_OUT_MS = 20_000
+const ASK_EVERY_MS = 250
+/** How long queries that run may take to end at a stop. */
+const FAREWELL_MS = 5_000
+
+/** The connection to the database is gone, or none could be had. What was written by then may have been committed. */
+class Unreachable extends Error {
+  /** PostgreSQL's connection_failure. */
+  readonly code = '08006'
+}
+
+/** pg has no codes for what it finds out by itself. */
+const WITHOUT_CODE =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
+/** As the system has them, such as ECONNRESET. */
+const OF_SYSTEM = /^E[A-Z]/
+/** Errors after which a connection is of no use: it is lost, or the server ends it. */
+const LOST = /^(08|57P0|25P03)/
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : ''
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code = codeOf(error)
+  const isOurs = code === '' ? WITHOUT_CODE.test(error.message) : OF_SYSTEM.test(code)
+  return isOurs ? new Unreachable(error.message || code, { cause: error }) : error
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof Error && LOST.test(codeOf(error))
+}
+
+/**
+ * Kysely's driver for PostgreSQL. Connections are taken in turns, so that no caller holds all; and where the answer to
+ * a commit is lost, the next connection finds out whether it took place: nothing is repeated that has happened, and
+ * nothing that has not is taken for done.
+ */
+export class PostgresDriver implements Driver {
+  readonly #pool: pg.Pool
+  readonly #line: Line
+  readonly #onCommit: () => void
+
+  /** @param onCommit called after each transaction that was committed */
+  constructor(pool: pg.Pool, onCommit: () => void) {
+    this.#pool = pool
+    this.#onCommit = onCommit
+    this.#line = new Line(pool.options.max, LINE_MS)
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<PostgresConnection> {
+    const caller = currentCaller()
+    await this.#line.take(caller, () => new Unreachable('no connection to the database became free in time'))
+    try {
+      return new PostgresConnection(await this.#pool.connect(), caller)
+    } catch (error) {
+      this.#line.give(caller)
+      throw explained(error)
+    }
+  }
+
+  async releaseConnection(connection: PostgresConnection): Promise<void> {
+    connection.release()
+    this.#line.give(connection.caller)
+  }
+
+  async beginTransaction(connection: PostgresConnection): Promise<void> {
+    await connection.begin()
+  }
+
+  async commitTransaction(connection: PostgresConnection): Promise<void> {
+    try {
+      await connection.commit()
+    } catch (error) {
+      if (!connection.isLost) throw error
+      if (!(await this.#isCommitted(connection.transaction))) throw error
+    }
+    this.#onCommit()
+  }
+
+  async rollbackTransaction(connection: PostgresConnection): Promise<void> {
+    await connection.rollback()
+  }
+
+  /** Waits for what runs; what hangs ends with its connection. */
+  async destroy(): Promise<void> {
+    await Promise.race([this.#pool.end(), sleep(FAREWELL_MS, undefined, { ref: false })])
+  }
+
+  /**
+   * Asks the database whether a transaction was committed, over another connection, until it says so.
+   * @throws Unreachable where it can't be asked
+   */
+  async #isCommitted(transaction: string): Promise<boolean> {
+    const until = performance.now() + FIND_OUT_MS
+    for (;;) {
+      // While its session has not noticed the loss, it is still in progress.
+      const status = await this.#statusOf(transaction).catch(() => null)
+      if (status === 'committed') return true
+      if (status === 'aborted') return false
+      if (performance.now() > until)
+        throw new Unreachable('the connection was lost during a commit; whether it took place is not known')
+      await sleep(ASK_EVERY_MS)
+    }
+  }
+
+  async #statusOf(transaction: string): Promise<string | null> {
+    const client = await this.#pool.connect()
+    try {
+      const asked = await client.query<{ status: string | null }>(
+        'SELECT pg_xact_status($1::xid8) AS status',
+        [transaction],
+      )
+      client.release()
+      return asked.rows[0]?.status ?? null
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+}
+
+class PostgresConnection implements DatabaseConnection {
+  readonly #client: pg.PoolClient
+  readonly caller: string
+  /** Of the transaction that is open. */
+  transaction = ''
+  /** Whether nothing more can be said over it. */
+  isLost = false
+
+  constructor(client: pg.PoolClient, caller: string) {
+    this.#client = client
+    this.caller = caller
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const { command, rowCount, rows } = await this.#ask(() => this.#client.query(sql, [...parameters]))
+    const isChange = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(command)
+    return isChange ? { numAffectedRows: BigInt(rowCount ?? 0), rows } : { rows }
+  }
+
+  // biome-ignore lint/correctness/useYield: it is part of the interface, and nobody streams rows
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('rows are not streamed')
+  }
+
+  /** Its number comes with the beginning, in one round trip: at the end it may be too late to ask. */
+  async begin(): Promise<void> {
+    const text = 'BEGIN; SELECT pg_current_xact_id()::text AS xid'
+    // One result for each statement, which the types of pg do not say.
+    const results = (await this.#ask(() => this.#client.query(text))) as unknown as pg.QueryResult[]
+    this.transaction = results[1]?.rows[0]?.xid ?? ''
+  }
+
+  /** @throws AbortedTransactionError where an earlier error had ended it already */
+  async commit(): Promise<void> {
+    const { command } = await this.#ask(() => this.#client.query('COMMIT'))
+    if (command === 'ROLLBACK') throw new AbortedTransactionError()
+  }
+
+  async rollback(): Promise<void> {
+    if (this.isLost) return
+    try {
+      await this.#ask(() => this.#client.query('ROLLBACK'))
+    } catch (error) {
+      // It must not be used again in the middle of a transaction.
+      this.isLost = true
+      throw error
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.isLost)
+  }
+
+  async #ask<Result>(query: () => Promise<Result>): Promise<Result> {
+    try {
+      return await query()
+    } catch (thrown) {
+      const error = explained(thrown)
+      this.isLost ||= isLost(error)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { Loop } from '../loop.ts'
+import { messageOf } from '../message-of.ts'
+import { type Database, isUnavailable, type Queries } from './database.ts'
+
+/** Runs what reads only and may see the database as it was a second ago. */
+export type RecentReads = <Result>(read: (db: Queries) => Promise<Result>) => Promise<Result>
+
+const LOOK_EVERY_MS = 500
+
+interface ReplicaOptions {
+  primary: Database
+  replica: Database
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * A replica that follows the database, for reads that may be a second old: it is asked as long as it has, at each look,
+ * all that the primary had written at the look before; otherwise the primary is.
+ */
+export class Replica {
+  readonly #options: ReplicaOptions
+  readonly #loop: Loop
+  #isRecent = false
+  /** How far the primary was at the last look. */
+  #written: string | null = null
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      clock: options.clock,
+      log: options.log,
+      turn: () => this.#look(),
+      failure: 'the database could not be asked how far it is; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    this.#isRecent = false
+    await this.#options.replica.destroy()
+  }
+
+  readonly read: RecentReads = async (read) => {
+    const { primary, replica } = this.#options
+    if (!this.#isRecent) return read(primary)
+    try {
+      return await read(replica)
+    } catch (error) {
+      // Also what the replica ended to keep up with the primary.
+      if (!isUnavailable(error)) throw error
+      return read(primary)
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { primary, replica } = this.#options
+    const before = this.#written
+    this.#written = null
+    const isRecent = before === null ? false : await hasAll(replica, before).catch(messageOf)
+    const { rows } = await sql<{ at: string }>`SELECT pg_current_wal_lsn()::text AS at`.execute(primary)
+    this.#written = rows[0]?.at ?? null
+    if (before !== null) this.#settle(isRecent)
+  }
+
+  /** @param found whether it is recent, or why it can't be asked */
+  #settle(found: boolean | string): void {
+    const isRecent = found === true
+    if (isRecent === this.#isRecent) return
+    this.#isRecent = isRecent
+    const { log } = this.#options
+    const reason = typeof found === 'string' ? found : 'it is behind, or no replica'
+    if (isRecent) log.info('the replica of the database is asked for lists')
+    else log.warn({ reason }, 'the replica of the database is not asked; lists come from the primary')
+  }
+}
+
+/** One that has become a primary itself has a past of its own. */
+async function hasAll(replica: Database, position: string): Promise<boolean> {
+  const { rows } = await sql<{ has_all: boolean | null }>`
+    SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= ${position}::pg_lsn AS has_all`.execute(
+    replica,
+  )
+  return rows[0]?.has_all === true
+}

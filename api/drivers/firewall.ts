@@ -1,0 +1,29 @@
+import { isWithin } from '../cidrs.ts'
+import type { FirewallRule } from './driver.ts'
+
+/** A connection of a machine, by who began it. */
+export interface Connection {
+  direction: FirewallRule['direction']
+  protocol: 'tcp' | 'udp' | 'icmp'
+  /** Of the guest where it leads in, of the other end where it leads out; 0 where the protocol has none. */
+  port: number
+  /** Of the other end. */
+  address: string
+}
+
+/** Whether some rule has anything to say about what begins in the guest. */
+export function judgesOut(rules: readonly FirewallRule[]): boolean {
+  return rules.some(({ direction }) => direction === 'out')
+}
+
+/** Whether a machine's firewall lets a connection through, in both directions: what drivers have to bring about. */
+export function isLet(rules: readonly FirewallRule[] | null, connection: Connection): boolean {
+  if (rules === null || (connection.direction === 'out' && !judgesOut(rules))) return true
+  return rules.some(
+    ({ direction, protocol, ports, cidrs }) =>
+      direction === connection.direction &&
+      (protocol === 'any' || protocol === connection.protocol) &&
+      (ports === null || (ports.first <= connection.port && connection.port <= ports.last)) &&
+      isWithin(connection.address, cidrs),
+  )
+}

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto'
+import { createConnection } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, type KexAlgorithm, type ServerHostKeyAlgorithm } from 'ssh2'
+import type { HostKey } from '../driver.ts'
+
+/**
+ * Reads a guest's ssh host keys as any client sees them, before it proves who it is. The guest may be hostile: all
+ * reading has limits of time and size, and the service runs it in a thread of its own (probe.ts).
+ */
+
+/** Where to ask, and how long. A plain object: it is sent to another thread. */
+export interface Question {
+  host: string
+  port: number
+  /** How long a server may take to say that it is one. */
+  patienceMs: number
+  /** How long all that follows may take. */
+  handshakeMs: number
+  /** How long this boot of the guest has been asked in vain before. */
+  waitedMs: number
+  /** See offeredKeys. */
+  lingers: boolean
+}
+
+const IDENT = 'SSH-2.0-Berth'
+/** Lines before the banner are allowed (RFC 4253, 4.2); a key exchange offer is about 1 kB. */
+const READ_LIMIT = 32 * 1024
+const LINGER_MS = 15_000
+/** A guest that answers soon is heard soon; one that is slow is not made to serve one connection after the other. */
+const PAUSE_MS = { first: 300, longest: 5_000 }
+const TRIES = 3
+const MSG_KEXINIT = 20
+/** One algorithm for each type of key, in the order in which clients prefer them. */
+const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'rsa-sha2-512',
+]
+/** Elliptic curves only: in the other methods the server chooses a prime, and so how long we calculate. */
+const KEY_EXCHANGES: readonly KexAlgorithm[] = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'ecdh-sha2-nistp256',
+  'ecdh-sha2-nistp384',
+  'ecdh-sha2-nistp521',
+]
+
+interface OfferOptions {
+  /** How long the list may take after the banner. */
+  offerMs?: number
+  /** Nobody waits for the answer any more. */
+  signal?: AbortSignal
+  /** How long the connection may take: one of many that come about at once would be too many for the guest. */
+  connectMs?: number
+}
+
+/**
+ * Waits for the guest's banner and asks which types of host key it has.
+ *
+ * A connection alone means nothing: the forwarder accepts it before the guest listens.
+ * @param lingers leave a connection that got no answer open for a while. Needed for passt: the one of Debian 12
+ *   spends a whole core, for ten seconds, on a connection that is closed before the guest accepted it
+ * @returns null when no ssh server answered within the time; else the algorithms, none if it speaks nonsense
+ */
+export function offeredKeys(
+  host: string,
+  port: number,
+  bannerMs: number,
+  lingers: boolean,
+  { offerMs = 5_000, signal, connectMs = bannerMs }: OfferOptions = {},
+): Promise<ServerHostKeyAlgorithm[] | null> {
+  return new Promise((resolve) => {
+    let received = Buffer.alloc(0)
+    let afterBanner = -1
+    const socket = createConnection({ host, port })
+    const finish = (result: ServerHostKeyAlgorithm[] | null) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(result)
+    }
+    const leave = () => {
+      if (!lingers || socket.destroyed) return finish(null)
+      resolve(null)
+      clearTimeout(timer)
+      // Unanswered, the forwarder ends it by itself; an answer that comes too late may be cut off.
+      socket
+        .removeAllListeners('data')
+        .on('data', () => socket.destroy())
+        .unref()
+      timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    }
+    let timer = setTimeout(leave, bannerMs)
+    signal?.addEventListener('abort', leave)
+    setTimeout(() => socket.connecting && finish(null), connectMs).unref()
+    socket.on('error', () => finish(afterBanner < 0 ? null : []))
+    socket.on('close', () => finish(afterBanner < 0 ? null : []))
+    // First, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
+    socket.on('connect', () => socket.write(`${IDENT}\r\n`))
+    socket.on('data', (data) => {
+      received = Buffer.concat([received, data])
+      if (received.length > READ_LIMIT) return finish(afterBanner < 0 ? null : [])
+      if (afterBanner < 0) {
+        afterBanner = bannerEnd(received)
+        if (afterBanner < 0) return
+        clearTimeout(timer)
+        timer = setTimeout(() => finish([]), offerMs)
+      }
+      const offer = keyAlgorithms(received.subarray(afterBanner))
+      if (offer) finish(KEY_ALGORITHMS.filter((name) => offer.includes(name)))
+    })
+  })
+}
+
+/** Where the banner's line ends, or -1 while it has not come. */
+function bannerEnd(bytes: Buffer): number {
+  const text = bytes.toString('latin1')
+  const start = text.startsWith('SSH-') ? 0 : text.indexOf('\nSSH-')
+  const end = start < 0 ? -1 : text.indexOf('\n', start + 1)
+  return end < 0 ? -1 : end + 1
+}
+
+/** Host key algorithms of a KEXINIT packet (RFC 4253, 6 and 7.1), [] for any other packet, null for half of one. */
+function keyAlgorithms(bytes: Buffer): string[] | null {
+  if (bytes.length < 6) return null
+  const length = bytes.readUInt32BE(0)
+  if (length > READ_LIMIT || bytes[5] !== MSG_KEXINIT) return []
+  if (bytes.length < 4 + length) return null
+  const payload = bytes.subarray(5, 4 + length)
+  const [, next] = nameList(payload, 17) // after the message's number and the cookie: key exchange methods
+  return nameList(payload, next)[0]
+}
+
+function nameList(bytes: Buffer, at: number): [names: string[], next: number] {
+  if (at + 4 > bytes.length) return [[], at]
+  const end = at + 4 + bytes.readUInt32BE(at)
+  return [
+    bytes
+      .subarray(at + 4, end)
+      .toString('latin1')
+      .split(','),
+    end,
+  ]
+}
+
+/**
+ * Goes through a handshake until the server has proved, by its signature, that the key that it shows is its own.
+ * @returns null when it does not in time; refused: it hung up without a word
+ */
+function readHostKey(
+  host: string,
+  port: number,
+  algorithm: ServerHostKeyAlgorithm,
+  timeoutMs: number,
+): Promise<HostKey | 'refused' | null> {
+  return new Promise((resolve) => {
+    const client = new Client()
+    const socket = createConnection({ host, port })
+    let shown: HostKey | null = null
+    const finish = (key: HostKey | 'refused' | null) => {
+      clearTimeout(timer)
+      resolve(key)
+      client.destroy()
+      socket.destroy()
+    }
+    const timer = setTimeout(() => finish(null), timeoutMs)
+    // The listeners stay: leaving in the middle makes an error too.
+    const end = () => finish(socket.bytesRead === 0 ? 'refused' : null)
+    client.on('error', end)
+    client.on('close', end)
+    // The verifier is asked before the signature is looked at, this is said after it.
+    client.on('handshake', () => finish(shown))
+    socket.on('error', end)
+    socket.on('data', () => {
+      if (socket.bytesRead > READ_LIMIT) finish(null)
+    })
+    try {
+      client.connect({
+        sock: socket,
+        username: 'none',
+        ident: IDENT.slice('SSH-2.0-'.length),
+        readyTimeout: timeoutMs,
+        algorithms: { kex: [...KEY_EXCHANGES], serverHostKey: [algorithm], compress: ['none'] },
+        hostVerifier: (key: Buffer) => {
+          shown = hostKey(key)
+          return true
+        },
+      })
+    } catch {
+      finish(null)
+    }
+  })
+}
+
+function hostKey(key: Buffer): HostKey {
+  return {
+    type: key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1'),
+    fingerprint: `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`,
+    publicKey: key.toString('base64'),
+  }
+}
+
+/**
+ * Asks again and again within the time, and takes the first answer: what is sent to a guest whose network is not up
+ * yet is lost for good. Earlier connections stay open meanwhile, as the guest may be about to answer on them.
+ */
+function offeredSoon(question: Question): Promise<ServerHostKeyAlgorithm[] | null> {
+  const { host, port, patienceMs, handshakeMs, waitedMs, lingers } = question
+  const startedAt = performance.now()
+  const answered = new AbortController()
+  return new Promise((resolve) => {
+    const finish = (offer: ServerHostKeyAlgorithm[] | null) => {
+      clearTimeout(timer)
+      resolve(offer)
+      answered.abort()
+    }
+    const attempt = () => {
+      const elapsed = performance.now() - startedAt
+      const left = patienceMs - elapsed
+      const pause = Math.min(PAUSE_MS.longest, Math.max(PAUSE_MS.first, (waitedMs + elapsed) / 10))
+      const options = { offerMs: handshakeMs, signal: answered.signal, connectMs: pause }
+      void offeredKeys(host, port, left, lingers, options).then((offer) => offer && finish(offer))
+      timer = pause < left ? setTimeout(attempt, pause) : setTimeout(finish, left, null)
+    }
+    let timer: NodeJS.Timeout
+    attempt()
+  })
+}
+
+/**
+ * All host keys of a guest, on one connection for each type it has.
+ * @returns null when no ssh server answered; an empty list when one did, but proved no key to be its own
+ */
+export async function readHostKeys(question: Question): Promise<HostKey[] | null> {
+  const { host, port, handshakeMs } = question
+  const offered = await offeredSoon(question)
+  if (!offered) return null
+  const until = performance.now() + handshakeMs
+  const keys: HostKey[] = []
+  for (const algorithm of offered) {
+    const left = () => until - performance.now()
+    let key = await readHostKey(host, port, algorithm, Math.max(0, left()))
+    // A server that just had several connections from one address may refuse one more for a moment.
+    for (let tries = 1; key === 'refused' && tries < TRIES && left() > 0; tries++) {
+      await sleep(PAUSE_MS.first)
+      key = await readHostKey(host, port, algorithm, Math.max(0, left()))
+    }
+    if (key && key !== 'refused') keys.push(key)
+  }
+  return keys
+}

@@ -1,0 +1,227 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import WebSocket from 'ws'
+import { messageOf } from '../../message-of.ts'
+import { IncusError } from './errors.ts'
+
+/** How a cluster is reached. */
+export interface Access {
+  /** Of its members, `unix:/path` or `https://host:port`; any of them answers for all. */
+  addresses: readonly string[]
+  /** PEM: our certificate and key, and the cluster's certificate, which is the only one that is believed. */
+  tls: { cert: string; key: string; ca: string } | null
+}
+
+/** What is sent with a call. */
+export interface Sent {
+  body?: unknown
+  /** In place of a body. */
+  file?: string
+  headers?: Readonly<Record<string, string>>
+  timeoutMs?: number
+}
+
+interface Reply {
+  type: 'sync' | 'async' | 'error'
+  metadata: unknown
+  operation: string
+  error: string
+  error_code: number
+}
+
+/** LXD blocks 10 s on a member that is gone. */
+const CALL_MS = 15_000
+const UPLOAD_MS = 600_000
+/** A host that is off answers nothing at all, not even that it is not there. */
+const CONNECT_MS = 2_000
+/** Between two questions to a member that did not answer, whether it does again. */
+const PROBE_MS = 2_000
+const CONNECTIONS = 32
+
+/** Failures before anything was sent: such a call may be sent to another member, whatever it does. */
+const UNSENT = ['ECONNREFUSED', 'ENOENT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EACCES', 'ECONNTIME']
+
+/** One member, as it is reached. */
+export class Endpoint {
+  readonly address: string
+  readonly #access: Access
+  readonly #agent: http.Agent | https.Agent
+  #probe: NodeJS.Timeout | null = null
+
+  constructor(address: string, access: Access) {
+    this.address = address
+    this.#access = access
+    const options = { keepAlive: true, maxSockets: CONNECTIONS }
+    this.#agent = this.#socketPath === null ? new https.Agent(options) : new http.Agent(options)
+  }
+
+  /** It did not answer, so others are asked first: no caller waits to find out that it is back. */
+  get isShunned(): boolean {
+    return this.#probe !== null
+  }
+
+  shun(): void {
+    this.#probe ??= setTimeout(async () => {
+      const isBack = await this.send('GET', '/1.0', { timeoutMs: PROBE_MS }).then(
+        async (response) => (await buffer(response)) && response.statusCode !== 503,
+        () => false,
+      )
+      if (this.#probe === null) return
+      this.#probe = null
+      if (!isBack) this.shun()
+    }, PROBE_MS).unref()
+  }
+
+  /** @throws Error where the connection fails, or the time is up */
+  async send(
+    method: string,
+    path: string,
+    { body, file, headers = {}, timeoutMs }: Sent,
+  ): Promise<IncomingMessage> {
+    const limit = timeoutMs ?? (file === undefined ? CALL_MS : UPLOAD_MS)
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const length = file === undefined ? Buffer.byteLength(text ?? '') : (await stat(file)).size
+    const options = {
+      method,
+      agent: this.#agent,
+      signal: AbortSignal.timeout(limit),
+      headers: { 'content-type': 'application/json', 'content-length': length, ...headers },
+    }
+    const request =
+      this.#socketPath === null
+        ? https.request(new URL(path, this.address), { ...options, ...this.#tls })
+        : http.request({ ...options, socketPath: this.#socketPath, host: 'incus', path })
+    giveUpConnecting(request)
+    const answered = once(request, 'response')
+    // What the upload fails of, the request fails of too.
+    if (file === undefined) request.end(text)
+    else pipeline(createReadStream(file), request).catch(() => {})
+    const [response] = await answered
+    return response as IncomingMessage // what the event brings
+  }
+
+  socket(path: string): WebSocket {
+    if (this.#socketPath === null)
+      return new WebSocket(new URL(path, this.address.replace(/^http/, 'ws')), this.#tls)
+    return new WebSocket(`ws+unix:${this.#socketPath}:${path}`, { headers: { host: 'incus' } })
+  }
+
+  close(): void {
+    if (this.#probe) clearTimeout(this.#probe)
+    this.#probe = null
+    this.#agent.destroy()
+  }
+
+  get #socketPath(): string | null {
+    return this.address.startsWith('unix:') ? this.address.slice('unix:'.length) : null
+  }
+
+  /** The certificate is the cluster's own, so its name says nothing: that it is this very one says all. */
+  get #tls(): https.RequestOptions {
+    return { ...this.#access.tls, checkServerIdentity: () => undefined }
+  }
+}
+
+/**
+ * The REST API of Incus and LXD, which is the same but for names in headers. By Node's own http, since its fetch and
+ * WebSocket know no unix sockets.
+ */
+export class IncusClient {
+  readonly endpoints: readonly Endpoint[]
+
+  constructor(access: Access) {
+    this.endpoints = access.addresses.map((address) => new Endpoint(address, access))
+  }
+
+  /** @throws IncusError */
+  async get<T>(path: string, timeoutMs?: number): Promise<T> {
+    const { metadata } = await this.call('GET', path, timeoutMs === undefined ? {} : { timeoutMs })
+    return metadata as T // as the API documents it for this path
+  }
+
+  /** Where this is an operation, the reply only says that it began. @throws IncusError */
+  async call(method: string, path: string, sent: Sent = {}): Promise<Reply> {
+    return parsed(await this.#read(method, path, sent))
+  }
+
+  /** A reply that is a file. @throws IncusError */
+  async bytes(path: string): Promise<Buffer> {
+    const { status, body } = await this.#read('GET', path, {})
+    if (status >= 400) parsed({ status, body })
+    return body
+  }
+
+  /** A WebSocket at the first member that is not shunned. */
+  socket(path: string): WebSocket {
+    const [endpoint] = this.#inOrder()
+    if (!endpoint) throw new IncusError(0, 'The zone has no addresses')
+    const socket = endpoint.socket(path)
+    socket.on('error', () => endpoint.shun())
+    return socket
+  }
+
+  close(): void {
+    for (const endpoint of this.endpoints) endpoint.close()
+  }
+
+  async #read(method: string, path: string, sent: Sent): Promise<{ status: number; body: Buffer }> {
+    let failure: unknown
+    for (const endpoint of this.#inOrder()) {
+      try {
+        const response = await endpoint.send(method, path, sent)
+        const [status, body] = [response.statusCode ?? 0, await buffer(response)]
+        // It is about to start, or to end.
+        if (status !== 503) return { status, body }
+        failure = new IncusError(503, 'The member is not ready')
+        endpoint.shun()
+      } catch (error) {
+        failure = error
+        endpoint.shun()
+        if (method !== 'GET' && !wasUnsent(error)) break
+      }
+    }
+    if (failure instanceof IncusError) throw failure
+    throw new IncusError(0, `No member of the cluster answers: ${messageOf(failure)}`, { cause: failure })
+  }
+
+  #inOrder(): Endpoint[] {
+    return this.endpoints.toSorted((a, b) => Number(a.isShunned) - Number(b.isShunned))
+  }
+}
+
+/** @throws IncusError */
+function parsed({ status, body }: { status: number; body: Buffer }): Reply {
+  let reply: Reply
+  try {
+    reply = JSON.parse(body.toString('utf8')) as Reply // as every path of the API replies
+  } catch {
+    throw new IncusError(status, `The cluster answered ${status} without JSON`)
+  }
+  if (reply.type === 'error') throw new IncusError(reply.error_code, reply.error)
+  return reply
+}
+
+function wasUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && UNSENT.includes(String(error.code))
+}
+
+/** Fails a request whose connection takes too long: nothing of it was sent. */
+function giveUpConnecting(request: ClientRequest): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return
+    const fault = Object.assign(new Error('The connection took too long'), { code: 'ECONNTIME' })
+    const timer = setTimeout(() => request.destroy(fault), CONNECT_MS)
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
+  })
+}
+
+/** A path with its query; what is undefined is left out. */
+export function at(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}

@@ -1,0 +1,90 @@
+import { DriverError, type DriverErrorCode } from '../driver.ts'
+
+/** What a refusal means, whichever of the products, versions and ways of telling it came by. */
+export type Refusal =
+  | 'missing'
+  | 'exists'
+  | 'changed'
+  | 'busy'
+  | 'running'
+  | 'stopped'
+  | 'port_taken'
+  | 'disk_full'
+  | 'too_small'
+  | 'no_member'
+  | 'offline'
+  | 'other'
+
+/** By text where the status says little: the same failure is a 400 here, a 500 there, and none inside of operations. */
+const TEXTS: readonly [RegExp, Refusal][] = [
+  [/already exists|UNIQUE constraint/i, 'exists'],
+  [/address already in use/i, 'port_taken'],
+  [/no space left|quota exceeded/i, 'disk_full'],
+  [/(image|volume) size|exceeds specified/i, 'too_small'],
+  [/no suitable cluster member|couldn't find a cluster member|cluster member is evacuated/i, 'no_member'],
+  [/already running/i, 'running'],
+  [/already stopped|is not running|isn't running/i, 'stopped'],
+  [/busy running|operation.*in progress/i, 'busy'],
+  [
+    /missing event connection|unable to connect|connection refused|server isn't ready|is offline|shutting down|daemon.*(starting|not yet)|no route to host|context deadline|failed to connect|database is locked|no available (cowsql|dqlite)|leader|begin transaction|bad connection|\bEOF\b|checkpoint in progress/i,
+    'offline',
+  ],
+  [/not found/i, 'missing'],
+]
+
+const STATUSES: Readonly<Record<number, Refusal>> = {
+  404: 'missing',
+  409: 'exists',
+  412: 'changed',
+  503: 'offline',
+}
+
+/** A call that the cluster refused, or could not be asked. */
+export class IncusError extends Error {
+  override readonly name = 'IncusError'
+  readonly refusal: Refusal
+
+  /** @param status of the reply or of the operation; 0: there is none */
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.refusal =
+      STATUSES[status] ??
+      TEXTS.find(([pattern]) => pattern.test(message))?.[1] ??
+      (status === 0 ? 'offline' : 'other')
+  }
+}
+
+const CODES: Readonly<Partial<Record<Refusal, DriverErrorCode>>> = {
+  missing: 'not_found',
+  port_taken: 'port_taken',
+  disk_full: 'disk_full',
+  too_small: 'image_unusable',
+  other: 'start_failed',
+}
+
+/** Whether the same may go well the next time. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof IncusError && CODES[error.refusal] === undefined
+}
+
+/** For the callers of drivers. */
+export function toDriverError(error: unknown): unknown {
+  if (!(error instanceof IncusError)) return error
+  const code = CODES[error.refusal] ?? 'unavailable'
+  return new DriverError(code, messages[code] ?? error.message, { cause: error })
+}
+
+/** Of the codes whose messages customers read. */
+const messages: Readonly<Partial<Record<DriverErrorCode, string>>> = {
+  port_taken: 'Another program uses the port.',
+  disk_full: 'The disk of the host is full.',
+  image_unusable: 'The image is larger than the disk of the server.',
+}
+
+/** For what is fine if it is so already. */
+export function unless(...fine: readonly Refusal[]): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof IncusError && fine.includes(error.refusal)) return null
+    throw error
+  }
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cpuTypes, DriverError, type HostFacts, incusFeatures } from '../driver.ts'
+import type { Members } from './members.ts'
+
+/** What the cluster says of itself. */
+export interface IncusServer {
+  environment: { server: string; server_version: string; server_clustered: boolean }
+  api_extensions: string[]
+  auth: string
+}
+
+/** How long a caller waits: without a quorum, members take 5 s to say that they can't answer, or never do. */
+const WAIT_MS = { first: 15_000, later: 1_000, silent: 0 }
+/** How old figures may be that stand in for an answer that is late. */
+const STALE_MS = 15_000
+
+/** What a zone's cluster has. One that does not answer holds up nobody. */
+export class Host {
+  readonly #members: Members
+  readonly #server: IncusServer
+  #asking: Promise<HostFacts | null> | null = null
+  #known: { facts: HostFacts; at: number } | null = null
+  #isSilent = false
+
+  constructor(members: Members, server: IncusServer) {
+    this.#members = members
+    this.#server = server
+  }
+
+  /** @throws DriverError unavailable */
+  async facts(): Promise<HostFacts> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = null
+    })
+    const patience = WAIT_MS[this.#isSilent ? 'silent' : this.#known ? 'later' : 'first']
+    const answer = await Promise.race([this.#asking, sleep(patience, null, { ref: false })])
+    if (answer) return answer
+    // The question goes on, and ends the silence.
+    this.#isSilent = true
+    const { facts, at } = this.#known ?? { facts: null, at: 0 }
+    if (!facts || performance.now() - at > STALE_MS)
+      throw new DriverError('unavailable', 'The cluster does not answer.')
+    return facts
+  }
+
+  async #ask(): Promise<HostFacts | null> {
+    const capacity = await this.#members.capacity().catch(() => null)
+    if (!capacity) return null
+    const { server, server_version, server_clustered } = this.#server.environment
+    const facts: HostFacts = {
+      compute: `${server === 'lxd' ? 'LXD' : 'Incus'} ${server_version} with containers`,
+      reason: server_clustered ? 'a cluster, as its zone says' : 'as its zone says',
+      isReal: true,
+      cpuTypes,
+      features: incusFeatures,
+      ...capacity,
+      warnings: ['Servers are containers, which share a kernel: for people you trust'],
+    }
+    this.#known = { facts, at: performance.now() }
+    this.#isSilent = false
+    return facts
+  }
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { IncusWorld } from '../../../test/cluster/harness/world.ts'
+import { type Console, PLAIN_NETWORK } from '../driver.ts'
+import { driverSuite } from '../driver-suite.ts'
+import { connected, type Instance } from './instance.ts'
+
+driverSuite('Incus', () => IncusWorld.open(1))
+
+let world: IncusWorld
+beforeAll(async () => {
+  world = await IncusWorld.open(1)
+})
+afterAll(() => world?.close())
+
+async function started(id: string): Promise<string> {
+  await world.driver.define(world.spec(id))
+  await world.driver.connect(new Map([[id, world.network(id)]]))
+  await world.driver.start(id)
+  await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+  return id
+}
+
+async function printed(console: Console, wanted: string): Promise<string> {
+  let text = ''
+  while (!text.includes(wanted)) {
+    const next = await console.read()
+    if (next === null) throw new Error(`the console ended after: ${text}`)
+    text += next.bytes.toString('latin1')
+  }
+  return text
+}
+
+test('a console shows what its guest prints, also to a second viewer, and takes what is typed', async () => {
+  const id = await started('console')
+  const first = await world.driver.openConsole(id)
+  first.write(Buffer.from('\recho $((6 * 7))-fold\r'))
+  await printed(first, '42-fold')
+  const second = await world.driver.openConsole(id)
+  await printed(second, '42-fold')
+  second.write(Buffer.from('echo $((7 * 7))-fold\r'))
+  await printed(first, '49-fold')
+  second.close()
+  first.close()
+  const third = await world.driver.openConsole(id)
+  third.write(Buffer.from('\recho $((8 * 7))-fold\r'))
+  await printed(third, '56-fold')
+  await world.driver.powerOff(id)
+  expect(await ended(third)).toBe(true)
+  await world.driver.destroy(id)
+})
+
+async function ended(console: Console): Promise<boolean> {
+  while ((await console.read()) !== null);
+  return true
+}
+
+test('guests reach neither each other nor their host, by the rules that operators are given', async () => {
+  const [a, b] = [await started('a'), await started('b')]
+  expect(await world.ssh(a, 'hostname')).toBe('host-a')
+  const reaches = (address: string) =>
+    world.ssh(a, `nc -w 2 ${address} 22 < /dev/null && echo yes || echo no`)
+  expect(await reaches(world.addressOf(a))).toContain('yes')
+  expect(await reaches(world.addressOf(b))).toBe('no')
+  expect(await reaches('169.254.0.1')).toBe('no')
+  for (const id of [a, b]) await world.driver.destroy(id)
+})
+
+test('an instance whose creation broke off is created anew, or deleted', async () => {
+  for (const id of ['half', 'half-again']) {
+    await world.driver.define(world.spec(id))
+    await world.cluster.breakOff(`b-${id}`)
+  }
+  await started('half')
+  for (const id of ['half', 'half-again']) {
+    await world.driver.destroy(id)
+    expect(await world.leftovers(id)).toEqual([])
+  }
+})
+
+test('operations end without the events of the cluster, and by another of its addresses', async () => {
+  const { address, close } = await world.cluster.deaf()
+  onTestFinished(async () => {
+    close()
+    await world.restart()
+  })
+  await world.restart(['unix:/nowhere/unix.socket', address])
+  await started('deaf')
+  await world.driver.destroy('deaf')
+  expect(await world.driver.inspect('deaf')).toEqual({ power: 'absent' })
+})
+
+test('a plan’s speed is asked of Incus for both directions, and taken back', () => {
+  const card = JSON.stringify({ mac: '52:54:00:12:00:01', address: '10.64.0.6' })
+  const instance: Instance = {
+    ...{ name: 'b-fast', status_code: 103, location: 'none', last_used_at: '', architecture: 'x86_64' },
+    ...{ ephemeral: false, stateful: false, profiles: [], description: '' },
+    config: { 'user.berth.card': card },
+    devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+  }
+  const network = { ...PLAIN_NETWORK, number: 1 }
+  const fast = connected(instance, { ...network, bandwidthMbit: 50 }, '127.0.0.1')
+  expect(fast?.devices?.eth0).toMatchObject({ 'limits.ingress': '50Mbit', 'limits.egress': '50Mbit' })
+  const slow = connected({ ...instance, ...fast }, network, '127.0.0.1')
+  expect(slow?.devices?.eth0).toMatchObject({ nictype: 'routed', hwaddr: '52:54:00:12:00:01' })
+  expect(Object.keys(slow?.devices?.eth0 ?? {}).filter((key) => key.startsWith('limits.'))).toEqual([])
+})

@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto'
+import { isIPv4, isIPv6 } from 'node:net'
+import { ROUTED_GATEWAY } from '../addresses.ts'
+import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
+import { hashFor } from '../guest/crypt.ts'
+import { vendorData } from '../guest/seed.ts'
+
+type Device = Readonly<Record<string, string>>
+export type Devices = Readonly<Record<string, Device>>
+
+/** An instance as lists show it. What is on a member that does not answer has neither configuration nor devices. */
+export interface Instance {
+  name: string
+  status_code: number
+  location: string
+  last_used_at: string
+  architecture: string
+  ephemeral: boolean
+  stateful: boolean
+  profiles: string[]
+  description: string
+  config: Readonly<Record<string, string>> | null
+  devices: Devices | null
+}
+
+/** Status codes of instances. */
+const CODES = { stopped: 102, running: 103, error: 112 }
+
+/** What we keep with an instance: there is no other memory. */
+const KEYS = {
+  server: 'user.berth.server',
+  /** `on` from a start until we turn it off: then it is off by itself. */
+  power: 'user.berth.power',
+  network: 'user.berth.network',
+  card: 'user.berth.card',
+} as const
+
+const PREFIX = 'b-'
+/** Processes and threads that a guest may have: the host's table has an end. */
+const MOST_PROCESSES = 4096
+
+/** @throws DriverError not_found for what can't be the name of an instance */
+export function nameOf(serverId: string): string {
+  if (!/^[A-Za-z0-9-]{1,60}$/.test(serverId))
+    throw new DriverError('not_found', 'No machine can have this id')
+  return `${PREFIX}${serverId}`
+}
+
+/** Null: it is not ours. */
+export function serverIdOf(name: string): string | null {
+  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null
+}
+
+interface Place {
+  storagePool: string
+  nameservers: readonly string[]
+}
+
+/** The first card of a machine: routed, so that guests have no segment in common. */
+interface Card {
+  mac: string
+  address: string
+}
+
+/** A new instance, off, without what leads to it. */
+export function newInstance(spec: MachineSpec, place: Place) {
+  const card = cardOf(spec)
+  return {
+    name: nameOf(spec.serverId),
+    type: 'container',
+    profiles: [],
+    config: {
+      ...limitsOf(spec),
+      'security.privileged': 'false',
+      'security.nesting': 'false',
+      // Each has users of its own on the host.
+      'security.idmap.isolated': 'true',
+      'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
+      'cloud-init.user-data': spec.userData ?? '#cloud-config\n{}\n',
+      'cloud-init.network-config': networkConfig(card, place.nameservers),
+      // A member that is emptied gives it to another.
+      'cluster.evacuate': 'migrate',
+      [KEYS.server]: spec.serverId,
+      [KEYS.power]: 'off',
+      [KEYS.card]: JSON.stringify(card),
+    },
+    devices: {
+      root: { type: 'disk', path: '/', pool: place.storagePool, size: `${spec.diskGb}GiB` },
+      eth0: nic(card),
+    },
+  }
+}
+
+/** @throws DriverError unsupported */
+function cardOf({ interfaces }: MachineSpec): Card {
+  const [first] = interfaces
+  const address = first?.addresses.map(({ address }) => address).find((candidate) => isIPv4(candidate))
+  if (!first || interfaces.length > 1 || address === undefined)
+    throw new DriverError('unsupported', 'A machine has exactly one card here, with an IPv4 address')
+  return { mac: first.mac, address }
+}
+
+/** Its end on the host has a name that rules there know it by (deploy/incus.nft), and no other machine has it. */
+function nic({ mac, address }: Card): Device {
+  const number = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
+  const host_name = `bi${number.join('')}`
+  return { type: 'nic', nictype: 'routed', name: 'eth0', hwaddr: mac, 'ipv4.address': address, host_name }
+}
+
+/** What Incus has set on the card already, for images that would else ask by DHCP. */
+function networkConfig({ address }: Card, nameservers: readonly string[]): string {
+  const eth0 = {
+    addresses: [`${address}/32`],
+    routes: [{ to: '0.0.0.0/0', via: ROUTED_GATEWAY, 'on-link': true }],
+    nameservers: { addresses: nameservers },
+  }
+  return `${JSON.stringify({ version: 2, ethernets: { eth0 } })}\n`
+}
+
+function limitsOf({ cpu, ramMb }: Pick<MachineSpec, 'cpu' | 'ramMb'>): Record<string, string> {
+  return {
+    'limits.cpu': String(cpu),
+    'limits.memory': `${ramMb}MiB`,
+    'limits.processes': String(MOST_PROCESSES),
+  }
+}
+
+/** What is written back of an instance. */
+type Written = Pick<
+  Instance,
+  'architecture' | 'ephemeral' | 'stateful' | 'profiles' | 'description' | 'config' | 'devices'
+>
+
+/** An instance with a change of its configuration or devices. */
+export function changed(
+  instance: Instance,
+  change: { config?: Record<string, string>; devices?: Devices },
+): Written {
+  const { architecture, ephemeral, stateful, profiles, description, config, devices } = instance
+  return {
+    architecture,
+    ephemeral,
+    stateful,
+    profiles,
+    description,
+    config: { ...config, ...change.config },
+    devices: change.devices ?? devices,
+  }
+}
+
+/** An instance of another size; its disk only grows. */
+export function resized(instance: Instance, spec: MachineSpec): Written {
+  const { root = {} } = instance.devices ?? {}
+  const diskGb = Math.max(gigabytes(root.size), spec.diskGb)
+  const devices = { ...instance.devices, root: { ...root, size: `${diskGb}GiB` } }
+  return changed(instance, { config: limitsOf(spec), devices })
+}
+
+function gigabytes(size: string | undefined): number {
+  return Number(/^(\d+)GiB$/.exec(size ?? '')?.[1] ?? 0)
+}
+
+export function isServer({ config }: Instance, serverId: string): boolean {
+  return config?.[KEYS.server] === serverId
+}
+
+/** Whether it was never given a network: then it never ran, and has nothing of its customer's. */
+export function isUnfinished({ config }: Instance): boolean {
+  return config !== null && config[KEYS.network] === undefined
+}
+
+/** Before a start, and before we turn it off. */
+export function powered(power: 'on' | 'off'): { config: Record<string, string> } {
+  return { config: { [KEYS.power]: power } }
+}
+
+/** What leads to the machine, as it was told last; null: nothing yet. */
+export function networkOf({ config }: Instance): ServerNetwork | null {
+  const kept = config?.[KEYS.network]
+  return kept === undefined ? null : (JSON.parse(kept) as ServerNetwork) // as connected wrote it
+}
+
+/** An instance with what leads to it; null: it has that already. */
+export function connected(instance: Instance, network: ServerNetwork, listen: string): Written | null {
+  const { config } = instance
+  const card: Card = JSON.parse(config?.[KEYS.card] ?? '{}')
+  const { root = {} } = instance.devices ?? {}
+  // Rules of firewalls are not ours to keep: the zone has none, so what has some is closed.
+  const isClosed = network.isCut || network.firewall !== null
+  const eth0 = { ...nic(card), ...speedOf(network) }
+  const open = { eth0, ...proxies(network, card, listen) }
+  const devices: Devices = { root, ...(isClosed ? {} : open) }
+  const kept = JSON.stringify(network)
+  if (config?.[KEYS.network] === kept && digest(devices) === digest(instance.devices)) return null
+  return changed(instance, { config: { [KEYS.network]: kept }, devices })
+}
+
+/** As Incus shapes a card: what is sent to it, and by it. */
+function speedOf({ bandwidthMbit }: ServerNetwork): Device {
+  if (bandwidthMbit === null) return {}
+  const speed = `${bandwidthMbit}Mbit`
+  return { 'limits.ingress': speed, 'limits.egress': speed }
+}
+
+function proxies({ ports }: ServerNetwork, { address }: Card, listen: string): Devices {
+  const host = isIPv6(listen) ? `[${listen}]` : listen
+  const entries = ports.map(({ protocol, hostPort, port }) => [
+    `${protocol}-${hostPort}`,
+    {
+      type: 'proxy',
+      listen: `${protocol}:${host}:${hostPort}`,
+      // Its address, not its loopback: what listens there only is for nobody else.
+      connect: `${protocol}:${address}:${port}`,
+    },
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** Independent of the order of keys. */
+function digest(devices: Devices | null): string {
+  const sorted = Object.entries(devices ?? {})
+    .map(([name, device]) => [name, Object.entries(device).sort()] as const)
+    .sort(([a], [b]) => a.localeCompare(b))
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex')
+}
+
+/** What a machine does. Null: its member can't be asked. */
+export function stateOf(instance: Instance): MachineState {
+  const { status_code, config, last_used_at } = instance
+  if (config === null || status_code === CODES.error) return { power: 'away', isMoving: false }
+  if (status_code === CODES.running) return { power: 'running', startedAt: Date.parse(last_used_at) }
+  if (status_code !== CODES.stopped) return { power: 'hung' }
+  if (config[KEYS.power] !== 'on') return { power: 'stopped', reason: null }
+  // Incus writes down how an instance ends, unless its host ends with it.
+  const hasEnded = config['volatile.last_state.power'] !== 'RUNNING'
+  return { power: 'stopped', reason: hasEnded ? 'guest_shutdown' : 'crashed' }
+}
+
+export function coresOf({ config }: Instance): number {
+  return Number(config?.['limits.cpu'] ?? 1)
+}
+
+/** In MB, as reserved. */
+export function memoryOf({ config }: Instance): number {
+  return Number(/^(\d+)MiB$/.exec(config?.['limits.memory'] ?? '')?.[1] ?? 0)
+}

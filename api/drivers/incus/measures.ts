@@ -1,0 +1,91 @@
+import { buffer } from 'node:stream/consumers'
+import type { Measurement } from '../driver.ts'
+import { inParallel } from '../in-parallel.ts'
+import { at, type Endpoint, type IncusClient } from './client.ts'
+import { coresOf, type Instance, nameOf, serverIdOf, stateOf } from './instance.ts'
+import { countersOf, countersOfState, type InstanceState, NOTHING } from './metrics.ts'
+
+/** A member that takes longer has no figures this time. */
+const ANSWER_MS = 3_000
+/** Members keep their metrics for 8 s: younger machines may be missing there, or be what they were before. */
+const SETTLED_MS = 10_000
+/** What disks take changes slowly, and is asked for of each machine by itself. */
+const DISK_MS = 60_000
+/** How many disks are looked at in one call, the oldest figures first. */
+const MOST_DISKS = 64
+
+/** What machines have used: one question to each member, and a few to those that it knows too little of. */
+export class Measures {
+  readonly #client: IncusClient
+  readonly #project: string
+  readonly #disks = new Map<string, { at: number; bytes: number | null }>()
+
+  constructor(client: IncusClient, project: string) {
+    this.#client = client
+    this.#project = project
+  }
+
+  async of(serverIds: readonly string[], all: readonly Instance[]): Promise<Map<string, Measurement>> {
+    const asked = new Set(serverIds.map(nameOf))
+    const instances = all.filter(({ name }) => asked.has(name))
+    if (instances.length === 0) return new Map()
+    const { endpoints } = this.#client
+    const perMember = await Promise.all(endpoints.map((endpoint) => this.#ask(endpoint)))
+    const counters = new Map(perMember.flatMap((found) => [...found]))
+    const measuredAt = Date.now()
+    const states = await this.#statesOf(instances, measuredAt)
+    const entries = instances.map((instance): [string, Measurement] => {
+      const { name } = instance
+      const machine = stateOf(instance)
+      const startedAt = machine.power === 'running' ? machine.startedAt : null
+      const own = states.get(name)
+      const isYoung = startedAt !== null && measuredAt - startedAt < SETTLED_MS
+      const settled = counters.get(name) ?? NOTHING
+      const used = isYoung ? own && countersOfState(own) : settled
+      const diskUsedBytes = this.#disks.get(name)?.bytes ?? null
+      const known = startedAt === null ? NOTHING : (used ?? NOTHING)
+      return [
+        serverIdOf(name) ?? '',
+        { measuredAt, startedAt, cores: coresOf(instance), ...known, diskUsedBytes },
+      ]
+    })
+    return new Map(entries)
+  }
+
+  /** A member's answer to Prometheus. One that does not answer has none. */
+  async #ask(endpoint: Endpoint): ReturnType<typeof readMetrics> {
+    if (endpoint.isShunned) return new Map()
+    return readMetrics(endpoint, this.#project).catch(() => new Map())
+  }
+
+  /** Of young machines, and of those whose disk was not looked at for long. */
+  async #statesOf(instances: readonly Instance[], now: number): Promise<Map<string, InstanceState>> {
+    const here = new Set(instances.map(({ name }) => name))
+    for (const name of this.#disks.keys()) if (!here.has(name)) this.#disks.delete(name)
+    const reachable = instances.filter((instance) => stateOf(instance).power !== 'away')
+    const lookedAt = (name: string) => this.#disks.get(name)?.at ?? 0
+    const wanted = reachable
+      .filter((instance) => {
+        const state = stateOf(instance)
+        const isYoung = state.power === 'running' && now - state.startedAt < SETTLED_MS
+        return isYoung || now - lookedAt(instance.name) > DISK_MS
+      })
+      .toSorted((a, b) => lookedAt(a.name) - lookedAt(b.name))
+      .slice(0, MOST_DISKS)
+    const states = new Map<string, InstanceState>()
+    await inParallel(wanted, async ({ name }) => {
+      const path = at(`/1.0/instances/${name}/state`, { project: this.#project })
+      const state = await this.#client.get<InstanceState>(path, ANSWER_MS).catch(() => null)
+      if (!state) return
+      states.set(name, state)
+      this.#disks.set(name, { at: now, bytes: state.disk?.root?.usage ?? null })
+    })
+    return states
+  }
+}
+
+async function readMetrics(endpoint: Endpoint, project: string) {
+  const response = await endpoint.send('GET', at('/1.0/metrics', { project }), { timeoutMs: ANSWER_MS })
+  const text = (await buffer(response)).toString('utf8')
+  return countersOf(text, project)
+}

@@ -1,0 +1,154 @@
+import { at, type IncusClient } from './client.ts'
+import { IncusError } from './errors.ts'
+import { type Instance, memoryOf } from './instance.ts'
+
+interface ClusterMember {
+  server_name: string
+  status: string
+  groups: string[]
+  config: Record<string, string>
+}
+
+/** What a member has. */
+interface Hardware {
+  cores: number
+  ramMb: number
+  diskGb: number
+}
+
+interface Fresh<T> {
+  at: number
+  value: T
+}
+
+/** A member that is online may be lost at any time; what it is made of seldom changes. */
+const MEMBERS_MS = 1_000
+const HARDWARE_MS = 60_000
+/** How old a list of instances may be. */
+const LIST_MS = 2_000
+const GB = 2 ** 30
+/** Storage that all members have in common counts once. */
+const SHARED_STORAGE = ['ceph', 'lvmcluster', 'truenas', 'linstor']
+
+/** The members of the cluster that a zone is made of, and what they have. */
+export class Members {
+  readonly #client: IncusClient
+  readonly #group: string | undefined
+  readonly #storagePool: string
+  readonly #isClustered: boolean
+  #all: Fresh<Promise<ClusterMember[]>> | null = null
+  readonly #hardware = new Map<string, Fresh<Hardware>>()
+  /** Memory of instances that are being made, by member: lists do not show them yet. */
+  readonly #coming = new Map<string, number>()
+
+  constructor(
+    client: IncusClient,
+    {
+      group,
+      storagePool,
+      isClustered,
+    }: { group: string | undefined; storagePool: string; isClustered: boolean },
+  ) {
+    this.#client = client
+    this.#group = group
+    this.#storagePool = storagePool
+    this.#isClustered = isClustered
+  }
+
+  /** The names of those that may be given machines; null: there is no cluster, but one machine. */
+  async online(): Promise<(string | null)[]> {
+    if (!this.#isClustered) return [null]
+    const members = await this.#list()
+    return members
+      .filter(({ status, config }) => status === 'Online' && config['scheduler.instance'] !== 'manual')
+      .filter(({ groups, config }) => {
+        const group = this.#group
+        return group === undefined || groups.includes(group) || config['user.zone'] === group
+      })
+      .map(({ server_name }) => server_name)
+  }
+
+  /** What all of them have that are online. */
+  async capacity(): Promise<Hardware> {
+    const isShared = await this.#isStorageShared()
+    const sum = { cores: 0, ramMb: 0, diskGb: 0 }
+    const members = await this.online()
+    const all = await Promise.all(members.map((member) => this.#ask(member).catch(() => null)))
+    for (const one of all) {
+      if (!one) continue
+      sum.cores += one.cores
+      sum.ramMb += one.ramMb
+      sum.diskGb = isShared ? Math.max(sum.diskGb, one.diskGb) : sum.diskGb + one.diskGb
+    }
+    return sum
+  }
+
+  /**
+   * Chooses the member for a machine, by the memory that is reserved on each: creates that arrive together would all go
+   * to the same one if the cluster chose.
+   * @returns to be called when the machine is there, or not
+   * @throws IncusError
+   */
+  async place(
+    instances: readonly Instance[],
+    ramMb: number,
+  ): Promise<{ target: string | undefined; done: () => void }> {
+    const members = await this.online()
+    if (members.includes(null)) return { target: undefined, done: () => {} }
+    const hardware = await Promise.all(members.map((member) => this.#ask(member).catch(() => null)))
+    // From here on nothing is waited for: two who choose at once would choose the same.
+    const loads = members.flatMap((member, index) => {
+      const has = hardware[index]
+      if (member === null || !has) return []
+      const there = instances.filter(({ location }) => location === member)
+      const reserved = there.reduce((sum, one) => sum + memoryOf(one), this.#coming.get(member) ?? 0)
+      return [{ member, load: (reserved + ramMb) / has.ramMb, lot: Math.random() }]
+    })
+    // Another process may choose among equals at the same moment.
+    const [best] = loads.sort((a, b) => a.load - b.load || a.lot - b.lot)
+    if (!best) throw new IncusError(0, 'No member of the zone is online')
+    const { member } = best
+    const count = (change: number) => this.#coming.set(member, (this.#coming.get(member) ?? 0) + change)
+    count(ramMb)
+    // Whoever asked for the list before it was there counts it all the same.
+    return { target: member, done: () => void setTimeout(count, LIST_MS, -ramMb).unref() }
+  }
+
+  #list(): Promise<ClusterMember[]> {
+    const now = performance.now()
+    if (this.#all && now - this.#all.at < MEMBERS_MS) return this.#all.value
+    const value = this.#client.get<ClusterMember[]>(at('/1.0/cluster/members', { recursion: '1' }))
+    this.#all = { at: now, value }
+    value.catch(() => {
+      this.#all = null
+    })
+    return value
+  }
+
+  async #ask(member: string | null): Promise<Hardware> {
+    const now = performance.now()
+    const known = this.#hardware.get(member ?? '')
+    if (known && now - known.at < HARDWARE_MS) return known.value
+    const target = member ?? undefined
+    const [resources, pool] = await Promise.all([
+      this.#client.get<{ cpu: { total: number }; memory: { total: number } }>(
+        at('/1.0/resources', { target }),
+      ),
+      this.#client.get<{ space: { total: number } }>(
+        at(`/1.0/storage-pools/${this.#storagePool}/resources`, { target }),
+      ),
+    ])
+    const value = {
+      cores: resources.cpu.total,
+      ramMb: Math.floor(resources.memory.total / 2 ** 20),
+      diskGb: Math.floor(pool.space.total / GB),
+    }
+    this.#hardware.set(member ?? '', { at: now, value })
+    return value
+  }
+
+  async #isStorageShared(): Promise<boolean> {
+    const { driver } = await this.#client.get<{ driver: string }>(`/1.0/storage-pools/${this.#storagePool}`)
+    return SHARED_STORAGE.includes(driver)
+  }
+}

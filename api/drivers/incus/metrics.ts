@@ -1,0 +1,68 @@
+import type { Measurement } from '../driver.ts'
+
+type Counters = Pick<
+  Measurement,
+  'cpuMs' | 'memoryUsedBytes' | 'diskReadBytes' | 'diskWriteBytes' | 'networkRxBytes' | 'networkTxBytes'
+>
+
+export const NOTHING: Counters = {
+  cpuMs: null,
+  memoryUsedBytes: null,
+  diskReadBytes: null,
+  diskWriteBytes: null,
+  networkRxBytes: null,
+  networkTxBytes: null,
+}
+
+/** What is idle is no use. */
+const IDLE = ['idle', 'iowait', 'steal']
+const LINE =
+  /^(?:incus|lxd)_(cpu_seconds_total|memory_MemTotal_bytes|memory_MemAvailable_bytes|disk_read_bytes_total|disk_written_bytes_total|network_receive_bytes_total|network_transmit_bytes_total)\{([^}]*)\} (\S+)$/gm
+
+/** The counters of a member's instances in a project, by name, from its answer to Prometheus. */
+export function countersOf(text: string, project: string): Map<string, Counters> {
+  const found = new Map<string, Counters & { total: number; available: number }>()
+  for (const [, family = '', labels = '', figure = ''] of text.matchAll(LINE)) {
+    const label = Object.fromEntries(
+      [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]),
+    )
+    if (label.project !== project || label.name === undefined) continue
+    const of = found.get(label.name) ?? { ...NOTHING, total: 0, available: 0 }
+    found.set(label.name, of)
+    const value = Number(figure)
+    if (family === 'memory_MemTotal_bytes') of.total = value
+    else if (family === 'memory_MemAvailable_bytes') of.available = value
+    else if (family === 'cpu_seconds_total')
+      of.cpuMs = (of.cpuMs ?? 0) + (IDLE.includes(label.mode ?? '') ? 0 : value * 1000)
+    else if (family === 'disk_read_bytes_total') of.diskReadBytes = (of.diskReadBytes ?? 0) + value
+    else if (family === 'disk_written_bytes_total') of.diskWriteBytes = (of.diskWriteBytes ?? 0) + value
+    else if (label.device !== 'lo' && family === 'network_receive_bytes_total')
+      of.networkRxBytes = (of.networkRxBytes ?? 0) + value
+    else if (label.device !== 'lo') of.networkTxBytes = (of.networkTxBytes ?? 0) + value
+  }
+  return new Map(
+    [...found].map(([name, { total, available, ...counters }]) => [
+      name,
+      { ...counters, memoryUsedBytes: total > 0 ? Math.max(0, total - available) : null },
+    ]),
+  )
+}
+
+/** An instance's answer about itself: dearer, but of this moment. */
+export interface InstanceState {
+  cpu?: { usage: number }
+  memory?: { usage: number }
+  disk?: Record<string, { usage: number }> | null
+  network?: Record<string, { counters: { bytes_received: number; bytes_sent: number } }> | null
+}
+
+export function countersOfState({ cpu, memory, network }: InstanceState): Counters {
+  const card = network?.eth0?.counters
+  return {
+    ...NOTHING,
+    cpuMs: cpu ? cpu.usage / 1e6 : null,
+    memoryUsedBytes: memory && memory.usage > 0 ? memory.usage : null,
+    networkRxBytes: card?.bytes_received ?? null,
+    networkTxBytes: card?.bytes_sent ?? null,
+  }
+}

@@ -1,0 +1,6 @@
+/** Where loggers like pino fit in. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}

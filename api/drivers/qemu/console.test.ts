@@ -1,0 +1,140 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Console } from '../driver.ts'
+import { overlap } from './console.ts'
+import { endOfLog } from './logs.ts'
+import { QemuWorld } from './test-world.ts'
+
+let world: QemuWorld
+beforeAll(async () => {
+  world = await QemuWorld.open()
+})
+afterAll(() => world?.close())
+
+/** Somebody at a console, who reads all the time. */
+function reading(console: Console) {
+  let shown = ''
+  let skipped = 0
+  const over = (async () => {
+    for (let printed = await console.read(); printed; printed = await console.read()) {
+      shown = (shown + printed.bytes.toString('latin1')).slice(-200_000)
+      skipped += printed.skipped
+    }
+  })()
+  const type = (text: string) => console.write(Buffer.from(text))
+  const shows = (text: string | RegExp) =>
+    world.until(`the console shows ${text}`, async () =>
+      typeof text === 'string' ? shown.includes(text) : text.test(shown),
+    )
+  return { type, shows, shown: () => shown, skipped: () => skipped, over, close: () => console.close() }
+}
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+
+/** Bytes in memory without what nobody needs any more. */
+function held(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+const logOf = (id: string) => join(world.dataDir, 'vms', id, 'log/serial.log')
+
+test('two people at the console of a guest, who log in with its password, across a restart of the service', async () => {
+  const id = 'seen'
+  await world.make(id, { password: 'correct horse', sshPublicKeys: [] })
+  await expect(world.driver.openConsole(id)).rejects.toMatchObject({ code: 'not_found' })
+  await world.driver.start(id)
+  const one = reading(await world.driver.openConsole(id))
+  await one.shows('login: ')
+  const other = reading(await world.driver.openConsole(id))
+  await other.shows('login: ')
+  one.type('ann\r')
+  await one.shows('Password: ')
+  one.type('correct horse\r')
+  await one.shows(/~[$#] /)
+  other.type('uname -a; echo $((40 + 2))\r')
+  for (const { shows } of [one, other]) await shows(/Linux host-seen [\s\S]*\r\n42\r\n/)
+  // The service ends: both are sent away, and the guest and its log go on.
+  await world.restart()
+  await Promise.all([one.over, other.over])
+  const again = reading(await world.driver.openConsole(id))
+  again.type('echo after $((1 + 1))\r')
+  await again.shows('\r\nafter 2\r\n')
+  expect(again.shown().match(/\r\n42\r\n/g)).toHaveLength(1)
+  expect(await endOfLog(logOf(id), 64 * 1024)).toContain('after 2')
+  // Those who are in see the machine go.
+  await world.driver.powerOff(id)
+  await again.over
+  await world.driver.destroy(id)
+})
+
+test('a guest that prints without end fills no memory of ours for somebody who does not read, and waits for nobody', async () => {
+  const id = 'flood'
+  await world.make(id)
+  await world.driver.start(id)
+  await world.untilReady(id)
+  const asleep = await world.driver.openConsole(id)
+  await asleep.read()
+  const awake = reading(await world.driver.openConsole(id))
+  await world.ssh(
+    id,
+    'sudo -n sh -c "setsid yes 0123456789abcdefghijklmnopqrstuvwxyz >/dev/ttyS0 2>&1 &" >/dev/null 2>&1',
+  )
+  await awake.shows('0123456789abcdefghijklmnopqrstuvwxyz\r\n0123')
+  let most = 0
+  const before = held()
+  const from = (await endOfLog(logOf(id), 100)).length
+  const inodes = new Set<number>()
+  await world.until('the guest has printed more than its log keeps', async () => {
+    most = Math.max(most, held() - before)
+    inodes.add(statSync(logOf(id), { throwIfNoEntry: false })?.ino ?? 0)
+    return inodes.size >= 4
+  })
+  expect(from).toBe(100)
+  expect(most).toBeLessThan(16 * 2 ** 20)
+  expect((await asleep.read())?.skipped).toBeGreaterThan(256 * 1024)
+  expect(await world.ssh(id, 'echo fine')).toBe('fine')
+  asleep.close()
+  awake.close()
+  await world.driver.destroy(id)
+})
+
+test('what stands in the place of the socket is not connected to, and a machine without one says so', async () => {
+  const id = 'replaced'
+  await world.make(id)
+  await world.driver.start(id)
+  const { sockets } = JSON.parse(readFileSync(join(world.dataDir, 'vms', id, 'running.json'), 'utf8'))
+  const socket = join(sockets, 'serial.sock')
+  let connections = 0
+  const elsewhere = join(world.dataDir, 'other.sock')
+  const server = createServer(() => {
+    connections += 1
+  }).listen(elsewhere)
+  renameSync(socket, `${socket}.kept`)
+  const refused = () => expect(world.driver.openConsole(id)).rejects.toMatchObject({ code: 'unsupported' })
+  await refused()
+  symlinkSync(elsewhere, socket)
+  await refused()
+  rmSync(socket)
+  mkdirSync(socket)
+  await refused()
+  expect(connections).toBe(0)
+  server.close()
+  rmSync(socket, { recursive: true })
+  renameSync(`${socket}.kept`, socket)
+  ;(await world.driver.openConsole(id)).close()
+  await world.driver.destroy(id)
+})
+
+test('what is in the log already is not shown twice', () => {
+  const of = (before: string, since: string) => overlap(Buffer.from(before), Buffer.from(since))
+  expect([of('abc', 'cde'), of('abc', 'abc'), of('abc', 'xyz'), of('', 'a'), of('aab', 'ab')]).toEqual([
+    1, 3, 0, 0, 2,
+  ])
+})

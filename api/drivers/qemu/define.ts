@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { writeDurably } from '../../files.ts'
+import type { MachineSpec } from '../driver.ts'
+import { hashFor } from '../guest/crypt.ts'
+import { seedVolume } from '../guest/seed.ts'
+import type { StoredImage } from '../images/images.ts'
+import { createDisk, growDisk } from './disk.ts'
+import { type Context, qemuOwner } from './launch.ts'
+import type { MachineFiles, MachineRecord } from './layout.ts'
+
+/**
+ * Makes the files of a machine that is off, or brings them to a spec.
+ * @param old what is written down of it; null: nothing
+ * @param image asked for when a disk has to be made
+ * @returns what to write down
+ */
+export async function defineFiles(
+  spec: MachineSpec,
+  files: MachineFiles,
+  old: MachineRecord | null,
+  context: Context,
+  image: () => Promise<StoredImage>,
+): Promise<MachineRecord> {
+  const { password, userData, image: _image, ...kept } = spec
+  const owner = (stands: Pick<MachineRecord, 'base' | 'direct'>) => qemuOwner(spec.serverId, stands, context)
+  const makeDisk = async (made: StoredImage) => {
+    const stands = { base: made.disk, direct: made.direct }
+    await createDisk(files.disk, spec.diskGb, made, owner(stands))
+    return stands
+  }
+  await mkdir(files.dir, { recursive: true, mode: 0o711 })
+  // A disk without a record is what a crash left of an earlier try: the record is written last.
+  const hasDisk = old !== null && (await growDisk(files.disk, spec.diskGb, owner(old)))
+  const { base, direct } = hasDisk ? old : await makeDisk(await image())
+  const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
+  // Its first card is what it was when the disk was new: guests of earlier versions keep theirs.
+  if (hasDisk) kept.interfaces = old.spec.interfaces
+  await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
+  const { uuid, network } = old ?? { uuid: randomUUID(), network: null }
+  return { uuid, spec: kept, passwordHash, network, base, direct }
+}

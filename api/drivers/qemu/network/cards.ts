@@ -1,0 +1,155 @@
+import { addressesOf, prefixOf } from '../../addresses.ts'
+import type { PublicPools, ServerNetwork } from '../../driver.ts'
+import type { Elements } from './elements.ts'
+import { chainsOf } from './firewalls.ts'
+import { privateElements } from './private.ts'
+import { publicElements } from './public.ts'
+import { cardOf } from './rules.ts'
+
+/** The card of a machine that is on, or about to be. */
+export interface Card {
+  serverId: string
+  mac: string
+  /** The user that its QEMU runs as, as the namespace numbers users. */
+  uid: number
+  network: ServerNetwork
+  /** Whether the service asks it on SSH: its own question gets through, whatever the firewall says. */
+  isProbed?: boolean
+}
+
+/** Where a guest seems to be for its card: no address that it could take from another, and never asked for. */
+const NEXT_HOP = { ipv4: '169.254.1.2', ipv6: 'fe80::2' }
+
+/** Lines of `ip -batch` that make a card, also over what is left of one. */
+export function cardLines({ network: { number }, mac, uid }: Card): string[] {
+  const [dev, { ipv4, ipv6 }] = [cardOf(number), addressesOf(number)]
+  return [
+    `tuntap add dev ${dev} mode tap user ${uid}`,
+    `link set dev ${dev} up`,
+    `addr replace ${ipv4.gateway}/32 dev ${dev}`,
+    `addr replace ${ipv6.gateway}/64 dev ${dev} nodad`,
+    `neigh replace ${NEXT_HOP.ipv4} lladdr ${mac} dev ${dev} nud permanent`,
+    `neigh replace ${NEXT_HOP.ipv6} lladdr ${mac} dev ${dev} nud permanent`,
+    `route replace ${ipv4.address}/32 via ${NEXT_HOP.ipv4} dev ${dev} onlink`,
+    `route replace ${prefixOf(number)} via ${NEXT_HOP.ipv6} dev ${dev}`,
+  ]
+}
+
+/** The value of QEMU's -netdev. */
+export function tapDev({ network }: Card): string {
+  return `tap,id=n0,ifname=${cardOf(network.number)},script=no,downscript=no`
+}
+
+/** The host's part that is the same for all cards. */
+export interface HostElements {
+  resolver: string | null
+  /** Addresses of this host: closed to guests. */
+  host4: readonly string[]
+  host6: readonly string[]
+  /** Those of them that published ports are at. */
+  open4: readonly string[]
+  /** Null where the way out carries none. */
+  pools: PublicPools | null
+}
+
+/** What the namespace's sets and maps hold for these cards. */
+export function elementsOf(cards: readonly Card[], resolverAddress: string, host: HostElements): Elements {
+  const names = cards.map(({ network }) => cardOf(network.number))
+  const set = (keys: readonly string[]) => new Map(keys.map((key) => [key, ''] as const))
+  const heard = (direction: string) => names.map((name) => [name, `${direction}_${name}`] as const)
+  const networks = cards.map(({ network }) => network)
+  const own = set(cards.map((card) => `${nameOf(card)} . ${addressOf(card)}`))
+  return new Map([
+    ...publicElements(networks, host.pools),
+    ['inet berth counter', set(names.flatMap((name) => [`rx_${name}`, `tx_${name}`]))],
+    ['inet berth rx', new Map(heard('rx'))],
+    ['inet berth tx', new Map(heard('tx'))],
+    ...limitElements(networks),
+    ['inet berth ports', portsOf(cards)],
+    ...firewallElements(cards),
+    ['inet berth probed', set(cards.filter(({ isProbed }) => isProbed).map((card) => nameOf(card)))],
+    ['inet berth cut', set(cards.filter(({ network }) => network.isCut).map((card) => nameOf(card)))],
+    ['inet berth smtp', set(cards.filter(({ network }) => network.maySendMail).map((card) => nameOf(card)))],
+    ['inet berth resolver', new Map(host.resolver === null ? [] : [[resolverAddress, host.resolver]])],
+    ['inet berth host4', set(host.host4)],
+    ['inet berth host6', set(host.host6)],
+    ['inet berth open4', set(host.open4)],
+    ['inet berth own', own],
+    ['arp berth own', own],
+    ...privateElements(cards),
+  ])
+}
+
+/**
+ * How fast machines may be, in each direction by itself. The limit's name says what it is, so that another one takes
+ * its place when it changes. The kernel lets a second's worth through at once, after a pause.
+ */
+function limitElements(networks: readonly ServerNetwork[]): [string, Map<string, string>][] {
+  const limits = new Map<string, string>()
+  const [sent, got] = [new Map<string, string>(), new Map<string, string>()]
+  for (const { number, bandwidthMbit } of networks) {
+    if (bandwidthMbit === null) continue
+    const card = cardOf(number)
+    for (const [way, names] of [
+      ['tx', sent],
+      ['rx', got],
+    ] as const) {
+      const name = `${way}_${card}_${bandwidthMbit}`
+      limits.set(name, `{ rate over ${bandwidthMbit * 125_000} bytes/second ; }`)
+      names.set(card, name)
+    }
+  }
+  return [
+    ['inet berth limit', limits],
+    ['inet berth slow_tx', sent],
+    ['inet berth slow_rx', got],
+  ]
+}
+
+/** Machines with equal rules share a chain. */
+function firewallElements(cards: readonly Card[]): [string, Map<string, string>][] {
+  const [chains, into, outOf] = [
+    new Map<string, string>(),
+    new Map<string, string>(),
+    new Map<string, string>(),
+  ]
+  for (const card of cards) {
+    if (card.network.firewall === null) continue
+    const own = chainsOf(card.network.firewall)
+    for (const [chain, verdicts] of [
+      [own.in, into],
+      [own.out, outOf],
+    ] as const) {
+      if (!chain) continue
+      chains.set(chain.name, chain.rules)
+      verdicts.set(nameOf(card), `jump ${chain.name}`)
+    }
+  }
+  return [
+    ['inet berth chain', chains],
+    ['inet berth fw_in', into],
+    ['inet berth fw_out', outOf],
+  ]
+}
+
+/** The ports of this host that lead to these cards, each to its place. */
+export function portsOf(cards: readonly Card[]): Map<string, string> {
+  return new Map(
+    cards
+      .filter(({ network }) => !network.isCut)
+      .flatMap((card) =>
+        card.network.ports.map(
+          ({ protocol, hostPort, port }) =>
+            [`${protocol} . ${hostPort}`, `${addressOf(card)} . ${port}`] as const,
+        ),
+      ),
+  )
+}
+
+function nameOf({ network }: Card): string {
+  return cardOf(network.number)
+}
+
+function addressOf({ network }: Card): string {
+  return addressesOf(network.number).ipv4.address
+}

@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { RESOLVER } from '../../addresses.ts'
+import type { FirewallRule } from '../../driver.ts'
+import { isLet } from '../../firewall.ts'
+import { type Agent, NetworkWorld } from './test-world.ts'
+
+const [FAR, FAR6, HOST] = ['192.0.2.80', '2001:db8:80::80', '198.51.100.2']
+const PING = `print scalar Net::Ping->new("icmp", 1)->ping("${FAR}")`
+const ANYWHERE = ['0.0.0.0/0', '::/0']
+const rule = (more: Partial<FirewallRule>): FirewallRule => ({
+  direction: 'in',
+  protocol: 'tcp',
+  ports: null,
+  cidrs: ANYWHERE,
+  ...more,
+})
+const at = (...ports: number[]) => ({ first: Math.min(...ports), last: Math.max(...ports) })
+const web = [rule({ ports: at(80) }), rule({ protocol: 'udp', ports: at(80) })]
+
+describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
+  'firewalls of a service that is %s',
+  (as) => {
+    let world: NetworkWorld
+    let one: Agent
+    let hasIpv6 = false
+    beforeAll(async () => {
+      world = await NetworkWorld.open(as)
+      one = await world.guest(1)
+      await world.guest(2)
+      await one.tell({ do: 'serve', port: 22 })
+      hasIpv6 = (await one.ask('tcp', FAR6, 80)).includes('from')
+    })
+    afterAll(() => world?.close())
+    beforeEach(() => put(null))
+
+    const ports = (number: number) =>
+      (['tcp', 'udp'] as const).flatMap((protocol) =>
+        [80, 8080, 22].map((port, index) => ({ protocol, port, hostPort: 24_000 + number + index * 5 })),
+      )
+    const card = (number: number, firewall: FirewallRule[] | null) =>
+      world.card(number, { firewall, ports: ports(number) })
+    const put = (firewall: FirewallRule[] | null) =>
+      world.service.tell({ do: 'change', card: card(1, firewall) })
+    // Debian 12's pasta lets a server that speaks first wait.
+    const ask = (asker: Agent, protocol: 'tcp' | 'udp', host: string, port: number) =>
+      asker.ask(protocol, host, port, { isFirst: true })
+    const within = async (...command: string[]) => {
+      const [program = '', ...args] = [...(await world.inside()), ...command]
+      return (await promisify(execFile)(program, args)).stdout
+    }
+    const chains = async () => (await within('nft', 'list', 'chains')).match(/chain fw_\w+/g) ?? []
+
+    // As an ordinary user too, whom pasta tells where a connection comes from.
+    const sets: [string, FirewallRule[] | null][] = [
+      ['none', null],
+      ['no rule', []],
+      ['one port', [rule({ ports: at(80) })]],
+      ['ports, some of them twice', [rule({ ports: at(22, 80) }), rule({ ports: at(80, 8000) }), ...web]],
+      ['all of a protocol', [rule({ protocol: 'udp' })]],
+      ['pings', [rule({ protocol: 'icmp' })]],
+      ['everything from somewhere else', [rule({ protocol: 'any', cidrs: ['203.0.113.0/24', '::/0'] })]],
+      ['who asks, within another range', [rule({ cidrs: ['198.51.100.1/32', '198.51.100.0/24'] })]],
+      ['what begins in it', [rule({ direction: 'out', ports: at(80), cidrs: [`${FAR}/32`] })]],
+      [
+        'where it asks for names',
+        [rule({ direction: 'out', protocol: 'udp', ports: at(53), cidrs: [`${RESOLVER}/32`] })],
+      ],
+      ['IPv6', [rule({ direction: 'out', cidrs: ['2001:db8::/32'] })]],
+    ]
+    test.each(sets)('rules let through what they say: %s', async (_, rules) => {
+      await put(rules)
+      const into = (['tcp', 'udp'] as const).flatMap((protocol) =>
+        ports(1)
+          .filter((port) => port.protocol === protocol)
+          .map(async ({ port, hostPort }) => [
+            `in ${protocol} ${port}`,
+            (await ask(world.internet, protocol, HOST, hostPort)).includes('from'),
+            isLet(rules, { direction: 'in', protocol, port, address: '198.51.100.1' }),
+          ]),
+      )
+      const out = (['tcp', 'udp'] as const).flatMap((protocol) =>
+        (
+          [
+            [FAR, 80],
+            [FAR6, 80],
+            [RESOLVER, 53],
+          ] as const
+        ).map(async ([address, port]) => [
+          `out ${protocol} ${address}`,
+          (await one.ask(protocol, address, port)).includes('from'),
+          (hasIpv6 || address !== FAR6) && isLet(rules, { direction: 'out', protocol, port, address }),
+        ]),
+      )
+      for (const [name, was, should] of await Promise.all([...into, ...out]))
+        expect(`${name}: ${was}`).toBe(`${name}: ${should}`)
+    })
+
+    test('what is refused hears nothing from outside, and a guest is told at once', async () => {
+      await put([rule({ direction: 'out', protocol: 'icmp' })])
+      expect(await ask(world.internet, 'tcp', HOST, 24_001)).toBe('silence')
+      expect(await one.ask('tcp', FAR, 80)).toBe('EHOSTUNREACH')
+      // Debian 12's pasta takes no pings along.
+      if (as === 'root') expect(await one.run(`perl -MNet::Ping -e '${PING}'`)).toBe('1')
+    })
+
+    test('a change ends what it no longer allows, in both directions, and brings it back', async () => {
+      await world.internet.tell({ do: 'talk', name: 'in', host: HOST, port: 24_001 })
+      await one.tell({ do: 'talk', name: 'out', host: FAR, port: 80 })
+      const both = () =>
+        Promise.all([world.internet.tell({ do: 'say', name: 'in' }), one.tell({ do: 'say', name: 'out' })])
+      expect(await both()).toEqual([true, true])
+      await put(web)
+      expect(await both()).toEqual([true, true])
+      await put([])
+      expect(await both()).toEqual([false, true])
+      await put([...web, rule({ direction: 'out', ports: at(443) })])
+      expect((await both())[1]).toBe(false)
+      await put(null)
+      expect(await ask(world.internet, 'tcp', HOST, 24_001)).toMatch(/from/)
+    })
+
+    test('no change opens what both sides of it close, or closes what both allow', async () => {
+      const [two, sets] = [card(2, null), [web, [...web, rule({ ports: at(443) })]]]
+      await put(web)
+      const knocks = [world.internet.tell({ do: 'knock', host: HOST, port: 24_006, ms: 3_000 })]
+      knocks.push(world.internet.tell({ do: 'knock', host: HOST, port: 24_001, ms: 3_000 }))
+      let isOver = false
+      const over = Promise.all(knocks).finally(() => {
+        isOver = true
+      })
+      let changes = 0
+      for (; !isOver; changes++) {
+        const firewall = sets[changes % 2] ?? null
+        await world.service.tell({
+          do: 'change',
+          card: card(1, firewall),
+          and: { ...two, network: { ...two.network, firewall } },
+        })
+      }
+      expect(changes).toBeGreaterThan(10)
+      const [closed, open] = (await over) as { asked: number; answered: number }[]
+      expect(closed?.asked).toBeGreaterThan(50)
+      expect(closed?.answered).toBe(0)
+      expect(open?.answered).toBe(open?.asked)
+    })
+
+    test('servers with equal rules share a chain, and one that nobody needs is gone', async () => {
+      const change = (card: object, and: object) => world.service.tell({ do: 'change', card, and })
+      await change(card(1, web), card(2, [...web].reverse()))
+      expect(new Set(await chains()).size).toBe(1)
+      await change(card(1, web), card(2, [...web, rule({ ports: at(443) })]))
+      expect(new Set(await chains()).size).toBe(2)
+      await change(card(1, null), card(2, null))
+      expect(await chains()).toEqual([])
+    })
+
+    test('what somebody does to the rules of a firewall is mended at the next look', async () => {
+      await put(web)
+      const [name = ''] = (await chains()).map((chain) => chain.replace('chain ', ''))
+      const harms = [
+        ['flush', 'chain', 'inet', 'berth', name],
+        ['add', 'rule', 'inet', 'berth', name, 'accept'],
+        ['flush', 'map', 'inet', 'berth', 'fw_in'],
+        ['add', 'chain', 'inet', 'berth', 'fw_stray'],
+      ]
+      for (const harm of harms) {
+        await within('nft', ...harm)
+        expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain(
+          'the elements of its rules',
+        )
+        expect(await ask(world.internet, 'udp', HOST, 24_006)).not.toMatch(/from/)
+        expect(await ask(world.internet, 'udp', HOST, 24_001)).toMatch(/from/)
+        expect(await world.service.tell({ do: 'look' })).toEqual([])
+      }
+      expect(await chains()).toHaveLength(1)
+    })
+
+    test('the question whether a guest answers on SSH gets through, of this host alone, while it is asked', async () => {
+      await put([])
+      const answers = () =>
+        Promise.all([
+          ask(world.host, 'tcp', '127.0.0.1', 24_011),
+          ask(world.internet, 'tcp', HOST, 24_011),
+          ask(world.host, 'tcp', '127.0.0.1', 24_001),
+        ])
+      expect((await answers()).map((answer) => answer.includes('from'))).toEqual([false, false, false])
+      await world.service.tell({ do: 'admit', serverId: 'm1', isProbed: true })
+      expect((await answers()).map((answer) => answer.includes('from'))).toEqual([true, false, false])
+      await world.service.tell({ do: 'admit', serverId: 'm1', isProbed: false })
+      expect((await answers()).map((answer) => answer.includes('from'))).toEqual([false, false, false])
+    })
+  },
+)

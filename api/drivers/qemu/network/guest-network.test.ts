@@ -1,0 +1,396 @@
+import { execFile } from 'node:child_process'
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addressesOf, RESOLVER } from '../../addresses.ts'
+import { GuestNetwork } from './guest-network.ts'
+import { MOST_CONNECTIONS } from './rules.ts'
+import { askLong, frames, seen, sendPieces } from './test-frames.ts'
+import { Agent, asUser, NetworkWorld } from './test-world.ts'
+
+const FAR = '192.0.2.80'
+const FAR6 = '2001:db8:80::80'
+const HOST = '198.51.100.2'
+
+/** A busy machine may take longer over the first packets of a way. */
+async function patiently(ask: () => Promise<string>): Promise<string> {
+  const first = await ask()
+  return first === 'silence' ? ask() : first
+}
+
+describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
+  'guests of a service that is %s',
+  (as) => {
+    let world: NetworkWorld
+    // Debian 12's pasta lets a server that speaks first wait, but for callers on the loopback.
+    const isSlow = as === 'user'
+    let one: Agent
+    let two: Agent
+    beforeAll(async () => {
+      world = await NetworkWorld.open(as)
+      one = await world.guest(1)
+      two = await world.guest(2)
+    })
+    afterAll(() => world?.close())
+
+    const both = (ask: (protocol: 'tcp' | 'udp') => Promise<string>) => Promise.all([ask('tcp'), ask('udp')])
+
+    test('published ports lead to their guest, from anywhere, also where the guest speaks first', async () => {
+      for (const [asker, address] of [
+        [world.internet, HOST],
+        [world.host, HOST],
+        [world.host, '127.0.0.1'],
+        [two, HOST],
+        [one, HOST],
+      ] as const)
+        expect(
+          await both((protocol) =>
+            patiently(() =>
+              asker.ask(protocol, address, 24_001, { isFirst: isSlow && address !== '127.0.0.1' }),
+            ),
+          ),
+        ).toEqual([expect.stringMatching(/^tcp from /), expect.stringMatching(/^udp from /)])
+      if (as === 'root') expect(await world.internet.ask('tcp', HOST, 24_001)).toBe('tcp from 198.51.100.1')
+      expect(await world.internet.ask('tcp', HOST, 24_005)).not.toMatch(/from/)
+    })
+
+    test('guests reach the internet and the resolver, and are the host there', async () => {
+      expect(await both((protocol) => one.ask(protocol, FAR, 80))).toEqual([
+        `tcp from ${HOST}`,
+        expect.stringMatching(`^udp from ${HOST} `),
+      ])
+      expect(await one.ask('udp', RESOLVER, 53)).toMatch(/^udp from/)
+      expect(await one.ask('tcp', RESOLVER, 53)).toMatch(/^tcp from/)
+    })
+
+    // All at once, as each waits for silence.
+    test.concurrent.each([
+      ['the host by its address', HOST, 8080],
+      ['the host by its address in a private network', '10.9.0.2', 8080],
+      ['the host by IPv6', '2001:db8:ffff::2', 8080],
+      ["the host's end of the way out", '169.254.64.1', 8080],
+      ['its own gateway', addressesOf(1).ipv4.gateway, 8080],
+      ['its own gateway by IPv6', 'fe80::1%eth0', 8080],
+      ['a private network of the operator', '10.9.0.1', 80],
+      ['the resolver by its own address', '10.255.255.53', 53],
+      ['the resolver at another port', RESOLVER, 80],
+      ['metadata', '169.254.169.254', 80],
+      ["a neighbour's address", addressesOf(2).ipv4.address, 80],
+      ["a neighbour's address, IPv6", addressesOf(2).ipv6.address, 80],
+    ])('a guest does not reach %s', async (_, address, port) => {
+      for (const answer of await both((protocol) => one.ask(protocol, address, port)))
+        expect(answer).not.toMatch(/from/)
+    })
+
+    test('a guest sends mail only where it may, by either family, and is refused at once', async () => {
+      const out = () => Promise.all([25, 587].map((port) => one.ask('tcp', FAR, port)))
+      expect(await out()).toEqual(['ECONNREFUSED', expect.stringMatching(/^tcp from/)])
+      if (as === 'user') expect(await one.ask('tcp', '2001:db8:80::80', 25)).toBe('ECONNREFUSED')
+      await world.service.tell({ do: 'change', card: world.card(1, { maySendMail: true }) })
+      for (const answer of await out()) expect(answer).toMatch(/^tcp from/)
+      expect(await two.ask('tcp', FAR, 25)).toBe('ECONNREFUSED')
+      await world.service.tell({ do: 'change', card: world.card(1) })
+      expect(await one.ask('tcp', FAR, 25)).toBe('ECONNREFUSED')
+    })
+
+    test("UDP of a guest takes no port of a service of the host's, and nothing that is meant for it", async () => {
+      const answer = await one.ask('udp', FAR, 80, { from: 5353 })
+      expect(Number(answer.split(' ')[3])).toBeGreaterThanOrEqual(32_768)
+      expect(await world.internet.ask('udp', HOST, 5353)).toMatch(/^udp from 198.51.100.1/)
+      expect(await both((protocol) => world.internet.ask(protocol, HOST, 5353, { from: 1234 }))).toEqual([
+        expect.stringMatching(/^tcp from/),
+        expect.stringMatching(/^udp from/),
+      ])
+    })
+
+    test('forged packets of a guest get nowhere', async () => {
+      await one.ask('tcp', FAR, 80)
+      const { gateway } = addressesOf(1).ipv4
+      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
+      const all = frames(found, world.card(1).mac)
+      const inside = await world.inside()
+      const neighbours = async () =>
+        String((await promisify(execFile)(inside[0] ?? '', [...inside.slice(1), 'ip', 'neigh'])).stdout)
+      expect(await seen(one, all, [world.internet, world.host, two])).toEqual(['honest'])
+      expect(await neighbours()).not.toMatch(/52:54:00:66:66:66/)
+      expect(await both((protocol) => two.ask(protocol, FAR, 80))).toEqual([
+        expect.stringMatching(/^tcp from/),
+        expect.stringMatching(/^udp from/),
+      ])
+    })
+
+    test('a guest is as fast as its plan, in each direction, and from then on when that changes', async () => {
+      const pour = async (bytes: number) => {
+        const before = performance.now()
+        expect(await one.tell({ do: 'pour', host: FAR, port: 80, bytes })).toBeGreaterThan(bytes)
+        return performance.now() - before
+      }
+      await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 16 }) })
+      // 2 MB at once, and then 2 MB a second.
+      expect(await pour(5_000_000)).toBeGreaterThan(1_400)
+      await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 800 }) })
+      // A busy host may hold one of them up.
+      await expect.poll(() => pour(5_000_000)).toBeLessThan(1_000)
+      expect(await world.service.tell({ do: 'look' })).toEqual([])
+      await world.service.tell({ do: 'change', card: world.card(1) })
+      expect(await world.service.tell({ do: 'look' })).toEqual([])
+    })
+
+    test('traffic is counted outside of the guest, and of each by itself', async () => {
+      type Traffic = Record<string, { rx: number; tx: number }>
+      const before = await world.service.tell<Traffic>({ do: 'traffic' })
+      expect(await one.tell({ do: 'pour', host: FAR, port: 80, bytes: 300_000 })).toBeGreaterThan(300_000)
+      const after = await world.service.tell<Traffic>({ do: 'traffic' })
+      const grown = (id: string, way: 'rx' | 'tx') => (after[id]?.[way] ?? 0) - (before[id]?.[way] ?? 0)
+      expect(grown('m1', 'tx')).toBeGreaterThan(300_000)
+      expect(grown('m1', 'rx')).toBeGreaterThan(300_000)
+      expect(grown('m2', 'tx')).toBeLessThan(2_000)
+    })
+
+    const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
+    const B = { ipv4: '203.0.113.9', ipv6: '2001:db8:5:9::/64' }
+    const NONE = { ipv4: null, ipv6: null }
+    const have = (number: number, it: typeof A | typeof NONE) =>
+      world.service.tell({ do: 'change', card: world.card(number, { public: it }) })
+
+    // pasta carries none.
+    test.runIf(as === 'root')(
+      'a guest is reached at its public addresses, and is these for all others',
+      async () => {
+        expect(await world.internet.ask('tcp', A.ipv4, 80)).not.toMatch(/from/)
+        expect(await one.ask('tcp', FAR6, 80)).not.toMatch(/from/)
+        await have(1, A)
+        await have(2, B)
+        for (const [asker, from4, from6] of [
+          [world.internet, '198.51.100.1', '2001:db8:ffff::1'],
+          [world.host, expect.anything(), expect.anything()],
+          [two, B.ipv4, '2001:db8:5:9::2'],
+          [one, A.ipv4, '2001:db8:5:7::2'],
+        ] as const) {
+          const answers = await both((protocol) => asker.ask(protocol, A.ipv4, 80))
+          expect(answers).toEqual([expect.stringMatching(/^tcp from/), expect.stringMatching(/^udp from/)])
+          if (typeof from4 === 'string') expect(answers[0]).toBe(`tcp from ${from4}`)
+          const answer6 = await asker.ask('tcp', '2001:db8:5:7::2', 80)
+          expect(answer6).toEqual(
+            typeof from6 === 'string' ? `tcp from ${from6}` : expect.stringMatching(/from/),
+          )
+        }
+        expect(await both((protocol) => one.ask(protocol, FAR, 80))).toEqual([
+          `tcp from ${A.ipv4}`,
+          expect.stringMatching(`^udp from ${A.ipv4} `),
+        ])
+        expect(await both((protocol) => one.ask(protocol, FAR6, 80))).toEqual([
+          'tcp from 2001:db8:5:7::2',
+          expect.stringMatching('^udp from 2001:db8:5:7::2 '),
+        ])
+        // All else is as it was: the resolver, published ports, and what is nobody's.
+        expect(await one.ask('udp', RESOLVER, 53)).toContain(`udp from ${HOST} `)
+        expect(await world.internet.ask('tcp', HOST, 24_001)).toBe('tcp from 198.51.100.1')
+        expect(await world.internet.ask('tcp', '203.0.113.8', 80)).not.toMatch(/from/)
+        for (const answer of await both((protocol) => one.ask(protocol, HOST, 8080)))
+          expect(answer).not.toMatch(/from/)
+      },
+    )
+
+    test.runIf(as === 'root')('a guest forges nothing with public addresses around', async () => {
+      const { gateway } = addressesOf(1).ipv4
+      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
+      const all = frames(found, world.card(1).mac)
+      expect(await seen(one, all, [world.internet, world.host, two])).toEqual(['honest'])
+    })
+
+    test.runIf(as === 'root').each([
+      ['IPv4', A.ipv4],
+      ['IPv6', '2001:db8:5:7::2'],
+    ])('an address moves to another guest at once, also for who never pauses: %s', async (_, address) => {
+      await have(1, A)
+      await have(2, NONE)
+      const rx = async () =>
+        (await world.service.tell<Record<string, { rx: number }>>({ do: 'traffic' })).m2?.rx ?? 0
+      const before = await rx()
+      const probing = world.internet.tell<number>({ do: 'probe', host: address, port: 80, forMs: 1500 })
+      const pouring = one.tell<number>({ do: 'pour', host: FAR, port: 80, bytes: 200_000_000 })
+      await one.run('sleep 0.3')
+      const networks = [world.card(1), world.card(2, { public: A })]
+      await world.service.tell({ do: 'change', card: networks[0], and: networks[1] })
+      expect(await probing).toBeLessThan(1000)
+      expect((await rx()) - before).toBeGreaterThan(1_000)
+      // Nothing goes on that began as another.
+      await expect(Promise.race([pouring, one.run('sleep 1').then(() => 'stands still')])).resolves.toBe(
+        'stands still',
+      )
+    })
+
+    test('what is cut off is so at once, and comes back', async () => {
+      const card = world.card(1)
+      await world.service.tell({ do: 'change', card: world.card(1, { isCut: true }) })
+      expect(await one.ask('tcp', FAR, 80)).not.toMatch(/from/)
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).not.toMatch(/from/)
+      await world.service.tell({ do: 'change', card })
+      expect(await one.ask('tcp', FAR, 80)).toMatch(/from/)
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+      const ports = [{ protocol: 'tcp', hostPort: 24_009, port: 80 }]
+      await world.service.tell({ do: 'change', card: { ...card, network: { ...card.network, ports } } })
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_009)).toMatch(/from/)
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).not.toMatch(/from/)
+      await world.service.tell({ do: 'change', card })
+    })
+
+    const COUNT = '/proc/sys/net/netfilter/nf_conntrack_count'
+    const remembered = async () => {
+      const [program = '', ...args] = [...(await world.inside()), 'cat', COUNT]
+      return Number((await promisify(execFile)(program, args)).stdout)
+    }
+
+    test('who floods a guest from outside gets its share of the connections that are remembered', async () => {
+      const before = await remembered()
+      for (let round = 0; round < 3; round++)
+        await world.internet.tell({
+          ...{ do: 'flood', host: HOST, to: 24_001 },
+          ...{ first: 2_000 + round * 9_000, last: 10_999 + round * 9_000 },
+        })
+      expect((await remembered()) - before).toBeLessThan(MOST_CONNECTIONS + 500)
+      expect(Number(await world.host.run(`cat ${COUNT}`))).toBeLessThan(MOST_CONNECTIONS + 1000)
+      expect(
+        await both((protocol) =>
+          patiently(() => world.internet.ask(protocol, HOST, 24_002, { isFirst: isSlow })),
+        ),
+      ).toEqual([expect.stringMatching(/^tcp from/), expect.stringMatching(/^udp from/)])
+      expect(await one.ask('tcp', FAR, 80)).toMatch(/from/)
+    })
+
+    test('a guest that sends pieces without ends leaves its neighbours theirs', async () => {
+      const way: [string, string] = [addressesOf(1).ipv4.address, FAR]
+      expect(await askLong(two, FAR, 80)).toMatch(/^udp from/)
+      for (const size of [8, 1400]) expect(await sendPieces(one, way, size, 6_000)).toBe('')
+      expect(await askLong(two, FAR, 80)).toMatch(/^udp from/)
+    })
+
+    test('a guest that floods keeps to its share of the connections that are remembered', async () => {
+      const before = await remembered()
+      for (let round = 0; round < 3; round++)
+        await one.tell({ do: 'flood', host: FAR, first: 1 + round * 9_000, last: 9_000 * (round + 1) })
+      expect((await remembered()) - before).toBeLessThan(MOST_CONNECTIONS + 500)
+      expect(await both((protocol) => two.ask(protocol, FAR, 80))).toEqual([
+        expect.stringMatching(/^tcp from/),
+        expect.stringMatching(/^udp from/),
+      ])
+    })
+
+    test('two installations on one host do not meet', async () => {
+      const [first, folder] = [world.service, mkdtempSync(join(tmpdir(), 'berth-network-'))]
+      if (as === 'user') chownSync(folder, 4242, 4242)
+      const second = await world.startService(folder)
+      const mine = { ...world.card(1), serverId: 'other' }
+      const taken = await second.tell({ do: 'attach', card: mine }).catch((error) => error.code)
+      expect(taken).toBe('port_taken')
+      await second.tell({ do: 'attach', card: { ...mine, network: { ...mine.network, ports: [] } } })
+      expect(await patiently(() => world.host.ask('tcp', '127.0.0.1', 24_001))).toMatch(/from/)
+      await second.tell({ do: 'detach', serverId: 'other' })
+      await second.tell({ do: 'close' })
+      world.service = first
+      expect(await one.ask('tcp', FAR, 80)).toMatch(/from/)
+      rmSync(folder, { recursive: true })
+    })
+
+    test('what somebody tears down is mended at the next look, and guests have their network again', async () => {
+      const works = async () => {
+        expect(await one.ask('tcp', FAR, 80)).toMatch(/from/)
+        expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+        for (const answer of await both((protocol) => one.ask(protocol, HOST, 8080)))
+          expect(answer).not.toMatch(/from/)
+      }
+      const inside = await world.inside()
+      const within = (...command: string[]) => {
+        const [program = '', ...args] = [...inside, ...command]
+        return promisify(execFile)(program, args)
+      }
+      const pasta = `for p in /proc/[0-9]*; do
+        if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^pasta .*up0'; then kill -9 \${p#/proc/}; fi; done`
+      const harms: Record<string, () => Promise<unknown>> = {
+        'its rules': () => within('nft', 'flush', 'ruleset'),
+        'the elements of its rules': () => within('nft', 'flush', 'map', 'inet', 'berth', 'ports'),
+        'its way out': () => (as === 'root' ? world.host.run('nft flush ruleset') : world.service.run(pasta)),
+      }
+      for (const [name, harm] of Object.entries(harms)) {
+        await harm()
+        expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain(name)
+        await works()
+        expect(await world.service.tell({ do: 'look' })).toEqual([])
+      }
+    })
+
+    test('an address that the host gets is closed to guests at the next look, and no damage', async () => {
+      const address = '198.51.100.77'
+      await world.host.run(`ip addr add ${address}/32 dev eth0`)
+      expect(await world.service.tell({ do: 'look' })).toEqual([
+        expect.stringContaining('follows the addresses of this host'),
+      ])
+      expect(await one.ask('tcp', address, 8080)).not.toMatch(/from/)
+      await world.host.run(`ip addr del ${address}/32 dev eth0`)
+      expect(await world.service.tell({ do: 'look' })).toHaveLength(1)
+      expect(await world.service.tell({ do: 'look' })).toEqual([])
+    })
+
+    // As root rules lead ports in, at which nothing listens.
+    test.runIf(as === 'user')(
+      'a port that another program had when the way out began leads in soon after it is free',
+      async () => {
+        const other = world.onHost()
+        const pasta = `for p in /proc/[0-9]*; do
+        if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^pasta .*up0'; then
+          kill -9 \${p#/proc/}; while [ -d $p ]; do :; done; fi; done`
+        await world.service.run(pasta)
+        await other.tell({ do: 'serve', port: 24_001 })
+        expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain('its way out')
+        await other.end()
+        expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toBe('ECONNREFUSED')
+        await world.service.tell({ do: 'look' })
+        expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+      },
+    )
+
+    test('a service that is killed leaves guests their network, and the next one takes it over', async () => {
+      const counted = () => world.service.tell<Record<string, { tx: number }>>({ do: 'traffic' })
+      const before = (await counted()).m1?.tx ?? 0
+      const member = await world.member()
+      await world.service.end('SIGKILL')
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+      const running = [1, 2].map((number) => ({ pid: member, card: world.card(number) }))
+      await world.startService(world.dataDir, running)
+      expect(await world.host.ask('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+      expect((await counted()).m1?.tx).toBeGreaterThanOrEqual(before)
+      expect(await world.service.tell({ do: 'look' })).toEqual([])
+    })
+  },
+)
+
+test.runIf(process.getuid?.() === 0)('a network that cannot be had leaves nothing behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-network-'))
+  writeFileSync(join(folder, 'nft'), '#!/bin/sh\nexit 3\n', { mode: 0o755 })
+  const path = process.env.PATH
+  mkdirSync('/run/netns', { recursive: true })
+  const spaces = () => readdirSync('/run/netns')
+  const before = spaces()
+  process.env.PATH = `${folder}:${path}`
+  try {
+    await expect(GuestNetwork.trial()).rejects.toThrow('ended with 3')
+    expect(spaces().filter((name) => !before.includes(name))).toEqual([])
+  } finally {
+    process.env.PATH = path
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test.runIf(process.getuid?.() === 0)(
+  'where a user may make no cards, it is said why and how to mend that',
+  async () => {
+    const agent = new Agent(asUser(600))
+    const options = { dataDir: tmpdir(), address: '127.0.0.1', ports: { first: 24_000, last: 24_001 } }
+    const opening = agent.tell({ do: 'open', options, running: [], pools: { ipv4: [], ipv6: [] } })
+    await expect(opening).rejects.toThrow('as root: chmod 0666 /dev/net/tun')
+    await agent.end()
+  },
+)

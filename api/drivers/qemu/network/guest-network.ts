@@ -1,0 +1,338 @@
+import { createHash } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { isIPv4, isIPv6 } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { oneByOne } from '../../../loop.ts'
+import { RESOLVER } from '../../addresses.ts'
+import { DriverError, type PortRange, type PublicPools, type ServerNetwork } from '../../driver.ts'
+import type { Log } from '../../log.ts'
+import { hostAddresses } from '../host/addresses.ts'
+import { hostResolver } from '../host/resolver.ts'
+import { run } from '../host/run.ts'
+import { type Card, cardLines, elementsOf, type HostElements, portsOf } from './cards.ts'
+import { countedBytes, ElementKeeper } from './elements.ts'
+import { HostUplink, type Uplink } from './host-uplink.ts'
+import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
+import { PastaUplink } from './pasta-uplink.ts'
+import { type Known, type Link, placesOf, privateLines } from './private.ts'
+import { BRIDGES_APART, cardOf, rules } from './rules.ts'
+
+export interface GuestNetworkOptions {
+  dataDir: string
+  /** Of this host: where ports are published. */
+  address: string
+  /** The ports that may be published. */
+  ports: PortRange
+  /** The ranges that are routed to this host for machines to have addresses of, as they are at the moment. */
+  pools: () => PublicPools
+  log: Log
+  /** The machines that are on and have cards in it, by what is written down of them. */
+  running: () => Promise<{ pid: number; card: Card }[]>
+}
+
+const LOOK_MS = 3_000
+const TABLES = ['inet berth', 'arp berth', 'bridge berth']
+
+/**
+ * The network of all guests: a namespace of the installation with a routed card for each machine, rules that are the
+ * same for all, and one way out. What the kernel holds is compared with what it should, at start and every few seconds.
+ */
+export class GuestNetwork {
+  readonly #options: GuestNetworkOptions
+  readonly #id: string
+  readonly #address: string
+  readonly #cards = new Map<number, Card>()
+  #space: Namespace
+  #uplink: Uplink
+  #keeper: ElementKeeper
+  #rules = 0
+  #timer: NodeJS.Timeout | undefined
+  readonly #exclusive = oneByOne()
+
+  private constructor(options: GuestNetworkOptions, id: string, address: string, space: Namespace) {
+    this.#options = options
+    this.#id = id
+    this.#address = address
+    this.#space = space
+    this.#uplink = this.#uplinkOf(space)
+    this.#keeper = keeperIn(space)
+  }
+
+  /** @throws Error with what is missing for it, as a sentence part */
+  static async open(options: GuestNetworkOptions): Promise<GuestNetwork> {
+    const address = await ipv4Of(options.address)
+    // By the folder itself, which may get another name, and of which there may be copies.
+    const { dev, ino } = statSync(options.dataDir)
+    const id = createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)
+    const running = await options.running()
+    const space = await openSpace(id, running)
+    const network = new GuestNetwork(options, id, address, space)
+    for (const { card } of running) network.#cards.set(card.network.number, card)
+    try {
+      await network.#load()
+    } catch (error) {
+      await network.close()
+      throw error
+    }
+    return network
+  }
+
+  /** Whether there could be one here; leaves nothing behind. @throws as open does */
+  static async trial(): Promise<void> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'berth-net-'))
+    try {
+      const log = { info: () => {}, warn: () => {}, error: () => {} }
+      const pools = () => ({ ipv4: [], ipv6: [] })
+      const none = { ports: { first: 0, last: -1 }, pools, running: async () => [], log }
+      const network = await GuestNetwork.open({ dataDir, address: '127.0.0.1', ...none })
+      await network.close()
+    } finally {
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  }
+
+  /** Whether machines can have public addresses of their own. */
+  get carriesPools(): boolean {
+    return this.#uplink.carriesPools
+  }
+
+  /** What stands before the command of a machine's process. */
+  get entrance(): readonly string[] {
+    return this.#space.prefix
+  }
+
+  /**
+   * Makes the card of a machine that is about to start.
+   * @throws DriverError port_taken, unavailable
+   */
+  attach(card: Card): Promise<void> {
+    return this.#exclusive(async () => {
+      const { number, ports } = card.network
+      const other = this.#cards.get(number)
+      if (other && other.serverId !== card.serverId)
+        throw new DriverError('unavailable', `Machine ${other.serverId} has the network number ${number} too`)
+      for (const port of ports)
+        if (await this.#uplink.isTaken(port))
+          throw new DriverError(
+            'port_taken',
+            `Port ${port.hostPort} is in use by another program on this host`,
+          )
+      const make = () => this.#inside(['ip', '-batch', '-'], cardLines(card).join('\n'))
+      // A QEMU that was killed has left its card.
+      await make().catch(() => this.#inside(['ip', 'link', 'delete', cardOf(number)]).then(make))
+      this.#cards.set(number, card)
+      if (card.network.cards.length > 0) await this.#connect()
+      await this.#keep()
+    })
+  }
+
+  /** Changes what leads to machines that are on, all at once; others are none of its business. */
+  change(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
+    return this.#exclusive(async () => {
+      let isMoved = false
+      for (const [number, card] of this.#cards) {
+        const network = networks.get(card.serverId)
+        isMoved ||= network !== undefined && !isDeepStrictEqual(network.cards, card.network.cards)
+        // Its addresses are the guest's own, and hold until its next start.
+        if (network) this.#cards.set(number, { ...card, network: { ...network, number } })
+      }
+      if (isMoved) await this.#connect()
+      await this.#keep()
+    })
+  }
+
+  /**
+   * Whether the service's own questions on SSH get through to a machine that has a firewall.
+   * Not known beyond the process: whoever asks says so each time.
+   */
+  async probe(serverId: string, isProbed: boolean): Promise<void> {
+    const isToChange = ({ network, ...card }: Card) =>
+      card.serverId === serverId && network.firewall !== null && (card.isProbed ?? false) !== isProbed
+    if (![...this.#cards.values()].some(isToChange)) return
+    await this.#exclusive(async () => {
+      for (const [number, card] of this.#cards)
+        if (isToChange(card)) this.#cards.set(number, { ...card, isProbed })
+      await this.#keep()
+    })
+  }
+
+  /** Takes a machine's card away. Fine if it has none. */
+  detach(serverId: string): Promise<void> {
+    return this.#exclusive(async () => {
+      const found = [...this.#cards.values()].find((card) => card.serverId === serverId)
+      if (!found) return
+      this.#cards.delete(found.network.number)
+      await this.#keep()
+      const names = [cardOf(found.network.number), ...placesOf(found).map(({ name }) => name)]
+      for (const name of names) await this.#inside(['ip', 'link', 'delete', name]).catch(() => {})
+    })
+  }
+
+  /** Bytes that machines got and sent since their cards were made, as counted outside of them. */
+  async traffic(): Promise<Map<string, { rx: number; tx: number }>> {
+    const bytes = await countedBytes((args) => this.#inside(['nft', ...args]), 'inet berth')
+    const found = [...this.#cards].flatMap(([number, { serverId }]) => {
+      const [rx, tx] = [bytes.get(`rx_${cardOf(number)}`), bytes.get(`tx_${cardOf(number)}`)]
+      return rx === undefined || tx === undefined ? [] : [[serverId, { rx, tx }] as const]
+    })
+    return new Map(found)
+  }
+
+  /** From now on looks every few seconds, so that guests whose network fails for any reason soon have it back. */
+  watch(): void {
+    let isLooking = false
+    this.#timer = setInterval(() => {
+      if (isLooking) return
+      isLooking = true
+      this.look()
+        .catch((error: unknown) => this.#options.log.error({ err: error }, 'The network of guests is broken'))
+        .finally(() => {
+          isLooking = false
+        })
+    }, LOOK_MS).unref()
+  }
+
+  /** Compares all with what it should be, and mends it. */
+  look(): Promise<void> {
+    return this.#exclusive(async () => {
+      const mended: string[] = []
+      const present = await this.#links().catch(() => null)
+      if (present === null) {
+        await this.#reopen()
+        mended.push('its namespace')
+      } else {
+        if (!(await this.#uplink.isUp())) {
+          await this.#uplink.raise()
+          mended.push('its way out')
+        }
+        await this.#lead()
+        const wanted = await this.#wanted()
+        // What this host says of itself may change: that is no damage.
+        if (await this.#keeper.keep(wanted).catch(() => false))
+          this.#options.log.info({}, 'The network of guests follows the addresses of this host')
+        const isRight = !(await this.#keeper.mend(wanted).catch(() => true))
+        if (this.#keeper.rules !== this.#rules) {
+          await this.#load()
+          mended.push('its rules')
+        } else if (!isRight) mended.push('the elements of its rules')
+        const stray = cardsIn(present).filter(({ isUsed, number }) => !isUsed && !this.#cards.has(number))
+        const lines = stray.map(({ number }) => `link delete ${cardOf(number)}`)
+        if (lines.length > 0) await this.#inside(['ip', '-batch', '-'], lines.join('\n'))
+        if (await this.#connect(present)) mended.push('its private networks')
+        if ((await this.#inside(['sh', '-c', BRIDGES_APART])) !== '') mended.push('its bridges')
+      }
+      if (mended.length > 0)
+        this.#options.log.warn({ mended: mended.join(', ') }, 'The network of guests was mended')
+    })
+  }
+
+  /** Leaves it to the machines that are on; without any, nothing of it stays. */
+  close(): Promise<void> {
+    clearInterval(this.#timer)
+    return this.#exclusive(async () => {
+      if (this.#cards.size > 0) return
+      await this.#uplink.remove().catch(() => {})
+      await this.#space.remove().catch(() => {})
+    })
+  }
+
+  #uplinkOf(space: Namespace): Uplink {
+    const { dataDir, ports: range } = this.#options
+    const [id, address] = [this.#id, this.#address]
+    return space instanceof UserSpace
+      ? new PastaUplink(space, { id, address, range, log: join(dataDir, 'pasta.log') })
+      : new HostUplink(space, id, address)
+  }
+
+  /** Rules before the way out, so that nothing gets through without. */
+  async #load(): Promise<void> {
+    await this.#inside(['nft', '-f', '-'], rules(this.#uplink.udpPorts))
+    await this.#keeper.mend(await this.#wanted())
+    this.#rules = this.#keeper.rules
+    await this.#uplink.raise()
+    await this.#lead()
+  }
+
+  async #reopen(): Promise<void> {
+    this.#space = await openSpace(this.#id, await this.#options.running())
+    this.#uplink = this.#uplinkOf(this.#space)
+    this.#keeper = keeperIn(this.#space)
+    await this.#load()
+  }
+
+  #lead(): Promise<void> {
+    return this.#uplink.lead(new Set(portsOf([...this.#cards.values()]).keys()), this.#options.pools())
+  }
+
+  async #keep(): Promise<void> {
+    await this.#keeper.keep(await this.#wanted())
+    await this.#lead()
+  }
+
+  async #wanted() {
+    const pools = this.carriesPools ? this.#options.pools() : null
+    return elementsOf([...this.#cards.values()], RESOLVER, { ...(await hostElements(this.#address)), pools })
+  }
+
+  /** Brings private networks to what the cards say. @returns whether something was missing */
+  async #connect(links?: readonly Link[]): Promise<boolean> {
+    const cards = [...this.#cards.values()]
+    const isEmpty = cards.every(({ network }) => network.cards.length === 0)
+    const known = isEmpty ? '[]' : await this.#inside(['bridge', '-j', 'fdb', 'show'])
+    // As bridge documents it: a list of objects, of which each field is tested before use.
+    const entries = JSON.parse(known) as Known[]
+    const { ip, bridge } = privateLines(cards, links ?? (await this.#links()), entries)
+    if (ip.length > 0) await this.#inside(['ip', '-batch', '-'], ip.join('\n'))
+    if (bridge.length > 0) await this.#inside(['bridge', '-batch', '-'], bridge.join('\n'))
+    return bridge.length > 0 || ip.some((line) => !line.startsWith('link delete'))
+  }
+
+  async #links(): Promise<Link[]> {
+    // As ip documents it: a list of objects, of which each field is tested before use.
+    return JSON.parse(await this.#inside(['ip', '-j', '-d', 'link'])) as Link[]
+  }
+
+  #inside(command: readonly string[], input = ''): Promise<string> {
+    return run([...this.#space.prefix, ...command], input)
+  }
+}
+
+/** The cards of machines that are there. */
+function cardsIn(links: readonly Link[]): { number: number; isUsed: boolean }[] {
+  return links.flatMap(({ ifname = '', flags = [] }) => {
+    const [, number] = /^g(\d+)$/.exec(ifname) ?? []
+    return number ? [{ number: Number(number), isUsed: !flags.includes('NO-CARRIER') }] : []
+  })
+}
+
+/** @param members processes that are in it */
+function openSpace(id: string, members: readonly { pid: number }[]): Promise<Namespace> {
+  return openNamespace(
+    `berth-${id}`,
+    members.map(({ pid }) => pid),
+  )
+}
+
+function keeperIn(space: Namespace): ElementKeeper {
+  return new ElementKeeper((args, input) => run([...space.prefix, 'nft', ...args], input), TABLES)
+}
+
+async function ipv4Of(address: string): Promise<string> {
+  if (address === '::') return '0.0.0.0'
+  if (isIPv6(address)) throw new Error(`ports can't be published at an IPv6 address, ${address}`)
+  return isIPv4(address) ? address : (await lookup(address, 4)).address
+}
+
+async function hostElements(address: string): Promise<Omit<HostElements, 'pools'>> {
+  const addresses = (await hostAddresses()).map(({ address }) => address)
+  const own = (isIt: (address: string) => boolean) => [
+    ...new Set(addresses.filter((own) => isIt(own) && !own.startsWith('127.'))),
+  ]
+  const host4 = own(isIPv4)
+  const open4 = address === '0.0.0.0' ? host4 : host4.filter((own) => own === address)
+  return { resolver: await hostResolver(), host4, host6: own(isIPv6), open4 }
+}

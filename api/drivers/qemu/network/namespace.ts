@@ -1,0 +1,145 @@
+import { readlinkSync } from 'node:fs'
+import { access, constants } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { exists, isMissing } from '../../../files.ts'
+import { findByArgument, killVerified, type ProcessId, spawnDetached } from '../host/process.ts'
+import { run } from '../host/run.ts'
+import { SETTINGS } from './rules.ts'
+
+/** Where all that machines have of a network happens. It is there while a name or a process holds it. */
+export interface Namespace {
+  /** What stands before a command, so that it runs inside. */
+  readonly prefix: readonly string[]
+  /** The same for a machine's process, as this user. */
+  prefixFor(owner: { uid: number; gid: number } | null): readonly string[]
+  /** Lets it go; it ends with the last process in it. */
+  remove(): Promise<void>
+}
+
+const TUN = '/dev/net/tun'
+
+/**
+ * @param members processes that are in it, by which it is found where nothing else holds it
+ * @throws Error with what is missing for it and how to mend that, as a sentence part
+ */
+export async function openNamespace(name: string, members: readonly number[]): Promise<Namespace> {
+  await requireTun()
+  const space =
+    process.getuid?.() === 0 ? await NamedSpace.open(name, members) : await UserSpace.open(name, members)
+  await run([...space.prefix, 'sh', '-ec', SETTINGS])
+  return space
+}
+
+/** Guests' cards, and pasta's, are made by it. */
+async function requireTun(): Promise<void> {
+  try {
+    await access(TUN, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    throw new Error(
+      isMissing(error)
+        ? `${TUN} is missing; as root: modprobe tun`
+        : `this user can't open ${TUN}; as root: chmod 0666 ${TUN} (docs/operating.md says how to keep it so)`,
+      { cause: error },
+    )
+  }
+}
+
+/** Of root: held by its name, as `ip netns` has them. */
+class NamedSpace implements Namespace {
+  readonly #name: string
+  readonly prefix: readonly string[]
+
+  private constructor(name: string) {
+    this.#name = name
+    this.prefix = ['nsenter', `--net=/run/netns/${name}`, '--']
+  }
+
+  static async open(name: string, members: readonly number[]): Promise<NamedSpace> {
+    const space = new NamedSpace(name)
+    if (await space.#isHeld()) return space
+    // A name without its mount is what a crash, or somebody else, left.
+    if (await exists(`/run/netns/${name}`)) await run(['ip', 'netns', 'delete', name])
+    const [member] = members
+    await run(
+      member === undefined ? ['ip', 'netns', 'add', name] : ['ip', 'netns', 'attach', name, String(member)],
+    )
+    return space
+  }
+
+  prefixFor(owner: { uid: number; gid: number } | null): readonly string[] {
+    const [program = '', place = '', end = ''] = this.prefix
+    return owner ? [program, place, '-S', String(owner.uid), '-G', String(owner.gid), end] : this.prefix
+  }
+
+  #isHeld(): Promise<boolean> {
+    return run([...this.prefix, 'true']).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async remove(): Promise<void> {
+    await run(['ip', 'netns', 'delete', this.#name])
+  }
+}
+
+/** A shell keeps its arguments, by which it is found; what it waits for ends with it. */
+const HOLD = 'setpriv --pdeathsig KILL sleep infinity; true'
+
+/** Of an ordinary user: with a user namespace, in which he may do as root does; a tiny process holds both. */
+export class UserSpace implements Namespace {
+  readonly #mark: string
+  readonly #holder: ProcessId
+
+  private constructor(mark: string, holder: ProcessId) {
+    this.#mark = mark
+    this.#holder = holder
+  }
+
+  static async open(name: string, members: readonly number[]): Promise<UserSpace> {
+    const mark = `${name}-${process.getuid?.()}`
+    const [member] = members
+    if (!findByArgument(mark)) {
+      const enter =
+        member === undefined
+          ? ['unshare', '--user', '--map-root-user', '--net', '--']
+          : ['nsenter', '--preserve-credentials', '--user', '--net', '--target', String(member), '--']
+      const [program = '', ...args] = [...enter, 'sh', '-c', HOLD, mark]
+      await spawnDetached(program, args, '/dev/null')
+    }
+    for (const deadline = performance.now() + 5_000; performance.now() < deadline; await sleep(5)) {
+      const holder = findByArgument(mark)
+      if (holder && isApart(holder.pid)) return new UserSpace(mark, holder)
+    }
+    throw new Error(
+      'user namespaces are not allowed; as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or kernel.unprivileged_userns_clone=1 (Debian)',
+    )
+  }
+
+  get prefix(): readonly string[] {
+    const target = String(this.#holder.pid)
+    return ['nsenter', '--preserve-credentials', '--user', '--net', '--target', target, '--']
+  }
+
+  /** Root of a user namespace may do nothing with what the kernel's own users have, and need not even that. */
+  prefixFor(): readonly string[] {
+    return [...this.prefix, 'setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs', '--']
+  }
+
+  get pid(): number {
+    return this.#holder.pid
+  }
+
+  async remove(): Promise<void> {
+    await killVerified(this.#holder, this.#mark)
+  }
+}
+
+/** Whether a process has left the network that we are in. */
+function isApart(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,155 @@
+import type { PrivateCard, ServerNetwork } from '../../driver.ts'
+import type { Elements } from './elements.ts'
+
+// Private networks: a bridge each, without an address and without a way out, and a card of each machine that is in it.
+// A bridge knows by these values who is where: it learns nothing from what machines send.
+
+/** A machine that is in private networks, and the user that its QEMU runs as. */
+interface Member {
+  network: ServerNetwork
+  uid: number
+}
+
+/** A machine's card in a private network. */
+export function privateCardOf(number: number, { network }: PrivateCard): string {
+  return `p${number}n${network}`
+}
+
+function bridgeOf({ network }: PrivateCard): string {
+  return `n${network}`
+}
+
+/** Frames of a card to many at once, such as questions by ARP. */
+const TO_MANY = 'rate over 100/second burst 200 packets'
+const CHAINS = ['early', 'between', 'self', 'own_voice']
+
+/**
+ * A machine sends IPv4 and ARP, from its own addresses only; nothing else is let through: no IPv6, tags or
+ * spanning trees, and no answers of DHCP. The bridge itself neither hears nor says anything.
+ */
+export const PRIVATE_RULES = `
+add table bridge berth
+table bridge berth {
+  set own    { type ifname . ether_addr . ipv4_addr; }
+  set open   { type ifname; }
+  set storms { type ifname; size 65535; flags dynamic, timeout; timeout 1m; }
+${CHAINS.map((name) => `  chain ${name} {}`).join('\n')}
+}
+${CHAINS.map((name) => `flush chain bridge berth ${name}\ndelete chain bridge berth ${name}`).join('\n')}
+table bridge berth {
+  chain early {
+    type filter hook prerouting priority -300; policy drop;
+    ether type != { ip, arp } drop
+    ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 update @storms { iifname limit ${TO_MANY} } drop
+    arp htype 1 arp ptype ip arp hlen 6 arp plen 4 iifname . arp saddr ether . arp saddr ip @own iifname . ether saddr . arp saddr ip @own accept
+    udp sport 67 drop
+    iifname . ether saddr . ip saddr @own accept
+  }
+  chain between {
+    type filter hook forward priority -200; policy drop;
+    oifname @open accept
+  }
+  chain self {
+    type filter hook input priority -200; policy drop;
+  }
+  chain own_voice {
+    type filter hook output priority -200; policy drop;
+  }
+}
+`
+
+/** What the sets of these rules hold: nothing of a machine that is cut off. */
+export function privateElements(cards: readonly Member[]): Elements {
+  const open = cards.filter(({ network }) => !network.isCut).flatMap(placesOf)
+  return new Map([
+    ['bridge berth open', new Map(open.map(({ name }) => [name, '']))],
+    [
+      'bridge berth own',
+      new Map(open.map(({ name, mac, address }) => [`${name} . ${mac} . ${address}`, ''])),
+    ],
+  ])
+}
+
+/** A private card, and what it is called here. */
+interface Place extends PrivateCard {
+  name: string
+  bridge: string
+  uid: number
+}
+
+export function placesOf({ network: { number, cards }, uid }: Member): Place[] {
+  return cards.map((card) => ({ ...card, name: privateCardOf(number, card), bridge: bridgeOf(card), uid }))
+}
+
+/** As `ip -j -d link` has them; each field is tested before use. */
+export interface Link {
+  ifname?: string
+  flags?: string[]
+  master?: string
+  linkinfo?: { info_slave_data?: { learning?: boolean; flood?: boolean } }
+}
+
+/** As `bridge -j fdb` has them. */
+export interface Known {
+  mac?: string
+  ifname?: string
+  state?: string
+}
+
+/**
+ * What has to be done for the private networks to be as these cards say, as lines for ip and, after that, for bridge.
+ * Cards that a machine still holds are left to it: by the rules nothing gets through.
+ */
+export function privateLines(
+  cards: readonly Member[],
+  links: readonly Link[],
+  known: readonly Known[],
+): { ip: string[]; bridge: string[] } {
+  const places = cards.flatMap(placesOf)
+  const present = new Map(links.map((link) => [link.ifname ?? '', link]))
+  const bridges = new Set(places.map(({ bridge }) => bridge))
+  const names = new Set(places.map(({ name }) => name))
+  const missing = [...bridges].filter((bridge) => !present.has(bridge))
+  const wrong = places.filter((place) => !isInPlace(place, present.get(place.name)))
+  const isKnown = ({ name, mac }: Place) =>
+    known.some((one) => one.mac === mac && one.ifname === name && one.state === 'static')
+  const stray = links.filter(({ ifname = '', flags = [] }) =>
+    /^p\d+n\d+$/.test(ifname) ? !names.has(ifname) && flags.includes('NO-CARRIER') : isStrayBridge(ifname),
+  )
+  function isStrayBridge(ifname: string): boolean {
+    return /^n\d+$/.test(ifname) && !bridges.has(ifname)
+  }
+  return {
+    ip: [
+      ...missing.flatMap(bridgeLines),
+      ...wrong.flatMap((place) => placeLines(place, present.has(place.name))),
+      ...stray.map(({ ifname }) => `link delete ${ifname}`),
+    ],
+    bridge: places
+      .filter((place) => wrong.includes(place) || !isKnown(place))
+      .map(({ name, mac }) => `fdb replace ${mac} dev ${name} master static`),
+  }
+}
+
+function isInPlace({ bridge }: Place, link: Link | undefined): boolean {
+  const { learning, flood } = link?.linkinfo?.info_slave_data ?? {}
+  return link?.master === bridge && learning === false && flood === false && !!link.flags?.includes('UP')
+}
+
+function bridgeLines(bridge: string): string[] {
+  return [
+    `link add name ${bridge} type bridge stp_state 0 mcast_snooping 0`,
+    `link set dev ${bridge} addrgenmode none`,
+    `link set dev ${bridge} up`,
+  ]
+}
+
+function placeLines({ name, bridge, uid }: Place, isThere: boolean): string[] {
+  return [
+    ...(isThere ? [] : [`tuntap add dev ${name} mode tap user ${uid}`]),
+    `link set dev ${name} addrgenmode none`,
+    `link set dev ${name} master ${bridge}`,
+    `link set dev ${name} type bridge_slave learning off flood off`,
+    `link set dev ${name} up`,
+  ]
+}

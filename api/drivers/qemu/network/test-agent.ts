@@ -1,0 +1,247 @@
+import { execFile } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Card } from './cards.ts'
+import { GuestNetwork, type GuestNetworkOptions } from './guest-network.ts'
+
+// For tests: a process in some network namespace that does there what it is told, a line of JSON for each.
+
+type Order =
+  | { do: 'run'; command: string[] }
+  | { do: 'serve'; port: number; addresses?: string[] }
+  | { do: 'ask'; protocol: 'tcp' | 'udp'; host: string; port: number; from?: number; isFirst?: boolean }
+  | { do: 'flood'; host: string; first: number; last: number; to?: number }
+  | { do: 'probe'; host: string; port: number; forMs: number }
+  | { do: 'echo'; host: string; port: number; count: number }
+  | { do: 'pour'; host: string; port: number; bytes: number }
+  | {
+      do: 'open'
+      options: Omit<GuestNetworkOptions, 'log' | 'running' | 'pools'>
+      pools: ReturnType<GuestNetworkOptions['pools']>
+      running: Awaited<ReturnType<GuestNetworkOptions['running']>>
+    }
+  | { do: 'attach'; card: Card }
+  | { do: 'change'; card: Card; and?: Card }
+  | { do: 'admit'; serverId: string; isProbed: boolean }
+  | { do: 'knock'; host: string; port: number; ms: number }
+  | { do: 'talk'; name: string; host: string; port: number }
+  | { do: 'say'; name: string }
+  | { do: 'look' | 'traffic' | 'close' | 'entrance' }
+  | { do: 'detach'; serverId: string }
+
+const words: string[] = []
+const note = (details: object, message: string) => void words.push(`${message} ${JSON.stringify(details)}`)
+let network: GuestNetwork | null = null
+
+/** Says to whoever comes who they are, before they say anything, and sends back what they say. */
+async function serve(port: number, addresses = ['::']): Promise<void> {
+  const greet = (socket: Socket) => {
+    socket.on('error', () => {})
+    socket.write(`tcp from ${socket.remoteAddress?.replace('::ffff:', '')}\n`)
+    socket.pipe(socket)
+  }
+  await new Promise<void>((resolve) => createServer(greet).listen(port, '::', resolve))
+  for (const address of addresses) {
+    const udp = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: false })
+    udp.on('message', (_, from) => {
+      const answer = `udp from ${from.address.replace('::ffff:', '')} ${from.port}`
+      udp.send(answer, from.port, from.address)
+    })
+    await new Promise<void>((resolve) => udp.bind(port, address, () => resolve()))
+  }
+}
+
+function ask({ protocol, host, port, from, isFirst }: Extract<Order, { do: 'ask' }>): Promise<string> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve('silence'), 1500)
+    const done = (answer: string) => {
+      clearTimeout(timer)
+      resolve(answer.trim())
+    }
+    if (protocol === 'udp') {
+      const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+      socket.on('error', (error) => done(String(error)))
+      socket.once('message', (data) => done(String(data)))
+      return socket.bind(from ?? 0, () => socket.send('hello', port, host))
+    }
+    const socket = createConnection({ host, port, ...(from && { localPort: from }) })
+    if (isFirst) socket.write('hello\n')
+    socket.once('error', (error) => done('code' in error ? String(error.code) : String(error)))
+    socket.once('data', (data) => {
+      done(String(data))
+      socket.destroy()
+    })
+  })
+}
+
+/**
+ * Sends bytes to what sends them back, after a greeting. Closes nothing before all have come: Debian 12's pasta breaks
+ * what comes over connections that are half closed. @returns how many came
+ */
+function pour(host: string, port: number, bytes: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let count = 0
+    const socket = createConnection({ host, port }, () => socket.write(Buffer.alloc(bytes)))
+    socket.on('data', (data) => {
+      count += data.length
+      if (count > bytes) socket.destroy()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(count)).setTimeout(30_000, () => socket.destroy())
+  })
+}
+
+/** Sends datagrams, each once the one before was answered. @returns how long each took, in ms */
+async function echo(host: string, port: number, count: number): Promise<number[]> {
+  const socket = createSocket('udp4')
+  const took: number[] = []
+  while (took.length < count) {
+    const before = performance.now()
+    await new Promise<void>((resolve) => {
+      // One that got lost counts as long as this.
+      const timer = setTimeout(resolve, 1_000)
+      socket.once('message', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      socket.send('hello', port, host)
+    })
+    socket.removeAllListeners('message')
+    took.push(performance.now() - before)
+  }
+  socket.close()
+  return took
+}
+
+/** Sends a datagram every few milliseconds, all from one port. @returns the longest time without an answer */
+function probe(host: string, port: number, forMs: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', reject)
+    let [heardAt, longest] = [performance.now(), 0]
+    const heard = () => {
+      longest = Math.max(longest, performance.now() - heardAt)
+      heardAt = performance.now()
+    }
+    socket.on('message', heard)
+    const timer = setInterval(() => socket.send('hello', port, host), 5)
+    setTimeout(() => {
+      clearInterval(timer)
+      heard()
+      socket.close()
+      resolve(longest)
+    }, forMs)
+  })
+}
+
+/** Sends a datagram to each of these ports, or from each of them to one, so that each is a connection of its own. */
+async function flood({ host, first, last, to }: Extract<Order, { do: 'flood' }>): Promise<void> {
+  const socket = createSocket('udp4')
+  for (let port = first; port <= last; port++) {
+    const own = to === undefined ? socket : createSocket('udp4').bind(port)
+    await new Promise<void>((resolve) => own.send('x', to ?? port, host, () => resolve()))
+    if (own !== socket) own.close()
+  }
+  socket.close()
+}
+
+/** Asks anew by UDP every few milliseconds. @returns how often, and how often there was an answer */
+async function knock(host: string, port: number, ms: number): Promise<{ asked: number; answered: number }> {
+  const count = { asked: 0, answered: 0 }
+  const sockets = []
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(5)) {
+    const socket = createSocket('udp4')
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.once('message', () => count.answered++)
+    socket.send('hello', port, host)
+    count.asked++
+  }
+  await sleep(500)
+  for (const socket of sockets) socket.close()
+  return count
+}
+
+const talks = new Map<string, Socket>()
+
+/** Opens a connection that stays, to what sends back what it gets. */
+function talk(name: string, host: string, port: number): Promise<void> {
+  const socket = createConnection({ host, port }).on('error', () => {})
+  talks.set(name, socket)
+  return new Promise((resolve, reject) => {
+    socket.write('hello\n')
+    socket.once('data', () => resolve())
+    setTimeout(reject, 5_000, new Error('nothing came')).unref()
+  })
+}
+
+/** Says something in such a connection. @returns whether it came back within a second */
+function say(name: string): Promise<boolean> {
+  const word = String(performance.now())
+  const socket = talks.get(name)
+  let heard = ''
+  return new Promise((resolve) => {
+    const done = (isHeard: boolean) => {
+      clearTimeout(timer)
+      socket?.off('data', hear)
+      resolve(isHeard)
+    }
+    const timer = setTimeout(done, 1_000, false)
+    const hear = (data: Buffer) => {
+      heard += data
+      if (heard.includes(word)) done(true)
+    }
+    socket?.on('data', hear).write(word)
+  })
+}
+
+async function obey(order: Order): Promise<unknown> {
+  if (order.do === 'run') {
+    const [program = '', ...args] = order.command
+    return new Promise((resolve) =>
+      execFile(program, args, { timeout: 20_000 }, (error, out, err) => resolve(`${out}${error ? err : ''}`)),
+    )
+  }
+  if (order.do === 'serve') return serve(order.port, order.addresses)
+  if (order.do === 'ask') return ask(order)
+  if (order.do === 'flood') return flood(order)
+  if (order.do === 'probe') return probe(order.host, order.port, order.forMs)
+  if (order.do === 'echo') return echo(order.host, order.port, order.count)
+  if (order.do === 'pour') return pour(order.host, order.port, order.bytes)
+  if (order.do === 'knock') return knock(order.host, order.port, order.ms)
+  if (order.do === 'talk') return talk(order.name, order.host, order.port)
+  if (order.do === 'say') return say(order.name)
+  if (order.do === 'open') {
+    const { options, running, pools } = order
+    network = await GuestNetwork.open({
+      ...options,
+      pools: () => pools,
+      log: { info: note, warn: note, error: note },
+      running: async () => running,
+    })
+    return null
+  }
+  if (!network) throw new Error('open it first')
+  if (order.do === 'attach') return network.attach(order.card)
+  if (order.do === 'change') {
+    const cards = order.and ? [order.card, order.and] : [order.card]
+    return network.change(new Map(cards.map((card) => [card.serverId, card.network])))
+  }
+  if (order.do === 'admit') return network.probe(order.serverId, order.isProbed)
+  if (order.do === 'detach') return network.detach(order.serverId)
+  if (order.do === 'entrance') return network.entrance
+  if (order.do === 'traffic') return Object.fromEntries(await network.traffic())
+  if (order.do === 'close') return network.close()
+  await network.look()
+  return words.splice(0)
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, ...order } = JSON.parse(line)
+  obey(order).then(
+    (value) => console.log(JSON.stringify({ id, value: value ?? null })),
+    (error: Error & { code?: string }) =>
+      console.log(JSON.stringify({ id, error: error.code ?? '', message: error.message })),
+  )
+})

@@ -1,0 +1,226 @@
+import { addressesOf } from '../../addresses.ts'
+import type { PrivateCard } from '../../driver.ts'
+import type { Agent } from './test-world.ts'
+
+// Frames that a guest's kernel would not send, as hexadecimal digits; each carries its name, MARK-name; for watchers.
+
+const hex = (bytes: readonly number[]) => Buffer.from(bytes).toString('hex')
+const mac = (text: string) => text.replaceAll(':', '')
+const ip4 = (text: string) => hex(text.split('.').map(Number))
+const u16 = (value: number) => hex([value >> 8, value & 255])
+
+function ip6(text: string): string {
+  const [head = '', tail = ''] = text.split('::')
+  const words = (part: string) => part.split(':').filter(Boolean)
+  const zeros = 8 - words(head).length - words(tail).length
+  const all = [...words(head), ...Array.from({ length: zeros }, () => '0'), ...words(tail)]
+  return all.map((word) => word.padStart(4, '0')).join('')
+}
+
+function checksum(digits: string): string {
+  let sum = 0
+  for (const [word] of digits.padEnd(Math.ceil(digits.length / 4) * 4, '0').matchAll(/.{4}/g))
+    sum += Number.parseInt(word, 16)
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16)
+  return u16(~sum & 0xffff)
+}
+
+const length = (digits: string) => digits.length / 2
+
+function udp(source: string, target: string, name: string, [from, to]: number[] = [1111, 9]): string {
+  const payload = Buffer.from(`MARK-${name};`).toString('hex')
+  const head = (sum: string) => u16(from ?? 0) + u16(to ?? 0) + u16(8 + length(payload)) + sum
+  const pseudo = `${source}${target}0011${u16(8 + length(payload))}`
+  return head(checksum(pseudo + head('0000') + payload)) + payload
+}
+
+function over4(
+  source: string,
+  target: string,
+  name: string,
+  { options = '', ports = [1111, 9] } = {},
+): string {
+  const [from, to] = [ip4(source), ip4(target)]
+  const body = udp(from, to, name, ports)
+  const head = (sum: string) =>
+    `4${(5 + length(options) / 4).toString(16)}00${u16(20 + length(options + body))}000000004011${sum}${from}${to}${options}`
+  return `0800${head(checksum(head('0000')))}${body}`
+}
+
+function over6(source: string, target: string, name: string): string {
+  const [from, to] = [ip6(source), ip6(target)]
+  const body = udp(from, to, name)
+  return `86dd60000000${u16(length(body))}1140${from}${to}${body}`
+}
+
+/** Neighbour discovery: a message of this type, from and to, with the card's address as an option. */
+function icmp6(type: number, source: string, target: string, message: string, name: string): string {
+  const [from, to] = [ip6(source), ip6(target)]
+  const padding = Buffer.from(`MARK-${name};`.padEnd(30)).toString('hex')
+  // An option that nobody knows carries the name.
+  const rest = `${message}0101525400666666fe04${padding}`
+  const head = (sum: string) => `${hex([type])}00${sum}`
+  const pseudo = `${from}${to}${u16(0)}${u16(length(head('0000') + rest))}0000003a`
+  const body = head(checksum(pseudo + head('0000') + rest)) + rest
+  return `86dd60000000${u16(length(body))}3aff${from}${to}${body}`
+}
+
+function arp(operation: 1 | 2, sender: string, asked: string, name: string): string {
+  const marked = Buffer.from(`MARK-${name};`).toString('hex')
+  return `080600010800060400${hex([operation])}${mac('52:54:00:66:66:66')}${ip4(sender)}000000000000${ip4(asked)}${marked}`
+}
+
+interface Place {
+  ipv4: { address: string; gateway: string }
+  ipv6: { address: string }
+}
+
+const FIRST_TWO: readonly [Place, Place] = [addressesOf(1), addressesOf(2)]
+
+/** All by their names; `honest` is none. @param gateway the address of the other end's card */
+export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): Map<string, string> {
+  const far = '192.0.2.80'
+  const [own, all] = [mac(gateway) + mac(card), `ffffffffffff${mac(card)}`]
+  const forged = (name: string, source: string, target = far) => [name, own + over4(source, target, name)]
+  return new Map<string, string>([
+    ['honest', own + over4(me.ipv4.address, far, 'honest')],
+    ...([
+      forged('neighbours-ipv4', other.ipv4.address),
+      forged('any-ipv4', '8.8.8.8'),
+      forged('another-public-ipv4', '203.0.113.9'),
+      forged('the-hosts-ipv4', '198.51.100.2'),
+      forged('loopback-as-source', '127.0.0.1'),
+      forged('gateway-as-source', me.ipv4.gateway),
+      forged('resolver-as-source', '10.64.0.1'),
+      forged('nobody-as-source', '0.0.0.0'),
+      forged('to-loopback', me.ipv4.address, '127.0.0.1'),
+      forged('to-metadata', me.ipv4.address, '169.254.169.254'),
+      forged('to-neighbour', me.ipv4.address, other.ipv4.address),
+      forged('to-multicast', me.ipv4.address, '224.0.0.251'),
+      [
+        'source-route',
+        own + over4(me.ipv4.address, '10.9.0.1', 'source-route', { options: `8307040a090001` + '00' }),
+      ],
+      ['broadcast', all + over4(me.ipv4.address, '255.255.255.255', 'broadcast')],
+      ['dhcp-offer', all + over4(me.ipv4.gateway, '255.255.255.255', 'dhcp-offer', { ports: [67, 68] })],
+      ['vlan', `${own}81000005${over4(me.ipv4.address, far, 'vlan')}`],
+      ['neighbours-ipv6', own + over6(other.ipv6.address, '2001:db8:80::80', 'neighbours-ipv6')],
+      ['any-ipv6', own + over6('2001:db8:5:9::2', '2001:db8:80::80', 'any-ipv6')],
+      ['link-local', own + over6('fe80::99', '2001:db8:80::80', 'link-local')],
+      ['to-neighbour-ipv6', own + over6(me.ipv6.address, other.ipv6.address, 'to-neighbour-ipv6')],
+      [
+        'advertised-router',
+        `333300000001${mac(card)}${icmp6(134, 'fe80::bad', 'ff02::1', '40c00708000000000000000000', 'advertised-router')}`,
+      ],
+      [
+        'advertised-neighbour',
+        own + icmp6(136, 'fe80::99', 'fe80::1', `20000000${ip6(other.ipv6.address)}`, 'advertised-neighbour'),
+      ],
+      [
+        'advertised-hop',
+        own + icmp6(136, 'fe80::2', 'fe80::1', `20000000${ip6('fe80::2')}`, 'advertised-hop'),
+      ],
+      [
+        'redirect',
+        own +
+          icmp6(
+            137,
+            'fe80::99',
+            'fe80::1',
+            `00000000${ip6('fe80::99')}${ip6(other.ipv6.address)}`,
+            'redirect',
+          ),
+      ],
+      ['arp-answer', own + arp(2, other.ipv4.address, me.ipv4.gateway, 'arp-answer')],
+      ['arp-gateway', all + arp(2, me.ipv4.gateway, me.ipv4.gateway, 'arp-gateway')],
+      ['arp-question', all + arp(1, other.ipv4.address, me.ipv4.gateway, 'arp-question')],
+    ] as [string, string][]),
+  ])
+}
+
+/** What a machine might send by its card in a private network; those that are `honest-…` it may. */
+export function privateFrames(me: PrivateCard, other: PrivateCard, bridge: string): Map<string, string> {
+  const way = (from: string, to = other.mac) => mac(to) + mac(from)
+  const everybody = 'ff:ff:ff:ff:ff:ff'
+  const from = (name: string, source: string, by = me.mac): [string, string] => [
+    name,
+    way(by) + over4(source, other.address, name),
+  ]
+  const plain = (name: string) => over4(me.address, other.address, name)
+  const question = (name: string, sender: string, ip: string) =>
+    arp(1, ip, other.address, name).replace(mac('52:54:00:66:66:66'), mac(sender))
+  const marked = (name: string) => Buffer.from(`MARK-${name};`).toString('hex')
+  return new Map<string, string>([
+    ['honest-unicast', way(me.mac) + plain('honest-unicast')],
+    ['honest-broadcast', way(me.mac, everybody) + over4(me.address, '255.255.255.255', 'honest-broadcast')],
+    ['honest-arp', way(me.mac, everybody) + question('honest-arp', me.mac, me.address)],
+    from('neighbours-mac', me.address, other.mac),
+    from('any-mac', me.address, '52:54:00:66:66:66'),
+    from('neighbours-ipv4', other.address),
+    from('gateway-ipv4', '10.1.0.1'),
+    from('any-ipv4', '8.8.8.8'),
+    from('nobody-ipv4', '0.0.0.0'),
+    ['arp-answer', way(me.mac) + arp(2, other.address, me.address, 'arp-answer')],
+    ['arp-neighbour', way(me.mac, everybody) + question('arp-neighbour', me.mac, other.address)],
+    ['arp-other-mac', way(me.mac, everybody) + question('arp-other-mac', other.mac, me.address)],
+    ['arp-forged-frame', way(other.mac, everybody) + question('arp-forged-frame', me.mac, me.address)],
+    ['vlan', `${way(me.mac)}81000005${plain('vlan')}`],
+    ['vlan-zero', `${way(me.mac)}81000000${plain('vlan-zero')}`],
+    ['provider-vlan', `${way(me.mac)}88a80005${plain('provider-vlan')}`],
+    ['ipv6', way(me.mac) + over6('fe80::1', 'fe80::2', 'ipv6')],
+    [
+      'advertised-router',
+      `333300000001${mac(me.mac)}${icmp6(134, 'fe80::bad', 'ff02::1', '40c00708000000000000000000', 'advertised-router')}`,
+    ],
+    [
+      'dhcp-offer',
+      way(me.mac, everybody) + over4(me.address, '255.255.255.255', 'dhcp-offer', { ports: [67, 68] }),
+    ],
+    ['spanning-tree', `0180c2000000${mac(me.mac)}0026424203${marked('spanning-tree')}`],
+    ['lldp', `0180c200000e${mac(me.mac)}88cc${marked('lldp')}`],
+    ['to-resolver', way(me.mac, bridge) + over4(me.address, '10.64.0.1', 'to-resolver')],
+    ['to-internet', way(me.mac, bridge) + over4(me.address, '192.0.2.80', 'to-internet')],
+    ['unknown-target', way(me.mac, '52:54:00:77:77:77') + plain('unknown-target')],
+  ])
+}
+
+export const WATCH = `socket(S, 17, 3, 0x0300) or die; my %m; $SIG{ALRM} = sub { print join(",", keys %m); exit };
+alarm 3; while (1) { recv(S, my $b, 2000, 0); $m{$1} = 1 while $b =~ /MARK-([a-z0-9-]+);/g }`
+export const SEND = `socket(S, 17, 3, 0x0300) or die; my $i = shift @ARGV;
+my $to = pack("SniSCCa8", 17, 3, $i, 1, 0, 6, ""); for (1 .. 10) {
+for (@ARGV) { send(S, pack("H*", $_), 0, $to) or die $! } select(undef, undef, undef, 0.1) }`
+
+const PIECES = `socket(S, 2, 3, 255) or die; my ($from, $to, $size, $count) = @ARGV; my ($a, $b) = map { pack "C4", split /\\./ } $from, $to;
+for my $i (1 .. $count) { send(S, pack("CCnnnCCna4a4", 0x45, 0, 20 + $size, $i, 0x2000, 64, 17, 0, $a, $b) . "x" x $size, 0,
+pack("Sna4x8", 2, 0, $b)) or select(undef, undef, undef, 0.001) }`
+const LONG = `socket(S, 2, 2, 17) or die; $SIG{ALRM} = sub { print "silence"; exit }; alarm 2;
+send(S, "x" x 3000, 0, pack("Sna4x8", 2, $ARGV[1], pack "C4", split /\\./, $ARGV[0])) or die $!; recv(S, my $b, 99, 0); print $b`
+
+/** Sends first pieces of packets whose others never come. */
+export function sendPieces(
+  guest: Agent,
+  [from, to]: [string, string],
+  size: number,
+  count: number,
+): Promise<string> {
+  return guest.tell({ do: 'run', command: ['perl', '-e', PIECES, from, to, `${size}`, `${count}`] })
+}
+
+/** What is answered to a datagram that goes in pieces. */
+export function askLong(guest: Agent, host: string, port: number): Promise<string> {
+  return guest.tell({ do: 'run', command: ['perl', '-e', LONG, host, `${port}`] })
+}
+
+/** Sends frames from a guest, and returns the names of those that any of the watchers saw. */
+export async function seen(
+  guest: Agent,
+  all: Map<string, string>,
+  watchers: readonly Agent[],
+  card = 'eth0',
+): Promise<string[]> {
+  const watch = watchers.map((agent) => agent.tell<string>({ do: 'run', command: ['perl', '-e', WATCH] }))
+  const index = /^\d+/.exec(await guest.run(`ip -o link show ${card}`))?.[0] ?? ''
+  const said = await guest.tell<string>({ do: 'run', command: ['perl', '-e', SEND, index, ...all.values()] })
+  if (said !== '') throw new Error(said)
+  return [...new Set((await Promise.all(watch)).flatMap((names) => names.split(',')))].filter(Boolean)
+}

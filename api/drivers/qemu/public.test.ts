@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { microImage } from '../images/test-image.ts'
+
+const run = promisify(execFile)
+const isRoot = process.getuid?.() === 0
+const [NET, HOST] = [`bp${process.pid}-net`, `bp${process.pid}-host`]
+const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
+const NONE = { ipv4: null, ipv6: null }
+
+let host: ChildProcess
+let lines: AsyncIterator<string>
+let keys: Record<'one' | 'two', string>
+
+/** What the host says next. */
+async function answer(): Promise<string> {
+  const { value, done } = await lines.next()
+  if (done) throw new Error('The host has ended')
+  return value
+}
+
+/** Gives guests their addresses. */
+async function connect(networks: object): Promise<void> {
+  host.stdin?.write(`${JSON.stringify(networks)}\n`)
+  await answer()
+}
+
+/** The key that answers on ssh, as the internet sees it. */
+async function keyAt(address: string): Promise<string> {
+  const scan = ['netns', 'exec', NET, 'ssh-keyscan', '-t', 'ed25519', '-T', '6', address]
+  const { stdout } = await run('ip', scan, { timeout: 30_000 })
+  return stdout.trim().split(' ').at(-1) ?? ''
+}
+
+beforeAll(async () => {
+  if (!isRoot) return
+  // Its parts are downloaded, which nobody in there can.
+  await microImage()
+  const setUp = [
+    ...[NET, HOST].flatMap((name) => [`netns add ${name}`, `-n ${name} link set lo up`]),
+    `-n ${NET} link add w0 type veth peer name eth0 netns ${HOST}`,
+    `-n ${NET} addr add 198.51.100.1/24 dev w0`,
+    `-n ${NET} addr add 2001:db8:ffff::1/64 dev w0 nodad`,
+    `-n ${NET} link set w0 up`,
+    `-n ${HOST} addr add 198.51.100.2/24 dev eth0`,
+    `-n ${HOST} addr add 2001:db8:ffff::2/64 dev eth0 nodad`,
+    `-n ${HOST} link set eth0 up`,
+    `-n ${HOST} route add default via 198.51.100.1`,
+    `-n ${HOST} -6 route add default via 2001:db8:ffff::1`,
+    `-n ${NET} route add 203.0.113.0/24 via 198.51.100.2`,
+    `-n ${NET} -6 route add 2001:db8:5::/48 via 2001:db8:ffff::2`,
+  ]
+  for (const line of setUp) await run('ip', line.split(' '))
+  const program = join(import.meta.dirname, 'test-public.ts')
+  host = spawn('ip', ['netns', 'exec', HOST, process.execPath, program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  if (!host.stdout) throw new Error('no output')
+  lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]()
+  keys = JSON.parse(await answer())
+})
+
+afterAll(async () => {
+  if (!isRoot) return
+  const ended = new Promise((resolve) => host.once('exit', resolve))
+  host.stdin?.end()
+  await ended
+  for (const name of [NET, HOST]) await run('ip', ['netns', 'delete', name])
+})
+
+test.runIf(isRoot)(
+  'a real guest answers at its public addresses of both families, which move to another without a reboot',
+  async () => {
+    await connect({ one: { public: A } })
+    expect(await keyAt(A.ipv4)).toBe(keys.one)
+    expect(await keyAt('2001:db8:5:7::2')).toBe(keys.one)
+    const began = performance.now()
+    await connect({ one: { public: NONE }, two: { public: A } })
+    expect(await keyAt(A.ipv4)).toBe(keys.two)
+    // The look itself included: the guest makes its keys' proof.
+    expect(performance.now() - began).toBeLessThan(10_000)
+    expect(await keyAt('2001:db8:5:7::2')).toBe(keys.two)
+    await connect({ two: { public: NONE } })
+    expect(await keyAt(A.ipv4).catch(() => '')).toBe('')
+  },
+)
+
+test.runIf(isRoot)(
+  "a real guest's firewall holds at its public addresses of both families, and stays with it when they move",
+  async () => {
+    const keysAt = () =>
+      Promise.all([A.ipv4, '2001:db8:5:7::2'].map((address) => keyAt(address).catch(() => '')))
+    const ssh = (...cidrs: string[]) => {
+      const ports = { first: 22, last: 22 }
+      return [{ direction: 'in', protocol: 'tcp', ports, cidrs }]
+    }
+    await connect({ one: { public: A, firewall: [] } })
+    expect(await keysAt()).toEqual(['', ''])
+    await connect({ one: { public: A, firewall: ssh('198.51.100.0/24') } })
+    expect(await keysAt()).toEqual([keys.one, ''])
+    await connect({ one: { public: A, firewall: ssh('192.0.2.1/32', '2001:db8:ffff::1/128') } })
+    expect(await keysAt()).toEqual(['', keys.one])
+    // The other guest has none; the first is as closed as before.
+    await connect({ one: { public: NONE, firewall: [] }, two: { public: A } })
+    expect(await keysAt()).toEqual([keys.two, keys.two])
+    await connect({ one: { public: A, firewall: [] }, two: { public: NONE } })
+    expect(await keysAt()).toEqual(['', ''])
+  },
+)

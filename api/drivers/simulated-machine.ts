@@ -1,0 +1,36 @@
+import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from './driver.ts'
+
+/** One simulated machine, as it is kept. */
+export interface Machine {
+  spec: Omit<MachineSpec, 'password' | 'userData'>
+  /** Missing: it was never connected. */
+  network?: ServerNetwork
+  diskGb: number
+  isOn: boolean
+  startedAt: number
+  readyAt: number
+  /** When the guest obeys the power button, or null. */
+  offAt: number | null
+  stopReason: 'guest_shutdown' | 'crashed' | null
+}
+
+/** Machines that several processes share. */
+export interface MachineStore {
+  /** @param serverIds all unless given */
+  load(serverIds?: readonly string[]): Promise<Map<string, Machine>>
+  /** Changes a machine, or makes or deletes it; nobody else changes it meanwhile. */
+  change(serverId: string, change: (machine: Machine | undefined) => Machine | undefined): Promise<void>
+}
+
+/** @throws DriverError not_found */
+export function known(machine: Machine | undefined): Machine {
+  if (!machine) throw new DriverError('not_found', 'The machine does not exist.')
+  return machine
+}
+
+export function stateOf(machine: Machine | undefined): MachineState {
+  if (!machine) return { power: 'absent' }
+  return machine.isOn
+    ? { power: 'running', startedAt: machine.startedAt }
+    : { power: 'stopped', reason: machine.stopReason }
+}

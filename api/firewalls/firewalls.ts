@@ -1,0 +1,236 @@
+import { v7 as uuid } from 'uuid'
+import { lockQuotas } from '../accounts/accounts.ts'
+import { quotaExceeded } from '../accounts/quotas.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { FirewallTable } from '../database/network-schema.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import { record } from '../events/outbox.ts'
+import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/problem.ts'
+import type { Remember } from '../http/route.ts'
+import { firewallsOf, type Protected, requireProtectable } from './protection.ts'
+import { readRules } from './rules.ts'
+import { type FirewallCreate, type FirewallUpdate, firewallProblems, MOST_SERVERS } from './schema.ts'
+import { type FirewallRow, firewallView } from './view.ts'
+
+export interface FirewallsOptions {
+  db: Database
+  clock: Clock
+  capacity: Capacity
+  /** The servers of an account that are not gone. */
+  servers: (db: Queries, accountId: string) => Promise<Protected[]>
+  /** The error where there is no such server. */
+  serverNotFound: ProblemType
+  /** Called when what servers let through may have changed. */
+  changed: (serverIds: readonly string[]) => void
+}
+
+/** Newest first. @param serverId only those that this server has */
+export async function listFirewalls(
+  { db, servers }: FirewallsOptions,
+  accountId: string,
+  serverId: string | undefined,
+  page: Page,
+): Promise<{ items: FirewallRow[]; total: number }> {
+  let query = db.selectFrom('firewalls').selectAll().where('account_id', '=', accountId)
+  if (serverId !== undefined) {
+    const server = (await servers(db, accountId)).filter(({ server_id }) => server_id === serverId)
+    const own = (await firewallsOf(db, server)).get(serverId) ?? []
+    const ids = own.map(({ firewall_id }) => firewall_id)
+    query = query.where('firewall_id', 'in', ids.length > 0 ? ids : [''])
+  }
+  const { items, total } = await pageOf(query.orderBy('firewall_id', 'desc'), page)
+  return { items: await withServers(db, items), total }
+}
+
+export async function findFirewall(
+  db: Queries,
+  accountId: string,
+  firewallId: string,
+): Promise<FirewallRow | undefined> {
+  const rows = await db
+    .selectFrom('firewalls')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('firewall_id', '=', firewallId)
+    .execute()
+  return (await withServers(db, rows))[0]
+}
+
+export function countFirewalls(db: Queries, accountId: string): Promise<number> {
+  return countOf(db.selectFrom('firewalls').where('account_id', '=', accountId))
+}
+
+/** @throws ApiError validation_failed, quota_exceeded, firewall_limit_reached, not_supported */
+export async function createFirewall(
+  options: FirewallsOptions,
+  accountId: string,
+  { name, rules = [], label_selector = null }: FirewallCreate,
+  remember: Remember,
+): Promise<FirewallRow> {
+  const now = options.clock.now()
+  const row = {
+    firewall_id: uuid(),
+    account_id: accountId,
+    name,
+    rules: JSON.stringify(readRules(rules)),
+    label_selector,
+    created_at: now,
+    updated_at: now,
+  }
+  return change(options, accountId, async (tx, limit) => {
+    const count = await countFirewalls(tx, accountId)
+    if (count >= limit) throw quotaExceeded('firewalls', limit, count, 1)
+    await tx.insertInto('firewalls').values(row).execute()
+    await remember(tx, row.firewall_id)
+    return tell(tx, 'firewall.created', { ...row, serverIds: [] }, now)
+  })
+}
+
+/**
+ * @param check called with what it is, once nobody else can change it
+ * @throws ApiError validation_failed, firewall_not_found, firewall_limit_reached, not_supported
+ */
+export async function updateFirewall(
+  options: FirewallsOptions,
+  { account_id, firewall_id }: FirewallRow,
+  { rules, ...rest }: FirewallUpdate,
+  check: (current: FirewallRow) => void,
+): Promise<FirewallRow> {
+  const written = { ...rest, ...(rules && { rules: JSON.stringify(readRules(rules)) }) }
+  return change(options, account_id, async (tx) => {
+    check(found(await findFirewall(tx, account_id, firewall_id), firewallProblems.firewall_not_found))
+    return write(tx, options, account_id, firewall_id, written)
+  })
+}
+
+/** @throws ApiError validation_failed, firewall_not_found, firewall_limit_reached, not_supported */
+export async function attachFirewall(
+  options: FirewallsOptions,
+  { account_id, firewall_id }: FirewallRow,
+  serverIds: readonly string[],
+  remember: Remember,
+): Promise<FirewallRow> {
+  return change(options, account_id, async (tx) => {
+    const known = new Set((await options.servers(tx, account_id)).map(({ server_id }) => server_id))
+    const issues = serverIds.flatMap((id, at) =>
+      known.has(id) ? [] : [bodyIssue(`server_ids.${at}`, 'not_found', `No such server: ${id}.`)],
+    )
+    if (issues.length > 0) throw invalid(issues)
+    await tx
+      .insertInto('firewall_servers')
+      .values(serverIds.map((server_id) => ({ firewall_id, server_id })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    const firewall = await write(tx, options, account_id, firewall_id, {})
+    if (firewall.serverIds.length > MOST_SERVERS)
+      throw new ApiError(
+        firewallProblems.firewall_limit_reached,
+        `A firewall can be attached to ${MOST_SERVERS} servers; this would make it ${firewall.serverIds.length}. Use a label selector, or a second firewall.`,
+      )
+    await remember(tx, firewall_id)
+    return firewall
+  })
+}
+
+/** @throws ApiError firewall_not_found */
+export async function detachFirewall(
+  options: FirewallsOptions,
+  { account_id, firewall_id }: FirewallRow,
+  serverId: string,
+): Promise<void> {
+  await change(options, account_id, async (tx) => {
+    await tx
+      .deleteFrom('firewall_servers')
+      .where('firewall_id', '=', firewall_id)
+      .where('server_id', '=', serverId)
+      .execute()
+    return write(tx, options, account_id, firewall_id, {})
+  })
+}
+
+/** @throws ApiError firewall_in_use */
+export async function deleteFirewall(options: FirewallsOptions, firewall: FirewallRow): Promise<void> {
+  const { account_id, firewall_id } = firewall
+  await change(options, account_id, async (tx) => {
+    const having = await firewallsOf(tx, await options.servers(tx, account_id))
+    const count = [...having.values()].filter((own) =>
+      own.some((one) => one.firewall_id === firewall_id),
+    ).length
+    if (count > 0)
+      throw new ApiError(
+        firewallProblems.firewall_in_use,
+        `The firewall still has ${count} ${count === 1 ? 'server' : 'servers'}, which would be open without it. Detach it first, and set its label_selector to null.`,
+      )
+    const { numDeletedRows } = await tx
+      .deleteFrom('firewalls')
+      .where('firewall_id', '=', firewall_id)
+      .executeTakeFirst()
+    if (numDeletedRows > 0n) await tell(tx, 'firewall.deleted', firewall, options.clock.now())
+  })
+}
+
+/** A change, and what follows from it. No other change of the account's firewalls happens meanwhile. */
+async function change<Result>(
+  { db, capacity, servers, changed }: FirewallsOptions,
+  accountId: string,
+  make: (tx: Queries, limit: number) => Promise<Result>,
+): Promise<Result> {
+  const { result, all } = await db.transaction().execute(async (tx) => {
+    const { firewalls } = await lockQuotas(tx, accountId)
+    const result = await make(tx, firewalls)
+    const all = await servers(tx, accountId)
+    await requireProtectable(tx, capacity, all)
+    return { result, all }
+  })
+  changed(all.map(({ server_id }) => server_id))
+  return result
+}
+
+async function write(
+  tx: Queries,
+  { clock }: FirewallsOptions,
+  accountId: string,
+  firewallId: string,
+  changes: Partial<FirewallTable>,
+): Promise<FirewallRow> {
+  const updated_at = clock.now()
+  await tx
+    .updateTable('firewalls')
+    .set({ ...changes, updated_at })
+    .where('firewall_id', '=', firewallId)
+    .execute()
+  // Deleted since it was found.
+  const row = found(await findFirewall(tx, accountId, firewallId), firewallProblems.firewall_not_found)
+  return tell(tx, 'firewall.updated', row, updated_at)
+}
+
+async function tell(
+  tx: Queries,
+  type: 'firewall.created' | 'firewall.updated' | 'firewall.deleted',
+  row: FirewallRow,
+  at: number,
+): Promise<FirewallRow> {
+  await record(tx, [{ accountId: row.account_id, type, data: firewallView(row), at }])
+  return row
+}
+
+async function withServers(db: Queries, rows: readonly FirewallTable[]): Promise<FirewallRow[]> {
+  if (rows.length === 0) return []
+  const attached = await db
+    .selectFrom('firewall_servers')
+    .selectAll()
+    .where(
+      'firewall_id',
+      'in',
+      rows.map(({ firewall_id }) => firewall_id),
+    )
+    .orderBy('server_id')
+    .execute()
+  const ids = Map.groupBy(attached, ({ firewall_id }) => firewall_id)
+  return rows.map((row) => ({
+    ...row,
+    serverIds: (ids.get(row.firewall_id) ?? []).map(({ server_id }) => server_id),
+  }))
+}

@@ -1,0 +1,128 @@
+import type { Capacity } from '../catalog/capacity.ts'
+import type { Queries } from '../database/database.ts'
+import { isSelected } from '../database/labels.ts'
+import type { FirewallTable } from '../database/network-schema.ts'
+import type { ServerTable } from '../database/schema.ts'
+import type { FirewallRule } from '../drivers/driver.ts'
+import { ApiError } from '../http/problem.ts'
+import { portRange } from './rules.ts'
+import { firewallProblems, MOST_FIREWALLS } from './schema.ts'
+import { rulesOf } from './view.ts'
+
+/** What of a server decides which firewalls it has. */
+export type Protected = Pick<ServerTable, 'server_id' | 'account_id' | 'zone_slug' | 'pool' | 'labels'>
+
+const FEW = 1_000
+
+/** The firewalls that servers have, by their ids and by their labels. */
+export async function firewallsOf(
+  db: Queries,
+  servers: readonly Protected[],
+): Promise<Map<string, FirewallTable[]>> {
+  const accounts = [...new Set(servers.map(({ account_id }) => account_id))]
+  if (accounts.length === 0) return new Map()
+  // Those of more accounts than a statement should name are read with all others.
+  const isFew = accounts.length <= FEW
+  let all = db.selectFrom('firewalls').selectAll().orderBy('firewall_id')
+  if (isFew) all = all.where('account_id', 'in', accounts)
+  const firewalls = await all.execute()
+  if (firewalls.length === 0) return new Map()
+  let pairsOf = db
+    .selectFrom('firewall_servers')
+    .innerJoin('firewalls', 'firewalls.firewall_id', 'firewall_servers.firewall_id')
+    .select(['firewall_servers.firewall_id', 'server_id'])
+  if (isFew) pairsOf = pairsOf.where('account_id', 'in', accounts)
+  const attached = await pairsOf.execute()
+  const pairs = new Set(attached.map(({ firewall_id, server_id }) => `${firewall_id} ${server_id}`))
+  const ofAccount = Map.groupBy(firewalls, ({ account_id }) => account_id)
+  const found = servers.map((server) => {
+    const own = (ofAccount.get(server.account_id) ?? []).filter(
+      ({ firewall_id, label_selector }) =>
+        pairs.has(`${firewall_id} ${server.server_id}`) ||
+        (label_selector !== null && isSelected(server.labels, label_selector)),
+    )
+    return [server.server_id, own] as const
+  })
+  return new Map(found.filter(([, own]) => own.length > 0))
+}
+
+/** What all firewalls of servers together let through; servers without one are absent. */
+export async function rulesOfServers(
+  db: Queries,
+  servers: readonly Protected[],
+): Promise<Map<string, readonly FirewallRule[]>> {
+  const read = new Map<FirewallTable, FirewallRule[]>()
+  const rules = (firewall: FirewallTable) => {
+    const known = read.get(firewall)
+    const own =
+      known ??
+      rulesOf(firewall).map(({ direction, protocol, ports, cidrs }) => ({
+        direction,
+        protocol,
+        ports: ports === null ? null : portRange(ports),
+        cidrs,
+      }))
+    read.set(firewall, own)
+    return own
+  }
+  return new Map([...(await firewallsOf(db, servers))].map(([id, own]) => [id, own.flatMap(rules)]))
+}
+
+/**
+ * Whether these servers may have the firewalls that they have. The account is locked.
+ * @throws ApiError firewall_limit_reached, not_supported
+ */
+export async function requireProtectable(
+  tx: Queries,
+  capacity: Capacity,
+  servers: readonly Protected[],
+): Promise<void> {
+  const found = await firewallsOf(tx, servers)
+  for (const own of found.values())
+    if (own.length > MOST_FIREWALLS)
+      throw new ApiError(
+        firewallProblems.firewall_limit_reached,
+        `A server would have ${own.length} firewalls, by its id and its labels; it can have ${MOST_FIREWALLS}. Put rules together into fewer firewalls.`,
+      )
+  const zones = new Map(
+    servers.filter(({ server_id }) => found.has(server_id)).map((server) => [server.zone_slug, server]),
+  )
+  for (const server of zones.values()) await capacity.require(server, 'firewalls')
+}
+
+/** Which of these firewalls the account does not have. */
+export async function unknownFirewalls(
+  db: Queries,
+  accountId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('firewalls')
+    .select('firewall_id')
+    .where('account_id', '=', accountId)
+    .where('firewall_id', 'in', ids)
+    .execute()
+  const known = new Set(rows.map(({ firewall_id }) => firewall_id))
+  return new Set(ids.filter((id) => !known.has(id)))
+}
+
+/**
+ * Gives a new server its firewalls. The account is locked.
+ * @throws ApiError firewall_limit_reached, not_supported
+ */
+export async function protect(
+  tx: Queries,
+  capacity: Capacity,
+  server: Protected,
+  firewallIds: readonly string[],
+): Promise<void> {
+  const rows = firewallIds.map((firewall_id) => ({ firewall_id, server_id: server.server_id }))
+  if (rows.length > 0) await tx.insertInto('firewall_servers').values(rows).execute()
+  await requireProtectable(tx, capacity, [server])
+}
+
+/** A server that is gone has no firewall. */
+export async function unprotect(tx: Queries, serverId: string): Promise<void> {
+  await tx.deleteFrom('firewall_servers').where('server_id', '=', serverId).execute()
+}

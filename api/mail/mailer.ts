@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { createTransport } from 'nodemailer'
+import type { Clock } from '../clock.ts'
+import { writeDurably } from '../files.ts'
+
+/** A mail to one person, as text and as a page. */
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+  html: string
+}
+
+/** What takes mails from here. */
+export interface Mailer {
+  /** Where they go, for the operator. */
+  readonly place: string
+  /** Resolves when somebody else has it. */
+  send(mail: Mail): Promise<void>
+  close(): void
+}
+
+/** Servers that take longer than that to say anything say nothing. */
+const TIMEOUT_MS = 20_000
+
+/** Sends by SMTP. @param url as in smtp://user:password@mail.example.com:587; smtps: TLS from the first byte */
+export function smtpMailer(url: URL, from: string): Mailer {
+  const transport = createTransport({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port) || (url.protocol === 'smtps:' ? 465 : 587),
+    secure: url.protocol === 'smtps:',
+    // A password goes by TLS only, a mail by TLS where the server has it.
+    requireTLS: url.username !== '',
+    ...(url.username === ''
+      ? {}
+      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return {
+    place: `by ${url.protocol}//${url.host}`,
+    send: async (mail) => void (await transport.sendMail({ ...mail, from })),
+    close: () => transport.close(),
+  }
+}
+
+/** Writes mails into a folder, one .eml file each, for whoever runs the service to read. */
+export function folderMailer(folder: string, from: string, clock: Clock): Mailer {
+  const transport = createTransport({ streamTransport: true, buffer: true })
+  return {
+    place: `in ${folder}`,
+    send: async (mail) => {
+      const { message } = await transport.sendMail({ ...mail, from })
+      const name = `${new Date(clock.now()).toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`
+      if (!Buffer.isBuffer(message)) throw new Error('the mail was not built in memory')
+      await writeDurably(path.join(folder, name), message)
+    },
+    close: () => transport.close(),
+  }
+}

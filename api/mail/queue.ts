@@ -1,0 +1,126 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { countOf } from '../database/page.ts'
+import type { MailTable } from '../database/people-schema.ts'
+import { Loop } from '../loop.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Mail, Mailer } from './mailer.ts'
+
+/** Between the tries; one that fails after the last is given up. */
+const PAUSES_MS = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3600_000, 6 * 3600_000, 12 * 3600_000]
+/** Longer than a server may take to say no. */
+const LEASE_MS = 2 * 60_000
+const LOOK_EVERY_MS = 5_000
+const AT_ONCE = 20
+/** Mails that wait for a server that is down; strangers can cause some. */
+export const MOST_WAITING = 10_000
+
+interface MailQueueOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  secrets: Secrets
+  mailer: Mailer
+}
+
+/** Hands mails to the mailer in the background: nobody waits for a server, nor learns from how long it takes. */
+export class MailQueue {
+  readonly #options: MailQueueOptions
+  readonly #loop: Loop
+
+  constructor(options: MailQueueOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.look(),
+      failure: 'mails could not be sent; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+    })
+  }
+
+  /** Where mails go, for the operator. */
+  get place(): string {
+    return this.#options.mailer.place
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    this.#options.mailer.close()
+  }
+
+  /** To be called after a mail was put in. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Sends what is due. */
+  async look(): Promise<void> {
+    for (let sent = 0; sent < AT_ONCE; sent += 1) {
+      const mail = await this.#claim()
+      if (!mail) return
+      await this.#send(mail)
+    }
+    this.wake()
+  }
+
+  #claim(): Promise<MailTable | undefined> {
+    const { db, clock } = this.#options
+    const now = clock.now()
+    return db
+      .updateTable('mails')
+      .set((eb) => ({ next_run_at: now + LEASE_MS, attempts: eb('attempts', '+', 1) }))
+      .where('next_run_at', '<=', now)
+      .where('mail_id', '=', (eb) =>
+        eb
+          .selectFrom('mails as due')
+          .select('due.mail_id')
+          .where('due.next_run_at', '<=', now)
+          .orderBy('due.next_run_at')
+          .orderBy('due.mail_id')
+          .limit(1),
+      )
+      .returningAll()
+      .executeTakeFirst()
+  }
+
+  async #send({ mail_id, content, attempts }: MailTable): Promise<void> {
+    const { db, clock, log, secrets, mailer } = this.#options
+    const mail: Mail = JSON.parse(secrets.open(content))
+    try {
+      await mailer.send(mail)
+    } catch (error) {
+      const pause = PAUSES_MS[attempts - 1]
+      // Without the mail: it has what lets its reader in.
+      const failure = { err: error, mail_id, attempts, is_given_up: pause === undefined }
+      log.error(failure, 'a mail could not be sent')
+      if (pause !== undefined) {
+        const next = { next_run_at: clock.now() + pause }
+        await db.updateTable('mails').set(next).where('mail_id', '=', mail_id).execute()
+        return
+      }
+    }
+    await db.deleteFrom('mails').where('mail_id', '=', mail_id).execute()
+  }
+}
+
+/** Puts a mail in, in the transaction that makes what it tells of. */
+export async function enqueueMail(
+  tx: Queries,
+  { clock, secrets }: { clock: Clock; secrets: Secrets },
+  mail: Mail,
+): Promise<void> {
+  const now = clock.now()
+  const content = secrets.seal(JSON.stringify(mail))
+  const row: MailTable = { mail_id: uuid(), content, attempts: 0, next_run_at: now, created_at: now }
+  await tx.insertInto('mails').values(row).execute()
+}
+
+export function countMails(db: Queries): Promise<number> {
+  return countOf(db.selectFrom('mails'))
+}

@@ -1,0 +1,86 @@
+import type { Lent, Queries } from '../database/database.ts'
+import type { TrafficTable } from '../database/monitoring-schema.ts'
+import type { Reading } from './reading.ts'
+
+/** What came to a server and left it since traffic was last written down; null: nothing, as far as is known. */
+export function trafficSince(
+  previous: Reading | null,
+  { at, totals }: Reading,
+): Pick<TrafficTable, 'month' | 'in_bytes' | 'out_bytes'> | null {
+  // A reading of an earlier version has not been written down, and nobody knows in which months it was.
+  const before = previous && (previous.written ?? previous.totals)
+  const grown = (name: 'networkRxBytes' | 'networkTxBytes') =>
+    Math.max(0, (totals[name] ?? 0) - (before?.[name] ?? 0))
+  const [in_bytes, out_bytes] = [grown('networkRxBytes'), grown('networkTxBytes')]
+  return in_bytes + out_bytes === 0 ? null : { month: monthOf(at), in_bytes, out_bytes }
+}
+
+export function addTraffic(tx: Queries, rows: readonly TrafficTable[]) {
+  return tx
+    .insertInto('traffic')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['server_id', 'month']).doUpdateSet((eb) => ({
+        in_bytes: eb('traffic.in_bytes', '+', eb.ref('excluded.in_bytes')),
+        out_bytes: eb('traffic.out_bytes', '+', eb.ref('excluded.out_bytes')),
+      })),
+    )
+    .execute()
+}
+
+/** What these servers sent in each calendar month that began at a moment or later, in bytes by the month's start. */
+export async function sentSince(db: Queries, serverIds: readonly string[], moment: number) {
+  const sent = new Map<string, Map<number, number>>()
+  const rows = await db
+    .selectFrom('traffic')
+    .select(['server_id', 'month', 'out_bytes'])
+    .where('server_id', 'in', serverIds)
+    .where('month', '>=', moment)
+    .execute()
+  for (const { server_id, month, out_bytes } of rows)
+    sent.set(server_id, (sent.get(server_id) ?? new Map<number, number>()).set(month, out_bytes))
+  return sent
+}
+
+/** The traffic of one server in a calendar month. @param month any moment of it */
+export async function serverTraffic(db: Queries, serverId: string, month: number) {
+  const row = await db
+    .selectFrom('traffic')
+    .select(['in_bytes', 'out_bytes'])
+    .where('server_id', '=', serverId)
+    .where('month', '=', monthOf(month))
+    .executeTakeFirst()
+  return row ?? { in_bytes: 0, out_bytes: 0 }
+}
+
+/** The traffic of an account's servers in a calendar month. @param month any moment of it */
+export function trafficOf(
+  db: Queries,
+  servers: Lent<{ server_id: string; name: string }>,
+  accountId: string,
+  month: number,
+) {
+  return db
+    .selectFrom('traffic')
+    .innerJoin(servers(db).as('servers'), 'servers.server_id', 'traffic.server_id')
+    .select(['servers.server_id', 'servers.name as server_name', 'in_bytes', 'out_bytes'])
+    .where('traffic.account_id', '=', accountId)
+    .where('month', '=', monthOf(month))
+    .orderBy('servers.server_id')
+    .execute()
+}
+
+/** The start of a moment's calendar month, in UTC. */
+function monthOf(at: number): number {
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+}
+
+/** Deletes the traffic of months that began before a moment. @returns how many rows */
+export async function forgetTraffic(db: Queries, before: number, limit: number): Promise<number> {
+  const old = db.selectFrom('traffic').select(['server_id', 'month']).where('month', '<', before).limit(limit)
+  const rows = await old.execute()
+  for (const { server_id, month } of rows)
+    await db.deleteFrom('traffic').where('server_id', '=', server_id).where('month', '=', month).execute()
+  return rows.length
+}

@@ -1,0 +1,44 @@
+import { type AddressRange, canonicalCidr, isWithin, networkAround, rangeOf } from '../cidrs.ts'
+import { RANGE4 } from '../drivers/addresses.ts'
+
+/** What is nobody's on the internet (RFC 1918). */
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16']
+const PREFIX = { shortest: 16, longest: 29 }
+
+/** What is wrong with a range for a private network, as a sentence; null if nothing is. */
+export function rangeMistake(range: string): string | null {
+  const prefix = Number(range.split('/')[1])
+  if (!(prefix >= PREFIX.shortest && prefix <= PREFIX.longest))
+    return `ip_range must end in a prefix from /${PREFIX.shortest} to /${PREFIX.longest}, such as 10.1.0.0/24.`
+  const whole = networkAround(range)
+  if (!whole?.includes('.')) return 'ip_range must be a range of IPv4 addresses, such as 10.1.0.0/24.'
+  if (canonicalCidr(range) !== range)
+    return `ip_range must begin with the first address of its range: ${whole}.`
+  if (!isWithin(range, PRIVATE)) return `ip_range must be in a private range: ${PRIVATE.join(', ')}.`
+  if (isWithin(range, [RANGE4])) return `ip_range must not be in ${RANGE4}, which servers use otherwise.`
+  return null
+}
+
+export function prefixLengthOf(range: string): number {
+  return Number(range.split('/')[1])
+}
+
+/** The places that servers may have: not the first two, which stand for the network and a gateway, nor the last. */
+const FIRST_HOST = 2n
+const lastHost = ({ size }: AddressRange) => size - 2n
+
+export function isHost(range: string, address: string): boolean {
+  const addresses = rangeOf(range)
+  const place = addresses.placeOf(address)
+  return place !== null && place >= FIRST_HOST && place <= lastHost(addresses)
+}
+
+/** The first address that no server has; null if there is none. */
+export function freeHost(range: string, taken: ReadonlySet<string>): string | null {
+  const addresses = rangeOf(range)
+  for (let place = FIRST_HOST; place <= lastHost(addresses); place++) {
+    const address = addresses.at(place)
+    if (!taken.has(address)) return address
+  }
+  return null
+}

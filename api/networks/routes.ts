@@ -1,0 +1,133 @@
+import { atLimit } from '../accounts/quotas.ts'
+import { accountProblems } from '../accounts/schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import type { NetworkTable } from '../database/network-schema.ts'
+import type { Page } from '../database/page.ts'
+import { listOf, paged } from '../http/paging.ts'
+import { found } from '../http/problem.ts'
+import { type Route, route, type SetHeader } from '../http/route.ts'
+import {
+  addNetwork,
+  deleteNetwork,
+  findNetwork,
+  listNetworks,
+  membersOf,
+  type NetworksOptions,
+  networkLoader,
+  renameNetwork,
+} from './networks.ts'
+import { Network, NetworkCreate, NetworkQuery, NetworkUpdate, networkProblems } from './schema.ts'
+import { networkView } from './view.ts'
+
+const tag = 'Networks'
+const path = '/networks'
+
+export function networkRoutes(options: NetworksOptions): Route[] {
+  return [...collectionRoutes(options), ...objectRoutes(options)]
+}
+
+async function shown({ db }: NetworksOptions, row: NetworkTable): Promise<Network> {
+  return networkView(row, (await membersOf(db, [row.network_id])).get(row.network_id) ?? [])
+}
+
+function collectionRoutes(options: NetworksOptions): Route[] {
+  const { db } = options
+  const created = (row: NetworkTable, setHeader: SetHeader) => {
+    setHeader('location', `/v1/networks/${row.network_id}`)
+    return shown(options, row)
+  }
+  return [
+    route({
+      id: 'listNetworks',
+      method: 'GET',
+      path,
+      scope: 'servers:read',
+      tag,
+      summary: 'List private networks',
+      description:
+        'The private networks of the account, newest first. Each says which servers are in it. With `server_id` those that this server is in.',
+      query: NetworkQuery,
+      reply: { 200: listOf(Network) },
+      run: async (call) => {
+        const find = async (page: Page) => {
+          const { items, total } = await listNetworks(db, call.actor.accountId, call.query.server_id, page)
+          const members = await membersOf(
+            db,
+            items.map(({ network_id }) => network_id),
+          )
+          return { items: items.map((row) => networkView(row, members.get(row.network_id) ?? [])), total }
+        }
+        return paged(call, find, (view) => view)
+      },
+    }),
+    route({
+      id: 'createNetwork',
+      method: 'POST',
+      path,
+      scope: 'servers:write',
+      tag,
+      summary: 'Create a private network',
+      description:
+        'Servers in it reach each other by addresses of its range, and nobody else does. Nothing leads out of it, firewalls do not apply in it, and it carries IPv4 only; it costs nothing.',
+      body: NetworkCreate,
+      reply: { 201: Network },
+      problems: { quota_exceeded: atLimit('networks') },
+      errors: [
+        catalogProblems.not_supported,
+        accountProblems.quota_exceeded,
+        networkProblems.network_not_found,
+      ],
+      run: async ({ actor, body, remember, setHeader }) =>
+        created(await addNetwork(options, actor.accountId, body, remember), setHeader),
+      recover: async ({ actor, setHeader }, networkId) =>
+        created(
+          found(await findNetwork(db, actor.accountId, networkId), networkProblems.network_not_found),
+          setHeader,
+        ),
+    }),
+  ]
+}
+
+function objectRoutes(options: NetworksOptions): Route[] {
+  const object = {
+    path: `${path}/:network_id`,
+    tag,
+    params: { network_id: networkProblems.network_not_found },
+    load: networkLoader(options),
+  }
+  return [
+    route({
+      id: 'getNetwork',
+      method: 'GET',
+      ...object,
+      scope: 'servers:read',
+      summary: 'Get a private network',
+      description:
+        'With the servers in it and their addresses. A server that is being attached is listed at once.',
+      reply: { 200: Network },
+      run: ({ loaded }) => shown(options, loaded),
+    }),
+    route({
+      id: 'updateNetwork',
+      method: 'PATCH',
+      ...object,
+      scope: 'servers:write',
+      summary: 'Rename a private network',
+      description: 'Only the name can be changed. For another range, create another network.',
+      body: NetworkUpdate,
+      reply: { 200: Network },
+      run: async ({ loaded, body }) => shown(options, await renameNetwork(options, loaded, body)),
+    }),
+    route({
+      id: 'deleteNetwork',
+      method: 'DELETE',
+      ...object,
+      scope: 'servers:write',
+      summary: 'Delete a private network',
+      description: 'It must have no servers: detach them first. Its range can be used again at once.',
+      reply: { 204: null },
+      errors: [networkProblems.network_in_use],
+      run: ({ loaded }) => deleteNetwork(options, loaded),
+    }),
+  ]
+}

@@ -1,0 +1,16 @@
+import type { NetworkServerTable, NetworkTable } from '../database/network-schema.ts'
+import { isoTime } from '../http/fields.ts'
+import type { Network } from './schema.ts'
+
+/** @param members the servers in it */
+export function networkView(row: NetworkTable, members: readonly NetworkServerTable[]): Network {
+  return {
+    network_id: row.network_id,
+    name: row.name,
+    zone_slug: row.zone_slug,
+    ip_range: row.ip_range,
+    servers: members.map(({ server_id, ipv4 }) => ({ server_id, ipv4 })),
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+  }
+}

@@ -1,0 +1,91 @@
+import { changeStatus, findAccount, searchAccounts } from '../accounts/accounts.ts'
+import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
+import type { AccountTable } from '../database/schema.ts'
+import { isoTime } from '../http/fields.ts'
+import { currentOrigin, onBehalfOf } from '../http/origin.ts'
+import { ApiError } from '../http/problem.ts'
+import { formatMoney, parseMoney } from '../money.ts'
+import { type Credit, type OperatedAccount, operatorProblems } from './schema.ts'
+
+interface Place {
+  db: Database
+  clock: Clock
+}
+
+export async function listAccounts(
+  { db }: Place,
+  filter: Parameters<typeof searchAccounts>[1],
+  page: Page,
+): Promise<{ items: OperatedAccount[]; total: number }> {
+  const { items, total } = await searchAccounts(db, filter, page)
+  return { items: await viewsOf(db, items), total }
+}
+
+async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<OperatedAccount[]> {
+  const ids = rows.map(({ account_id }) => account_id)
+  const ledgers = await ledgersOf(db, ids)
+  return rows.map((row) => {
+    const ledger = ledgers.get(row.account_id)
+    return {
+      account_id: row.account_id,
+      email: row.email,
+      name: row.name,
+      status: row.status,
+      balance: formatMoney(ledger?.balance ?? 0),
+      paid: formatMoney(ledger?.paid ?? 0),
+      is_depleted: (ledger?.depleted_since ?? null) !== null,
+      server_count: row.servers_used,
+      created_at: isoTime(row.created_at),
+    }
+  })
+}
+
+async function show({ db }: Place, accountId: string): Promise<OperatedAccount> {
+  const [view] = await viewsOf(db, [await findAccount(db, accountId)])
+  if (!view) throw new Error('an account without a view')
+  return view
+}
+
+/** The audit names the operator to the customer, but not where she sits. */
+function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
+  const origin = currentOrigin()
+  return origin ? onBehalfOf({ ...origin, address: null }, run) : run()
+}
+
+/** @throws ApiError account_status_conflict */
+export async function setStatus(
+  place: Place,
+  accountId: string,
+  change: { from: 'active' | 'suspended'; to: 'active' | 'suspended'; reason: string },
+): Promise<OperatedAccount> {
+  const { from, to, reason } = change
+  const isChanged = await asOperator(() =>
+    changeStatus(place.db, place.clock, accountId, { from: [from], to, reason }),
+  )
+  const account = await show(place, accountId)
+  if (!isChanged)
+    throw new ApiError(
+      operatorProblems.account_status_conflict,
+      `Nothing changed: the account is ${account.status}, not ${from}.`,
+    )
+  return account
+}
+
+/** @throws ApiError reference_taken */
+export async function addCredit(place: Place, accountId: string, credit: Credit): Promise<OperatedAccount> {
+  const { type, reason: description, reference } = credit
+  const amount = parseMoney(credit.amount)
+  await asOperator(() =>
+    post(place.db, place.clock, { accountId, type, amount, description, reference }),
+  ).catch((error: unknown) => {
+    if (!(error instanceof ReferenceTaken)) throw error
+    throw new ApiError(
+      operatorProblems.reference_taken,
+      `Nothing changed: ${error.message}, not ${formatMoney(amount)}. Give this payment a reference of its own.`,
+    )
+  })
+  return show(place, accountId)
+}

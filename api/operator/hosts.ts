@@ -1,0 +1,80 @@
+import { sellableIn, usageByPool } from '../catalog/capacity.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { Queries } from '../database/database.ts'
+import type { ImageState } from '../drivers/driver.ts'
+import { type Drivers, INCUS_POOL } from '../drivers/drivers.ts'
+import type { OperatedImage } from './schema.ts'
+
+/** A host that is slow or down must not keep the others from being seen. */
+const PATIENCE_MS = 3_000
+
+interface Place {
+  db: Queries
+  clock: Clock
+  catalog: Catalog
+  drivers: Drivers
+}
+
+/** Null: it failed, or took too long. */
+async function soon<Result>(clock: Clock, asked: Promise<Result>): Promise<Result | null> {
+  const timer = new AbortController()
+  const late = clock.sleep(PATIENCE_MS, timer.signal).then(() => null)
+  try {
+    return await Promise.race([asked.catch(() => null), late])
+  } finally {
+    timer.abort()
+  }
+}
+
+/** One row for each zone of the catalogue, in its order. */
+export async function roomByZone({ db, clock, catalog, drivers }: Place) {
+  const [usage, hosts] = await Promise.all([
+    usageByPool(db),
+    Promise.all(
+      drivers.pools.map(async (pool) => [pool, await soon(clock, drivers.at(pool).host())] as const),
+    ),
+  ])
+  const hostOf = new Map(hosts)
+  return catalog.zones.map((zone) => {
+    const pool = drivers.poolOf(zone)
+    const host = hostOf.get(pool)
+    return {
+      zone_slug: zone.zone_slug,
+      title: zone.title,
+      pool,
+      is_retired: zone.retired ?? false,
+      total: host ? sellableIn(zone, host) : null,
+      used: usage.get(pool) ?? { cpu: 0, ram_mb: 0, disk_gb: 0 },
+    }
+  })
+}
+
+/** One row for each template and pool that can have its image. */
+export function imagesByPool({ clock, catalog, drivers }: Place): Promise<OperatedImage[]> {
+  const wanted = catalog.templates.flatMap((template) =>
+    drivers.pools
+      .filter((pool) => !pool.startsWith(INCUS_POOL) || template.image.incus)
+      .map((pool) => ({ template, pool })),
+  )
+  return Promise.all(
+    wanted.map(async ({ template, pool }) => {
+      const state = await soon(clock, drivers.at(pool).image(template.image, { isWanted: false }))
+      return {
+        template: template.slug,
+        pool,
+        is_retired: template.retired ?? false,
+        status: state?.state ?? 'unknown',
+        progress: state?.state === 'preparing' ? Math.floor(state.progress * 100) : null,
+        detail: state && detailOf(state),
+        bytes: state?.state === 'ready' ? state.bytes : null,
+      }
+    }),
+  )
+}
+
+function detailOf(state: ImageState): string | null {
+  if (state.state === 'ready') return state.source
+  if (state.state === 'preparing') return state.detail
+  return state.state === 'failed' ? state.message : null
+}

@@ -1,0 +1,176 @@
+import Type from 'typebox'
+import { isAccount } from '../accounts/accounts.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { listOf, paged } from '../http/paging.ts'
+import { notFound } from '../http/problem.ts'
+import { type Route, route } from '../http/route.ts'
+import { operationsOfAll } from '../operations/operations.ts'
+import type { OperationSchemas } from '../operations/schema.ts'
+import { operationView } from '../operations/view.ts'
+import { addCredit, listAccounts, setStatus } from './accounts.ts'
+import { imagesByPool, roomByZone } from './hosts.ts'
+import {
+  AccountQuery,
+  Credit,
+  OperatedAccount,
+  OperatedImage,
+  OperatedOperationQuery,
+  operatedOperation,
+  operatorProblems,
+  StatusChange,
+  ZoneRoom,
+} from './schema.ts'
+
+const tag = 'Operator'
+const scope = 'operator'
+
+export interface OperatorOptions {
+  db: Database
+  clock: Clock
+  catalog: Catalog
+  drivers: Drivers
+  operationSchemas: OperationSchemas
+}
+
+/** What those who run the installation see of all accounts, and do with one. */
+export function operatorRoutes(options: OperatorOptions): Route[] {
+  return [accountsRoute(options), ...changeRoutes(options), ...hostRoutes(options), operationsRoute(options)]
+}
+
+function accountsRoute(options: OperatorOptions): Route {
+  return route({
+    id: 'listOperatedAccounts',
+    method: 'GET',
+    path: '/operator/accounts',
+    scope,
+    tag,
+    summary: 'List the accounts of the installation',
+    description:
+      'All accounts with balance, payments and status, newest first; filters are combined with and. Closed accounts are listed, too.',
+    query: AccountQuery,
+    reply: { 200: listOf(OperatedAccount) },
+    run: (call) =>
+      paged(
+        call,
+        (page) => listAccounts(options, call.query, page),
+        (account) => account,
+      ),
+  })
+}
+
+const AUDITED =
+  "The audit of the account names the operator, and the account's events and transactions have the reason: its customer sees both."
+
+function changeRoutes(options: OperatorOptions): Route[] {
+  const params = { account_id: operatorProblems.account_not_found }
+  const known = async (accountId: string) => {
+    if (!(await isAccount(options.db, accountId))) throw notFound(operatorProblems.account_not_found)
+    return accountId
+  }
+  return [
+    route({
+      id: 'suspendAccount',
+      method: 'POST',
+      path: '/operator/accounts/:account_id/suspend',
+      scope,
+      tag,
+      summary: 'Suspend an account',
+      description: `Within 5 seconds its servers are stopped, and it can only read, stop and delete. ${AUDITED}`,
+      params,
+      body: StatusChange,
+      reply: { 200: OperatedAccount },
+      errors: [operatorProblems.account_status_conflict],
+      run: async ({ params: { account_id }, body: { reason }, report }) => {
+        report({ event: 'account_suspended', objectId: await known(account_id) })
+        return setStatus(options, account_id, { from: 'active', to: 'suspended', reason })
+      },
+    }),
+    route({
+      id: 'resumeAccount',
+      method: 'POST',
+      path: '/operator/accounts/:account_id/resume',
+      scope,
+      tag,
+      summary: 'Resume a suspended account',
+      description: `Within 5 seconds the servers that its suspension stopped are started, if the balance allows. ${AUDITED}`,
+      params,
+      body: StatusChange,
+      reply: { 200: OperatedAccount },
+      errors: [operatorProblems.account_status_conflict],
+      run: async ({ params: { account_id }, body: { reason }, report }) => {
+        report({ event: 'account_resumed', objectId: await known(account_id) })
+        return setStatus(options, account_id, { from: 'suspended', to: 'active', reason })
+      },
+    }),
+    route({
+      id: 'creditAccount',
+      method: 'POST',
+      path: '/operator/accounts/:account_id/credit',
+      scope,
+      tag,
+      summary: 'Credit the balance of an account',
+      description: `Adds a payment or a gift to the ledger, once for each reference: a repeat replies the same and changes nothing. ${AUDITED}`,
+      params,
+      body: Credit,
+      reply: { 200: OperatedAccount },
+      errors: [operatorProblems.reference_taken],
+      run: async ({ params: { account_id }, body, report }) => {
+        report({ event: 'account_credited', objectId: await known(account_id) })
+        return addCredit(options, account_id, body)
+      },
+    }),
+  ]
+}
+
+function hostRoutes(options: OperatorOptions): Route[] {
+  return [
+    route({
+      id: 'listZoneRoom',
+      method: 'GET',
+      path: '/operator/capacity',
+      scope,
+      tag,
+      summary: 'List what each zone has, and how much of it is sold',
+      description:
+        'One row for each zone of the catalogue, retired ones too. Zones with the same pool share what is used. Hosts that do not answer within 3 seconds have no total.',
+      reply: { 200: Type.Array(ZoneRoom) },
+      run: () => roomByZone(options),
+    }),
+    route({
+      id: 'listImages',
+      method: 'GET',
+      path: '/operator/images',
+      scope,
+      tag,
+      summary: 'List the images of the templates, with their progress',
+      description:
+        'One row for each template and kind of machines. Looking starts nothing: an image is prepared for the first server that needs it, or by `berthd image pull`. Progress is that of the process that replies.',
+      reply: { 200: Type.Array(OperatedImage) },
+      run: () => imagesByPool(options),
+    }),
+  ]
+}
+
+function operationsRoute({ db, operationSchemas }: OperatorOptions): Route {
+  return route({
+    id: 'listOperatedOperations',
+    method: 'GET',
+    path: '/operator/operations',
+    scope,
+    tag,
+    summary: 'List what is in progress or has failed in all accounts',
+    description:
+      'Newest first. Failed ones are looked for among the last 10,000 operations of all accounts, those on deleted resources too.',
+    query: OperatedOperationQuery,
+    reply: { 200: listOf(operatedOperation(operationSchemas)) },
+    run: (call) =>
+      paged(
+        call,
+        (page) => operationsOfAll(db, call.query.state ?? 'active', page),
+        (row) => ({ account_id: row.account_id, ...operationView(row) }),
+      ),
+  })
+}

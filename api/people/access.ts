@@ -1,0 +1,127 @@
+import { findAccount } from '../accounts/accounts.ts'
+import { authenticator, isUsableFrom, USE_IS_NOTED_EVERY } from '../accounts/authenticator.ts'
+import { validTokens } from '../accounts/tokens.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Credentials } from '../http/admission.ts'
+import {
+  type Access,
+  type Caller,
+  type Credential,
+  notAMember,
+  roleScopes,
+  type SignedIn,
+} from '../http/auth.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
+import { readCookie } from './cookie.ts'
+import { hashSecret } from './links.ts'
+import { membership } from './members.ts'
+import { findPerson } from './people.ts'
+import { isLive, liveMemberships, noteSessionUse, sessionByHash, sessionEnded } from './sessions.ts'
+import { isTwoFactorOn } from './two-factor-store.ts'
+
+/**
+ * Who sends a request: whose token it shows, or else whose session.
+ * @throws ApiError 401, or 403 for a token that may not be used from the address
+ */
+export function callerFinder(db: Database, clock: Clock): (credentials: Credentials) => Promise<Caller> {
+  const byToken = authenticator(db, clock)
+  return async ({ authorization, cookie, accountId, address, isSecure }) => {
+    const secret = authorization === undefined ? readCookie(cookie, isSecure) : null
+    if (secret === null)
+      return { actor: await byToken(authorization, address), signedIn: null, refusal: null }
+    const session = await sessionByHash.first(db, { hash: hashSecret(secret) })
+    const now = clock.now()
+    if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
+    if (session.last_used_at <= now - USE_IS_NOTED_EVERY)
+      // A note for people: where it can't be written, reading goes on.
+      await noteSessionUse(db, session.session_id, { now, address }).catch(() => {})
+    const { session_id: sessionId, person_id: personId, email } = session
+    return inAccount(db, { sessionId, personId, email, accountId: null }, accountId ?? session.account_id)
+  }
+}
+
+async function inAccount(db: Database, signedIn: SignedIn, accountId: string | null): Promise<Caller> {
+  if (accountId === null) return { actor: null, signedIn, refusal: noAccount() }
+  const member = await membership.first(db, { accountId, personId: signedIn.personId })
+  if (!member) return { actor: null, signedIn, refusal: notAMember() }
+  const { status } = await findAccount(db, accountId)
+  const person = { ...signedIn, accountId, memberId: member.member_id, role: member.role }
+  const actor = { accountId, accountStatus: status, tokenId: null, person, scopes: roleScopes[member.role] }
+  return { actor, signedIn: person, refusal: null }
+}
+
+function noAccount(): ApiError {
+  return new ApiError(
+    httpProblems.no_account,
+    'You are signed in, but in no account. Ask the owner of one to invite you.',
+  )
+}
+
+/**
+ * Lets the people pass who run this installation: what they see and do concerns every account, so that a password alone
+ * is too little.
+ * @throws ApiError operator_required, two_factor_required
+ */
+export async function requireOperator(db: Database, { personId }: SignedIn): Promise<void> {
+  const { is_operator } = await findPerson(db, personId)
+  if (is_operator !== 1)
+    throw new ApiError(
+      httpProblems.operator_required,
+      "This is for people with the operator's role, which is given on the machine of the service: berthd person operator <email> on.",
+    )
+  if (!(await isTwoFactorOn(db, personId)))
+    throw new ApiError(
+      httpProblems.two_factor_required,
+      'As an operator, turn on two-factor authentication first, under Security or with POST /person/two-factor.',
+    )
+}
+
+/** Whether what tokens and sessions have opened may stay open. */
+export class CredentialAccess implements Access {
+  readonly #db: Database
+  readonly #clock: Clock
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  async stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>> {
+    const tokens = credentials.flatMap(({ tokenId }) => tokenId ?? [])
+    const sessions = credentials.flatMap(({ person }) => person?.sessionId ?? [])
+    const valid = await validTokens(this.#db, this.#clock, [...new Set(tokens)])
+    const open = await this.#openSessions([...new Set(sessions)])
+    return new Set(
+      credentials.filter(({ tokenId, person, accountId }) =>
+        person ? open.has(keyOf(person.sessionId, accountId, person.role)) : valid.has(tokenId ?? ''),
+      ),
+    )
+  }
+
+  async isUsableFrom(credential: Credential, address: string): Promise<boolean> {
+    const { tokenId } = credential
+    if (tokenId !== null) return isUsableFrom(this.#db, this.#clock, tokenId, address)
+    return (await this.stillValid([credential])).has(credential)
+  }
+
+  /** Sessions with each account that they may see now, and the role in it. */
+  async #openSessions(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set()
+    const rows = await liveMemberships(this.#db, this.#clock, ids)
+    const accounts = [...new Set(rows.map(({ account_id }) => account_id))]
+    const active = await activeAccounts(this.#db, accounts)
+    return new Set(
+      rows
+        .filter(({ account_id }) => active.has(account_id))
+        .map(({ session_id, account_id, role }) => keyOf(session_id, account_id, role)),
+    )
+  }
+}
+
+const keyOf = (...parts: string[]) => parts.join(' ')
+
+async function activeAccounts(db: Database, ids: readonly string[]): Promise<Set<string>> {
+  const accounts = await Promise.all(ids.map((id) => findAccount(db, id)))
+  return new Set(accounts.filter(({ status }) => status === 'active').map(({ account_id }) => account_id))
+}

@@ -1,0 +1,16 @@
+/** By TLS a name that a browser takes from this very host alone: no neighbour's page can put one there. */
+const nameOf = (isSecure: boolean) => (isSecure ? '__Host-berth_session' : 'berth_session')
+
+/** What the cookie of the session holds, of a Cookie header; null where it is not there. */
+export function readCookie(header: string | undefined, isSecure: boolean): string | null {
+  const start = `${nameOf(isSecure)}=`
+  const found = (header ?? '').split(';').find((part) => part.trimStart().startsWith(start))
+  return found?.trim().slice(start.length) || null
+}
+
+/** The Set-Cookie header of a session. @param value null: the cookie goes */
+export function writeCookie(value: string | null, isSecure: boolean, livesMs: number): string {
+  const maxAge = value === null ? 0 : Math.floor(livesMs / 1000)
+  const always = 'Path=/; HttpOnly; SameSite=Lax'
+  return `${nameOf(isSecure)}=${value ?? ''}; ${always}; Max-Age=${maxAge}${isSecure ? '; Secure' : ''}`
+}

@@ -1,0 +1,286 @@
+import { randomInt } from 'node:crypto'
+import { findAccount } from '../../accounts/accounts.ts'
+import { refuseHeld } from '../../accounts/status.ts'
+import { mintToken } from '../../accounts/tokens.ts'
+import type { Database } from '../../database/database.ts'
+import { countOf } from '../../database/page.ts'
+import type { DeviceLoginTable, MemberTable } from '../../database/people-schema.ts'
+import type { TokenTable } from '../../database/schema.ts'
+import {
+  covered,
+  insufficientScope,
+  notAMember,
+  roleScopes,
+  type ScopeName,
+  type SignedIn,
+} from '../../http/auth.ts'
+import { ApiError, httpProblems, type ProblemType } from '../../http/problem.ts'
+import { networkOf } from '../../http/rate-limit.ts'
+import { Recent } from '../../http/recent.ts'
+import type { Visit } from '../../http/route.ts'
+import { Attempts } from '../attempts.ts'
+import { hashSecret, newSecret } from '../links.ts'
+import { membership, roleNow } from '../members.ts'
+import { findPerson } from '../people.ts'
+import { asPerson, type SignInOptions } from '../sign-in.ts'
+import { deviceProblems } from './schema.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 3600_000
+const LIVES_MS = 10 * MINUTE
+const TOKEN_LIVES_MS = 90 * DAY
+const INTERVAL_MS = 5_000
+/** A program that counts its seconds a little faster is on time. */
+const TOLERANCE_MS = 500
+/** Of all networks together. */
+const MOST_WAITING = 10_000
+/** No vowels, so that no code is a word, and nothing that looks like something else. */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
+const LENGTH = 8
+
+/** Of a person whose role is taken at this moment. */
+const LOST: readonly ProblemType[] = [httpProblems.not_a_member, httpProblems.insufficient_scope]
+
+/** What a program is told when it begins. */
+export interface Started {
+  deviceCode: string
+  userCode: string
+  expiresInMs: number
+  intervalMs: number
+}
+
+/** Logins of programs on machines without a browser (RFC 8628): a person approves them in hers. */
+export class DeviceLogins {
+  readonly #options: SignInOptions
+  readonly #startsByNetwork: Attempts
+  readonly #guessesByPerson: Attempts
+  readonly #guessesByNetwork: Attempts
+  /** When a program may ask again, and how long it has to wait between, by its login. */
+  readonly #pace = new Recent<{ at: number; everyMs: number }>(MOST_WAITING)
+
+  constructor(options: SignInOptions) {
+    const { clock } = options
+    this.#options = options
+    this.#startsByNetwork = new Attempts(clock, { burst: 10, everyMs: MINUTE })
+    this.#guessesByPerson = new Attempts(clock, { burst: 10, everyMs: MINUTE })
+    this.#guessesByNetwork = new Attempts(clock, { burst: 30, everyMs: MINUTE / 2 })
+  }
+
+  /** @throws ApiError rate_limited, backend_unavailable */
+  async start(
+    { clientName, scopes }: { clientName: string; scopes: readonly ScopeName[] | null },
+    { address }: Visit,
+  ): Promise<Started> {
+    const { db, clock, secrets } = this.#options
+    this.#startsByNetwork.take(networkOf(address))
+    const now = clock.now()
+    if ((await countOf(db.selectFrom('device_logins').where('expires_at', '>', now))) >= MOST_WAITING)
+      throw new ApiError(
+        httpProblems.backend_unavailable,
+        'Too many logins wait for approval. Try again later, or log in with a token.',
+        {},
+        { 'retry-after': '600' },
+      )
+    const [deviceCode, userCode] = [newSecret(), newUserCode()]
+    await db
+      .insertInto('device_logins')
+      .values({
+        device_hash: hashSecret(deviceCode),
+        user_hash: secrets.digest(userCode),
+        client_name: clientName,
+        address,
+        scopes: scopes?.join(' ') ?? null,
+        account_id: null,
+        person_id: null,
+        status: 'pending',
+        created_at: now,
+        expires_at: now + LIVES_MS,
+      })
+      .execute()
+    return { deviceCode, userCode, expiresInMs: LIVES_MS, intervalMs: INTERVAL_MS }
+  }
+
+  /** What a code that was typed is for. @throws ApiError user_code_not_found, rate_limited */
+  async look(code: string, { personId }: SignedIn, visit: Visit): Promise<DeviceLoginTable> {
+    const { db, clock, secrets } = this.#options
+    const network = networkOf(visit.address)
+    this.#guessesByPerson.take(personId)
+    this.#guessesByNetwork.take(network)
+    const login = await db
+      .selectFrom('device_logins')
+      .selectAll()
+      .where('user_hash', '=', secrets.digest(canonical(code)))
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst()
+    if (!login) throw codeNotFound()
+    this.#guessesByPerson.giveBack(personId)
+    this.#guessesByNetwork.giveBack(network)
+    return login
+  }
+
+  /** @throws ApiError user_code_not_found, rate_limited, not_a_member, account_suspended, insufficient_scope */
+  async approve(
+    { code, accountId }: { code: string; accountId: string },
+    signedIn: SignedIn,
+    visit: Visit,
+  ): Promise<void> {
+    const { db } = this.#options
+    const login = await this.look(code, signedIn, visit)
+    const { personId } = signedIn
+    const member = await membership.first(db, { accountId, personId })
+    if (!member) throw notAMember()
+    refuseHeld((await findAccount(db, accountId)).status)
+    const lacking = beyondRole(login, member)
+    if (lacking)
+      throw insufficientScope(
+        `The program asks for ${lacking}, which your role ${member.role} does not have. Nothing was approved.`,
+        lacking,
+      )
+    await this.#decide(login, { status: 'approved', account_id: accountId, person_id: personId })
+  }
+
+  /** @throws ApiError user_code_not_found, rate_limited */
+  async deny(code: string, signedIn: SignedIn, visit: Visit): Promise<void> {
+    await this.#decide(await this.look(code, signedIn, visit), { status: 'denied' })
+  }
+
+  /** Of several who decide at once, one does. */
+  async #decide(
+    { device_hash }: DeviceLoginTable,
+    decision: Partial<Pick<DeviceLoginTable, 'status' | 'account_id' | 'person_id'>>,
+  ): Promise<void> {
+    const pending = this.#options.db.updateTable('device_logins').where('status', '=', 'pending')
+    const { numUpdatedRows } = await pending
+      .set(decision)
+      .where('device_hash', '=', device_hash)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw codeNotFound()
+  }
+
+  /**
+   * The program's token, once somebody has approved it; it is given once.
+   * @throws ApiError authorization_pending, slow_down, access_denied, expired_token, quota_exceeded, account_suspended
+   */
+  async redeem(deviceCode: string): Promise<TokenTable & { value: string }> {
+    const { db, clock } = this.#options
+    const hash = hashSecret(deviceCode)
+    const login = await db
+      .selectFrom('device_logins')
+      .selectAll()
+      .where('device_hash', '=', hash)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst()
+    if (!login) throw expired()
+    if (login.status === 'denied') throw denied()
+    const { account_id: accountId, person_id: personId } = login
+    if (accountId === null || personId === null) throw this.#pending(hash)
+    // What was true when she approved it may be so no longer.
+    const member = await membership.first(db, { accountId, personId })
+    if (!member || beyondRole(login, member)) throw denied()
+    refuseHeld((await findAccount(db, accountId)).status)
+    return this.#issue(login, member)
+  }
+
+  async #issue(login: DeviceLoginTable, member: MemberTable): Promise<TokenTable & { value: string }> {
+    const { db, clock } = this.#options
+    const { account_id: accountId, person_id: personId, role } = member
+    const actor = { accountId, scopes: roleScopes[role], tokenId: null, person: { personId } }
+    const wanted = {
+      name: login.client_name,
+      scopes: scopesFor(login, member),
+      cidrs: [],
+      expiresAt: clock.now() + TOKEN_LIVES_MS,
+      replaces: null,
+    }
+    return asPerson(await findPerson(db, personId), () =>
+      // In the same transaction: of two that ask at once one has it.
+      mintToken({ db, clock, roleNow }, actor, wanted, async (tx) => {
+        const { numDeletedRows } = await tx
+          .deleteFrom('device_logins')
+          .where('device_hash', '=', login.device_hash)
+          .executeTakeFirst()
+        if (numDeletedRows === 0n) throw expired()
+      }).catch((error: unknown) => {
+        const isLost = error instanceof ApiError && LOST.includes(error.type)
+        throw isLost ? denied() : error
+      }),
+    )
+  }
+
+  /** In memory: a program that asks often must not write often. */
+  #pending(hash: string): ApiError {
+    const now = this.#options.clock.now()
+    const { at, everyMs } = this.#pace.get(hash) ?? { at: now, everyMs: INTERVAL_MS }
+    const isEarly = now < at - TOLERANCE_MS
+    const next = isEarly ? everyMs + INTERVAL_MS : everyMs
+    this.#pace.set(hash, { at: now + next, everyMs: next })
+    if (!isEarly)
+      return new ApiError(
+        deviceProblems.authorization_pending,
+        'Nobody has approved the login yet. Ask again after the interval.',
+      )
+    const interval = next / 1000
+    return new ApiError(deviceProblems.slow_down, `Wait ${interval} s between two requests.`, { interval })
+  }
+}
+
+function newUserCode(): string {
+  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+}
+
+/** A code as people type it. */
+function canonical(code: string): string {
+  return code.toUpperCase().replace(/[^A-Z]/g, '')
+}
+
+/** A code as people read it. */
+export function withDash(code: string): string {
+  return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
+}
+
+/** The scopes that a login asks for; null: all that the role has. */
+export function askedScopes({ scopes }: Pick<DeviceLoginTable, 'scopes'>): ScopeName[] | null {
+  return scopes === null ? null : (scopes.split(' ') as ScopeName[]) // as the schema let them in
+}
+
+function scopesFor(login: DeviceLoginTable, { role }: MemberTable): readonly ScopeName[] {
+  return askedScopes(login) ?? roleScopes[role]
+}
+
+/** A scope that a program asks for and a member lacks. */
+function beyondRole(login: DeviceLoginTable, member: MemberTable) {
+  const own = covered(roleScopes[member.role])
+  return covered(scopesFor(login, member)).find((scope) => !own.includes(scope))
+}
+
+function codeNotFound(): ApiError {
+  return new ApiError(
+    deviceProblems.user_code_not_found,
+    'The code is mistyped, was used, or has expired. Compare it with what the program shows, or start the login again.',
+  )
+}
+
+function expired(): ApiError {
+  return new ApiError(
+    deviceProblems.expired_token,
+    'The login was not approved in time, or its token was given out already. Start it again.',
+  )
+}
+
+function denied(): ApiError {
+  return new ApiError(
+    deviceProblems.access_denied,
+    'The person has denied the login, or may not let the program in any more.',
+  )
+}
+
+/** Deletes some of the logins that have expired; @returns how many */
+export async function forgetDeviceLogins(db: Database, now: number, limit: number): Promise<number> {
+  const old = db.selectFrom('device_logins').select('device_hash').where('expires_at', '<=', now).limit(limit)
+  const { numDeletedRows } = await db
+    .deleteFrom('device_logins')
+    .where('device_hash', 'in', old)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

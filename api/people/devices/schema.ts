@@ -1,0 +1,107 @@
+import Type, { type Static } from 'typebox'
+import { Scopes } from '../../accounts/schema.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/fields.ts'
+import { defineProblems } from '../../http/problem.ts'
+
+/** The first four with the codes and the status of RFC 8628. */
+export const deviceProblems = defineProblems({
+  authorization_pending: { status: 400, title: 'Nobody has approved the login yet' },
+  slow_down: {
+    status: 400,
+    title: 'The program asks too often',
+    members: {
+      interval: Type.Integer({ description: 'Seconds to wait from here on', examples: [10] }),
+    },
+  },
+  access_denied: { status: 400, title: 'The login was denied' },
+  expired_token: { status: 400, title: 'The login has expired' },
+  user_code_not_found: { status: 404, title: 'No such code' },
+})
+
+const DeviceCode = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'What the program asks for its token with; a secret',
+  examples: ['mYh3yX1W9nJ0bq2C5vT7uR4sK8pL6dF1aG3hZ0xQeEo'],
+})
+
+const UserCode = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  description: 'The code that the program shows; capital letters, spaces and dashes make no difference',
+  examples: ['WDJB-MJHT'],
+})
+
+const AskedScopes = nullable(Scopes, {
+  description: 'What the program asks for; null for what the role of who approves it allows',
+  examples: [null],
+})
+
+export const DeviceLoginRequest = Type.Object(
+  {
+    client_name: visibleName(64, 'berth on laptop'),
+    scopes: Type.Optional(AskedScopes),
+  },
+  { title: 'DeviceLoginRequest', description: 'What asks to be let in; the token is named so' },
+)
+
+export const DeviceLoginStart = Type.Object(
+  {
+    device_code: DeviceCode,
+    user_code: Type.String({
+      description: 'What the person types on the page: eight consonants',
+      examples: ['WDJB-MJHT'],
+    }),
+    verification_uri: Type.String({
+      description: 'The page on which a person approves it',
+      examples: ['https://cloud.example/device'],
+    }),
+    verification_uri_complete: Type.String({
+      description: 'The same page with the code typed in',
+      examples: ['https://cloud.example/device#WDJB-MJHT'],
+    }),
+    expires_in: Type.Integer({ description: 'Seconds until the codes expire', examples: [600] }),
+    interval: Type.Integer({
+      description: 'Seconds to wait between two requests for the token',
+      examples: [5],
+    }),
+  },
+  { title: 'DeviceLoginStart', description: 'What to show to the person, and what to ask with' },
+)
+
+export const DeviceTokenRequest = Type.Object(
+  { device_code: DeviceCode },
+  { title: 'DeviceTokenRequest', description: 'Which login the token is for' },
+)
+
+export const DeviceCodeEntry = Type.Object(
+  { user_code: UserCode },
+  { title: 'DeviceCodeEntry', description: 'The code that the program shows' },
+)
+
+export const DeviceApproval = Type.Object(
+  {
+    user_code: UserCode,
+    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'The account that the program gets a token of'),
+  },
+  { title: 'DeviceApproval', description: 'What to let in, and where' },
+)
+
+export const DeviceLogin = Type.Object(
+  {
+    client_name: Type.String({
+      description: 'What the program calls itself; anybody can call it anything',
+      examples: ['berth on laptop'],
+    }),
+    address: Type.String({ description: 'IP address that it asks from', examples: ['192.0.2.7'] }),
+    is_from_here: Type.Boolean({
+      description: 'Whether it asks from the network of this request',
+      examples: [true],
+    }),
+    scopes: AskedScopes,
+    created_at: CreatedAt,
+    expires_at: timestamp('When the code expires', '2026-11-20T12:10:00.000Z'),
+  },
+  { title: 'DeviceLogin', description: 'A program that asks to be let in' },
+)
+export type DeviceLogin = Static<typeof DeviceLogin>

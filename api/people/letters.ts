@@ -1,0 +1,219 @@
+/** What a mail says: where its link leads, or that nothing is left to do. */
+export interface Letter {
+  subject: string
+  /** Paragraphs; the link stands before the last. */
+  before: readonly string[]
+  button: string
+  after: string
+}
+
+export interface Facts {
+  /** Host name of this installation. */
+  site: string
+  /** Of an invitation. */
+  account: string
+  invitedBy: string
+  /** Of a change that the operator made; or the provider that it is about. */
+  reason: string
+}
+
+/** What a person reads about afterwards. */
+export type Notice =
+  | 'password_changed'
+  | 'two_factor_on'
+  | 'two_factor_off'
+  | 'two_factor_removed'
+  | 'recovery_codes'
+  | 'recovery_code_used'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'identity_added'
+  | 'identity_removed'
+
+export type Kind = 'sign_up' | 'known' | 'reset' | 'unknown' | 'invitation' | Notice
+
+/** The mail of a notice. What was added stays when the password is another one: so it is looked through too. */
+const notice =
+  (button: string, after: string) =>
+  (subject: string, ...before: string[]): Letter => ({ subject, before, button, after })
+
+const noticeEn = notice(
+  'Open the security page',
+  'If it was not you, sign in, choose another password, end all other sessions, and remove the passkeys and tokens that are not yours. If you can no longer sign in, write to the operator.',
+)
+const noticeRu = notice(
+  'Открыть страницу безопасности',
+  'Если это были не вы, войдите, смените пароль, завершите остальные сеансы и удалите чужие ключи доступа и токены. Если войти не удаётся, напишите оператору.',
+)
+
+const en: Record<Kind, (facts: Facts) => Letter> = {
+  sign_up: ({ site }) => ({
+    subject: `Finish signing up at ${site}`,
+    before: [`Somebody, presumably you, signs up at ${site} with this address.`],
+    button: 'Choose a password',
+    after: 'The link works once, for 24 hours. If it was not you, ignore this mail: nothing was created.',
+  }),
+  known: ({ site }) => ({
+    subject: `You have an account at ${site}`,
+    before: [
+      `Somebody, presumably you, tried to sign up at ${site} with this address, which has an account already.`,
+    ],
+    button: 'Sign in',
+    after: 'If you forgot the password, the page to sign in lets you choose another one.',
+  }),
+  reset: ({ site }) => ({
+    subject: `A new password for ${site}`,
+    before: [`Somebody, presumably you, asked for a new password at ${site}.`],
+    button: 'Choose a new password',
+    after:
+      'The link works once, for an hour. If it was not you, ignore this mail: the password stays as it is.',
+  }),
+  unknown: ({ site }) => ({
+    subject: `No account at ${site}`,
+    before: [
+      `Somebody, presumably you, asked for a new password at ${site}, but this address has no account there.`,
+    ],
+    button: 'Open the site',
+    after: 'If it was not you, ignore this mail.',
+  }),
+  invitation: ({ site, account, invitedBy }) => ({
+    subject: `An invitation to ${account} at ${site}`,
+    before: [`${invitedBy} invites you to the account “${account}” at ${site}.`],
+    button: 'Accept the invitation',
+    after: 'The link works once, for 7 days. If you do not know what this is about, ignore this mail.',
+  }),
+  password_changed: ({ site }) =>
+    noticeEn(
+      `Your password for ${site} was changed`,
+      `The password that you sign in to ${site} with was changed. All other sessions have ended.`,
+    ),
+  two_factor_on: ({ site }) =>
+    noticeEn(
+      `Two-factor authentication is on at ${site}`,
+      `To sign in to ${site} you need a code of your app from here on. All other sessions have ended.`,
+    ),
+  two_factor_off: ({ site }) =>
+    noticeEn(
+      `Two-factor authentication is off at ${site}`,
+      `To sign in to ${site} the password is enough from here on. All other sessions have ended.`,
+    ),
+  two_factor_removed: ({ site, reason }) =>
+    noticeEn(
+      `Two-factor authentication was removed at ${site}`,
+      `The operator of ${site} has removed your second factor, and ended all your sessions. The reason: ${reason}`,
+    ),
+  recovery_codes: ({ site }) =>
+    noticeEn(
+      `Your recovery codes for ${site} were replaced`,
+      `There are new recovery codes for ${site}. The earlier ones no longer work.`,
+    ),
+  recovery_code_used: ({ site }) =>
+    noticeEn(
+      `A recovery code was used at ${site}`,
+      `One of your recovery codes for ${site} was used, in the place of a code of your app.`,
+    ),
+  passkey_added: ({ site }) =>
+    noticeEn(
+      `A passkey for ${site} was added`,
+      `A new passkey signs you in to ${site} from here on, without password and code.`,
+    ),
+  passkey_removed: ({ site }) =>
+    noticeEn(
+      `A passkey for ${site} was removed`,
+      `One of your passkeys for ${site} was removed. All other sessions have ended.`,
+    ),
+  identity_added: ({ site, reason }) =>
+    noticeEn(
+      `${reason} signs you in to ${site}`,
+      `Your identity at ${reason} signs you in to ${site} from here on, in the place of the password.`,
+    ),
+  identity_removed: ({ site, reason }) =>
+    noticeEn(
+      `${reason} no longer signs you in to ${site}`,
+      `Your identity at ${reason} no longer signs you in to ${site}. All other sessions have ended.`,
+    ),
+}
+
+const ru: Record<Kind, (facts: Facts) => Letter> = {
+  sign_up: ({ site }) => ({
+    subject: `Завершите регистрацию на ${site}`,
+    before: [`Кто-то, вероятно вы, регистрируется на ${site} с этим адресом.`],
+    button: 'Выбрать пароль',
+    after:
+      'Ссылка действует один раз, в течение 24 часов. Если это были не вы, не отвечайте: ничего не создано.',
+  }),
+  known: ({ site }) => ({
+    subject: `У вас уже есть учётная запись на ${site}`,
+    before: [
+      `Кто-то, вероятно вы, хотел зарегистрироваться на ${site} с этим адресом, но он уже зарегистрирован.`,
+    ],
+    button: 'Войти',
+    after: 'Если вы забыли пароль, на странице входа можно выбрать новый.',
+  }),
+  reset: ({ site }) => ({
+    subject: `Новый пароль для ${site}`,
+    before: [`Кто-то, вероятно вы, запросил новый пароль на ${site}.`],
+    button: 'Выбрать новый пароль',
+    after:
+      'Ссылка действует один раз, в течение часа. Если это были не вы, не отвечайте: пароль останется прежним.',
+  }),
+  unknown: ({ site }) => ({
+    subject: `На ${site} нет такой учётной записи`,
+    before: [`Кто-то, вероятно вы, запросил новый пароль на ${site}, но этот адрес там не зарегистрирован.`],
+    button: 'Открыть сайт',
+    after: 'Если это были не вы, не отвечайте на это письмо.',
+  }),
+  invitation: ({ site, account, invitedBy }) => ({
+    subject: `Приглашение в «${account}» на ${site}`,
+    before: [`${invitedBy} приглашает вас в аккаунт «${account}» на ${site}.`],
+    button: 'Принять приглашение',
+    after:
+      'Ссылка действует один раз, в течение 7 дней. Если вы не знаете, о чём речь, не отвечайте на это письмо.',
+  }),
+  password_changed: ({ site }) =>
+    noticeRu(`Пароль на ${site} изменён`, `Пароль для входа на ${site} изменён. Остальные сеансы завершены.`),
+  two_factor_on: ({ site }) =>
+    noticeRu(
+      `Двухфакторная аутентификация на ${site} включена`,
+      `Теперь для входа на ${site} нужен код из приложения. Остальные сеансы завершены.`,
+    ),
+  two_factor_off: ({ site }) =>
+    noticeRu(
+      `Двухфакторная аутентификация на ${site} отключена`,
+      `Теперь для входа на ${site} достаточно пароля. Остальные сеансы завершены.`,
+    ),
+  two_factor_removed: ({ site, reason }) =>
+    noticeRu(
+      `Двухфакторная аутентификация на ${site} снята`,
+      `Оператор ${site} снял ваш второй фактор и завершил все ваши сеансы. Причина: ${reason}`,
+    ),
+  recovery_codes: ({ site }) =>
+    noticeRu(
+      `Коды восстановления для ${site} заменены`,
+      `Для ${site} созданы новые коды восстановления. Прежние больше не действуют.`,
+    ),
+  recovery_code_used: ({ site }) =>
+    noticeRu(
+      `Использован код восстановления на ${site}`,
+      `Вместо кода из приложения использован один из ваших кодов восстановления для ${site}.`,
+    ),
+  passkey_added: ({ site }) =>
+    noticeRu(
+      `Добавлен ключ доступа для ${site}`,
+      `Теперь новый ключ доступа впускает вас на ${site} без пароля и кода.`,
+    ),
+  passkey_removed: ({ site }) =>
+    noticeRu(
+      `Ключ доступа для ${site} удалён`,
+      `Один из ваших ключей доступа для ${site} удалён. Остальные сеансы завершены.`,
+    ),
+  identity_added: ({ site, reason }) =>
+    noticeRu(`Вход на ${site} через ${reason}`, `Теперь на ${site} можно войти через ${reason}, без пароля.`),
+  identity_removed: ({ site, reason }) =>
+    noticeRu(
+      `Вход на ${site} через ${reason} отключён`,
+      `Войти на ${site} через ${reason} больше нельзя. Остальные сеансы завершены.`,
+    ),
+}
+
+export const letters = { en, ru }

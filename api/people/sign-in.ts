@@ -1,0 +1,396 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Static } from 'typebox'
+import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { ProviderSettings } from '../config.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { LinkTable, PersonTable } from '../database/people-schema.ts'
+import { CredentialRefused, type SignedIn } from '../http/auth.ts'
+import { currentOrigin, onBehalfOf } from '../http/origin.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
+import { networkOf } from '../http/rate-limit.ts'
+import type { Visit } from '../http/route.ts'
+import type { Mail } from '../mail/mailer.ts'
+import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
+import type { Secrets } from '../secrets.ts'
+import { Attempts } from './attempts.ts'
+import { nameOf, noProvider, personOfIdentity, setIdentity, verifiedEmail } from './identities.ts'
+import { createLink, findLink, hashSecret, linkInvalid, pageOn, redeemLink } from './links.ts'
+import { letter } from './mails.ts'
+import { addMember, hasMembers } from './members.ts'
+import { noteChange } from './notices.ts'
+import type { PasskeyUse } from './passkey-schema.ts'
+import { notePasskeyUse, type Passkeys, refused } from './passkeys.ts'
+import type { Passwords } from './passwords.ts'
+import {
+  canonicalEmail,
+  createPerson,
+  findPerson,
+  personByEmail,
+  requireGoodPassword,
+  setPassword,
+} from './people.ts'
+import type { Identity, Provider } from './provider.ts'
+import { peopleProblems } from './schema.ts'
+import { createSession, endSessions, holdPerson } from './sessions.ts'
+import { type Tickets, ticketInvalid } from './tickets.ts'
+import type { TwoFactor } from './two-factor.ts'
+import { isTwoFactorOn } from './two-factor-store.ts'
+
+/** Who can sign up: everybody, those who are invited, or nobody. */
+export type SignUpPolicy = 'open' | 'invitation' | 'closed'
+
+export interface SignInOptions {
+  db: Database
+  clock: Clock
+  secrets: Secrets
+  passwords: Passwords
+  signUp: SignUpPolicy
+  /** Where people open the console. */
+  siteUrl: () => string
+  /** Called after a mail was put in. */
+  mailed: () => void
+  /** The OpenID Connect provider; null: none. */
+  oidc: ProviderSettings | null
+  log: Logger
+}
+
+/** What the ways in have to know of each other. */
+export interface SignInParts {
+  tickets: Tickets
+  twoFactor: TwoFactor
+  passkeys: Passkeys
+  provider: Provider | null
+}
+
+/** Somebody whose second factor is still to come. */
+export interface Pending {
+  ticket: string
+}
+
+/** Somebody who has just signed in. */
+export interface Entry {
+  signedIn: SignedIn
+  /** What the cookie is to hold. */
+  secret: string
+}
+
+const MINUTE = 60_000
+
+/** The ways in: what people who have not signed in can do. */
+export class SignIns {
+  readonly #options: SignInOptions
+  readonly #tickets: Tickets
+  readonly #twoFactor: TwoFactor
+  readonly #passkeys: Passkeys
+  readonly #provider: Provider | null
+  readonly #byNetwork: Attempts
+  readonly #byEmail: Attempts
+  /** Of a person from one network: nobody locks her out from elsewhere. */
+  readonly #byBoth: Attempts
+  readonly #mailsByNetwork: Attempts
+  readonly #mailsByEmail: Attempts
+  /** To a person from one network: a stranger uses up his own, and hers are left. */
+  readonly #mailsByBoth: Attempts
+
+  constructor(options: SignInOptions, { tickets, twoFactor, passkeys, provider }: SignInParts) {
+    const { clock } = options
+    this.#options = options
+    this.#tickets = tickets
+    this.#twoFactor = twoFactor
+    this.#passkeys = passkeys
+    this.#provider = provider
+    this.#byNetwork = new Attempts(clock, { burst: 20, everyMs: MINUTE / 2 })
+    this.#byEmail = new Attempts(clock, { burst: 50, everyMs: MINUTE })
+    this.#byBoth = new Attempts(clock, { burst: 10, everyMs: 3 * MINUTE })
+    this.#mailsByNetwork = new Attempts(clock, { burst: 10, everyMs: 2 * MINUTE })
+    this.#mailsByEmail = new Attempts(clock, { burst: 12, everyMs: 5 * MINUTE })
+    this.#mailsByBoth = new Attempts(clock, { burst: 3, everyMs: 10 * MINUTE })
+  }
+
+  /**
+   * Mails the link to sign up with; to somebody who has, that she has.
+   * @throws ApiError sign_up_closed, rate_limited, backend_unavailable
+   */
+  async requestSignUp(to: { email: string; language: PersonTable['language'] }, visit: Visit): Promise<void> {
+    const { db, clock, signUp } = this.#options
+    if (signUp !== 'open') throw signUpClosed(signUp)
+    const email = await this.#takeMail(to.email, visit)
+    const person = await personByEmail(db, email)
+    await this.#mail(async (tx) => {
+      // Made in any case, so that the reply takes as long; whom it is not sent to it is no use.
+      const link = { purpose: 'sign_up', email, person_id: null, language: to.language } as const
+      const secret = await createLink(tx, clock, link)
+      if (person) return letter(person, 'known', this.#page('/sign-in'))
+      return letter({ ...to, email }, 'sign_up', this.#page('/sign-up', secret))
+    })
+  }
+
+  /** Makes the person whose address was proven, and her account. @throws ApiError link_invalid, validation_failed, rate_limited */
+  async completeSignUp(
+    given: { token: string; name: string; password: string },
+    visit: Visit,
+  ): Promise<Entry | Pending> {
+    const { db, clock, passwords } = this.#options
+    this.#byNetwork.take(networkOf(visit.address))
+    const link = await findLink(db, clock, given.token, 'sign_up')
+    const { email, language } = link
+    await requireGoodPassword('password', given.password, { email, name: given.name })
+    const password = await passwords.hash(given.password)
+    return db.transaction().execute(async (tx) => {
+      await redeemLink(tx, link)
+      const person = await createPerson(tx, clock, { email, name: given.name, language, password })
+      if (!person) throw linkInvalid()
+      await asPerson(person, () => this.#giveAccount(tx, person))
+      return this.#enter(tx, person, visit)
+    })
+  }
+
+  /** @throws ApiError sign_in_failed, rate_limited */
+  async signIn(given: { email: string; password: string }, visit: Visit): Promise<Entry | Pending> {
+    const { db, passwords } = this.#options
+    const [network, email] = [networkOf(visit.address), canonicalEmail(given.email)]
+    const both = `${network} ${email}`
+    this.#byNetwork.take(network)
+    this.#byBoth.take(both)
+    this.#byEmail.take(email)
+    const person = await personByEmail(db, email)
+    if (!(await passwords.matches(given.password, person?.password ?? null)) || !person)
+      throw signInFailed(person)
+    this.#byNetwork.giveBack(network)
+    this.#byBoth.giveBack(both)
+    this.#byEmail.giveBack(email)
+    return db.transaction().execute(async (tx) => {
+      const held = await holdPerson(tx, person.person_id)
+      // To compare takes a while, in which she may have chosen another one.
+      if (held.password !== person.password) throw signInFailed(person)
+      return this.#enter(tx, held, visit)
+    })
+  }
+
+  /** The second step, with a code. @throws ApiError ticket_invalid, wrong_code, rate_limited */
+  async useCode(given: { ticket: string; code: string }, visit: Visit): Promise<Entry> {
+    const { db, mailed } = this.#options
+    const network = networkOf(visit.address)
+    this.#byNetwork.take(network)
+    const ticket = this.#tickets.open('second_factor', given.ticket)
+    const { personId, password } = ticket.contents
+    const requireCurrent = (person: PersonTable) => {
+      // Whoever knows an old password has no first factor.
+      if (hashSecret(person.password ?? '') !== password) throw ticketInvalid()
+    }
+    const person = await findPerson(db, personId)
+    requireCurrent(person)
+    const entry = await this.#twoFactor.withCode(person, given.code, () =>
+      db.transaction().execute(async (tx) => {
+        await this.#tickets.spend(tx, ticket)
+        requireCurrent(await holdPerson(tx, personId))
+        await asPerson(person, () => this.#twoFactor.useCode(tx, person, given.code))
+        return this.#admit(tx, person, visit)
+      }),
+    )
+    this.#byNetwork.giveBack(network)
+    mailed()
+    return entry
+  }
+
+  /** Both factors in one: the device, and what unlocks it. @throws ApiError ticket_invalid, passkey_refused, rate_limited */
+  async usePasskey(given: Static<typeof PasskeyUse>, visit: Visit): Promise<Entry> {
+    const { db, clock } = this.#options
+    const network = networkOf(visit.address)
+    this.#byNetwork.take(network)
+    const ticket = this.#tickets.open('passkey_sign_in', given.ticket)
+    const { passkey_id, person_id } = await this.#passkeys.verify(given, ticket)
+    const entry = await db.transaction().execute(async (tx) => {
+      await this.#tickets.spend(tx, ticket)
+      const person = await holdPerson(tx, person_id)
+      if (!(await notePasskeyUse(tx, passkey_id, clock.now()))) throw refused(person_id)
+      return this.#admit(tx, person, visit)
+    })
+    this.#byNetwork.giveBack(network)
+    return entry
+  }
+
+  /**
+   * The first step at the provider. Whom it knows is known here by its name for her. An address alone opens nothing
+   * that is there already: its person signs in as usual once, and connects both with a ticket.
+   * @throws ApiError no_provider, ticket_invalid, provider_refused, email_unverified, sign_up_closed, rate_limited
+   */
+  async useProvider(
+    given: { ticket: string; answer: string; language: PersonTable['language'] },
+    visit: Visit,
+  ): Promise<Entry | Pending | { identityTicket: string }> {
+    const { db } = this.#options
+    if (!this.#provider) throw noProvider()
+    const network = networkOf(visit.address)
+    this.#byNetwork.take(network)
+    const ticket = this.#tickets.open('provider', given.ticket)
+    await this.#tickets.spend(db, ticket)
+    const identity = await this.#provider.finish(given.answer, ticket.contents)
+    const entry = await db.transaction().execute(async (tx) => {
+      const known = await personOfIdentity(tx, identity)
+      if (known) return this.#enter(tx, known, visit)
+      const email = verifiedEmail(identity)
+      const { issuer, subject } = identity
+      const person = await personByEmail(tx, email)
+      if (person) {
+        const contents = { personId: person.person_id, issuer, subject }
+        return { identityTicket: this.#tickets.issue('identity', contents) }
+      }
+      return this.#enter(tx, await this.#signUpBy(tx, identity, { email, language: given.language }), visit)
+    })
+    this.#byNetwork.giveBack(network)
+    return entry
+  }
+
+  async #signUpBy(
+    tx: Queries,
+    { issuer, subject, name }: Identity,
+    { email, language }: Pick<PersonTable, 'email' | 'language'>,
+  ): Promise<PersonTable> {
+    const { clock, signUp } = this.#options
+    if (signUp !== 'open') throw signUpClosed(signUp)
+    const person = await createPerson(tx, clock, {
+      email,
+      name: nameOf({ name, email }),
+      language,
+      password: null,
+    })
+    if (!person) throw ticketInvalid()
+    await asPerson(person, () => this.#giveAccount(tx, person))
+    await setIdentity(tx, { person_id: person.person_id, issuer, subject, created_at: clock.now() })
+    return person
+  }
+
+  /** The first step by a link for that. @throws ApiError link_invalid, rate_limited */
+  async useLink(token: string, visit: Visit): Promise<Entry | Pending> {
+    const { db, clock } = this.#options
+    this.#byNetwork.take(networkOf(visit.address))
+    const link = await findLink(db, clock, token, 'sign_in')
+    return db.transaction().execute(async (tx) => {
+      await redeemLink(tx, link)
+      const { person_id } = await this.#personOf(tx, link)
+      return this.#enter(tx, await holdPerson(tx, person_id), visit)
+    })
+  }
+
+  /** Mails the link to choose another password with. @throws ApiError rate_limited, backend_unavailable */
+  async requestReset(to: { email: string; language: PersonTable['language'] }, visit: Visit): Promise<void> {
+    const { db, clock } = this.#options
+    const email = await this.#takeMail(to.email, visit)
+    const person = await personByEmail(db, email)
+    await this.#mail(async (tx) => {
+      const { person_id, language } = person ?? { person_id: null, language: to.language }
+      // As above.
+      const secret = await createLink(tx, clock, { purpose: 'reset', email, person_id, language })
+      if (!person) return letter({ ...to, email }, 'unknown', this.#page('/'))
+      return letter(person, 'reset', this.#page('/reset', secret))
+    })
+  }
+
+  /** Also ends the sessions of whoever knew the old one. @throws ApiError link_invalid, validation_failed, rate_limited */
+  async completeReset(
+    given: { token: string; password: string },
+    visit: Visit,
+  ): Promise<(Entry | Pending) & { personId: string }> {
+    const { db, clock, passwords, mailed } = this.#options
+    this.#byNetwork.take(networkOf(visit.address))
+    const link = await findLink(db, clock, given.token, 'reset')
+    const person = await this.#personOf(db, link)
+    await requireGoodPassword('password', given.password, person)
+    const password = await passwords.hash(given.password)
+    const { person_id: personId } = person
+    const entry = await db.transaction().execute(async (tx) => {
+      await redeemLink(tx, link)
+      await setPassword(tx, personId, password)
+      await endSessions(tx, personId)
+      await asPerson(person, () => noteChange(tx, this.#options, person, 'password_changed'))
+      return this.#enter(tx, { ...person, password }, visit)
+    })
+    mailed()
+    return { ...entry, personId }
+  }
+
+  /** Counts a mail before it is known whether anybody has the address. */
+  async #takeMail(given: string, visit: Visit): Promise<string> {
+    const email = canonicalEmail(given)
+    const network = networkOf(visit.address)
+    // The narrow ones first: what these refuse is nobody else's loss.
+    this.#mailsByNetwork.take(network)
+    this.#mailsByBoth.take(`${network} ${email}`)
+    this.#mailsByEmail.take(email)
+    if ((await countMails(this.#options.db)) >= MOST_WAITING)
+      throw new ApiError(
+        httpProblems.backend_unavailable,
+        'No mails can be sent right now. Try again later.',
+        {},
+        { 'retry-after': '600' },
+      )
+    return email
+  }
+
+  async #mail(write: (tx: Queries) => Promise<Mail>): Promise<void> {
+    const { db, mailed } = this.#options
+    await db.transaction().execute(async (tx) => enqueueMail(tx, this.#options, await write(tx)))
+    mailed()
+  }
+
+  #page(path: string, secret = ''): URL {
+    return pageOn(this.#options, path, secret)
+  }
+
+  async #personOf(db: Queries, { person_id }: LinkTable): Promise<PersonTable> {
+    if (person_id === null) throw linkInvalid()
+    return findPerson(db, person_id)
+  }
+
+  /** An account that the operator opened for this address is hers, unless it has somebody. */
+  async #giveAccount(tx: Queries, { person_id: personId, email, name }: PersonTable): Promise<void> {
+    const { clock } = this.#options
+    const accountId = await createAccount(tx, clock, { email, name })
+    const known = accountId ?? (await findAccountByEmail(tx, email))?.account_id
+    if (known === undefined || (await hasMembers(tx, known))) return
+    await addMember(tx, clock, { accountId: known, personId, role: 'owner' })
+  }
+
+  /** After the first factor, whichever it was. @param person who is held */
+  async #enter(tx: Queries, person: PersonTable, visit: Visit): Promise<Entry | Pending> {
+    const { person_id: personId, password } = person
+    if (!(await isTwoFactorOn(tx, personId))) return this.#admit(tx, person, visit)
+    return {
+      ticket: this.#tickets.issue('second_factor', { personId, password: hashSecret(password ?? '') }),
+    }
+  }
+
+  async #admit(tx: Queries, { person_id: personId, email }: PersonTable, visit: Visit): Promise<Entry> {
+    const { session, secret } = await createSession(tx, this.#options.clock, { personId, visit })
+    const { session_id: sessionId, account_id: accountId } = session
+    return { signedIn: { personId, email, sessionId, accountId }, secret }
+  }
+}
+
+function signInFailed(person: PersonTable | undefined): ApiError {
+  return new CredentialRefused(
+    peopleProblems.sign_in_failed,
+    'The e-mail address or the password is wrong. If you forgot the password, choose another one.',
+    person ? { accountId: null, tokenId: null, personId: person.person_id } : null,
+  )
+}
+
+/** Carries out what is a person's doing, though she was not signed in when she asked for it. */
+export function asPerson<Result>(
+  { person_id: personId, email }: PersonTable,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const origin = currentOrigin()
+  return origin ? onBehalfOf({ ...origin, person: { personId, email } }, run) : run()
+}
+
+/** The error where somebody can't sign up. */
+export function signUpClosed(signUp: 'invitation' | 'closed'): ApiError {
+  const detail =
+    signUp === 'closed'
+      ? 'Nobody can sign up here. Ask the operator of this installation.'
+      : 'Only who is invited can sign up here. Open the link of your invitation.'
+  return new ApiError(peopleProblems.sign_up_closed, detail)
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { sql } from 'kysely'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { asCaller } from '../database/line.ts'
+import { Loop } from '../loop.ts'
+import type { Duty, Listener, Peers, Role, Topic } from './peers.ts'
+
+const BEAT_EVERY_MS = 2_000
+/** A process that was not heard of for so long is dead: others take over what it had. */
+const SILENT_MS = 8_000
+/** A machine whose clock is further from the database's has logs with wrong times. */
+const SKEW_MS = 3_000
+
+interface MembersOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  role: Role
+  /** What carries words between processes. */
+  bells: Pick<Peers, 'ring' | 'on'>
+}
+
+/** Gives back all that a dead process had taken, in the transaction that declares it dead. */
+type Heir = (tx: Queries, owner: string) => Promise<void>
+
+/**
+ * This process among those that serve the same database. Each says every two seconds that it is there; what one process
+ * does for all is done by whoever has it in the table of duties, and free for others once its owner is silent.
+ */
+export class Members implements Peers {
+  /** What this process takes, it takes by this name. */
+  readonly processId = randomUUID()
+  readonly #options: MembersOptions
+  readonly #loop: Loop
+  readonly #heirs: Heir[] = []
+  #held = new Set<string>()
+  /** When the last beat began that reached the database, by a clock that never goes back. */
+  #beatAt = Number.NEGATIVE_INFINITY
+  #answering = 1
+  #isOff = false
+
+  constructor(options: MembersOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      clock: options.clock,
+      log: options.log,
+      turn: () => this.beat(),
+      failure: 'the other processes could not be told that this one is there; trying again',
+      pauseMs: () => BEAT_EVERY_MS,
+    })
+  }
+
+  /** @param heir is called for each process that is found dead */
+  inherit(heir: Heir): void {
+    this.#heirs.push(heir)
+  }
+
+  /** Resolves when the others know of this process, and it of its duties. */
+  async start(): Promise<void> {
+    await this.beat()
+    this.#loop.start({ isPauseFirst: true })
+  }
+
+  /** Leaves what it does for all to others. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    this.#held.clear()
+    const { db } = this.#options
+    await db
+      .deleteFrom('processes')
+      .where('process_id', '=', this.processId)
+      .execute()
+      .catch(() => {})
+  }
+
+  get answering(): number {
+    return this.#answering
+  }
+
+  holds(duty: Duty): boolean {
+    // Not heard by the others for as long, it may be dead to them.
+    return this.#held.has(duty) && performance.now() - this.#beatAt < SILENT_MS
+  }
+
+  ring(topic: Topic, ids?: readonly string[]): void {
+    this.#options.bells.ring(topic, ids)
+  }
+
+  on(topic: Topic, listener: Listener): void {
+    this.#options.bells.on(topic, listener)
+  }
+
+  /** Says that this process is there, and takes over from those that are silent. */
+  async beat(): Promise<void> {
+    const { db, role } = this.#options
+    const beganAt = performance.now()
+    // As a caller of its own, so that no work of the service keeps it from a connection.
+    const hasInherited = await asCaller('beat', () =>
+      db.transaction().execute(async (tx) => {
+        await this.#sign(tx)
+        return role !== 'api' && (await this.#takeOver(tx))
+      }),
+    )
+    if (hasInherited) this.ring('operations')
+    const own = db.selectFrom('duties').select('name').where('owner', '=', this.processId)
+    this.#held = new Set((await asCaller('beat', () => own.execute())).map(({ name }) => name))
+    const { total } = await asCaller('beat', () =>
+      db
+        .selectFrom('processes')
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .where('role', '<>', 'worker')
+        .executeTakeFirstOrThrow(),
+    )
+    this.#answering = Math.max(1, total)
+    this.#beatAt = beganAt
+  }
+
+  async #sign(tx: Queries): Promise<void> {
+    const { role } = this.#options
+    const { rows } = await sql<{ now: number }>`SELECT ${NOW} AS now`.execute(tx)
+    const now = rows[0]?.now ?? this.#options.clock.now()
+    this.#compareClocks(now)
+    await tx
+      .insertInto('processes')
+      .values({
+        process_id: this.processId,
+        role,
+        host: hostname(),
+        pid: process.pid,
+        started_at: now,
+        seen_at: now,
+      })
+      .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
+      .execute()
+  }
+
+  /** The service acts by the database's clock, whatever this machine's says; its logs do not. */
+  #compareClocks(now: number): void {
+    const skew_ms = now - systemClock.now()
+    const isOff = Math.abs(skew_ms) > SKEW_MS
+    if (isOff && !this.#isOff)
+      this.#options.log.error(
+        { skew_ms },
+        "the clocks of this machine and the database's differ: set both by NTP",
+      )
+    this.#isOff = isOff
+  }
+
+  /** By the database's clock alone: that of a machine may be wrong. */
+  async #takeOver(tx: Queries): Promise<boolean> {
+    const dead = await tx
+      .deleteFrom('processes')
+      .where('seen_at', '<', sql<number>`${NOW} - ${SILENT_MS}`)
+      .returning(['process_id', 'role', 'host', 'pid'])
+      .execute()
+    for (const { process_id, ...silent } of dead) {
+      this.#options.log.error(silent, 'a process is silent; others take over what it had')
+      for (const heir of this.#heirs) await heir(tx, process_id)
+    }
+    await tx
+      .updateTable('duties')
+      .set({ owner: this.processId })
+      .where((eb) =>
+        eb.or([
+          eb('owner', 'is', null),
+          eb('owner', 'not in', eb.selectFrom('processes').select('process_id')),
+        ]),
+      )
+      .execute()
+    return dead.length > 0
+  }
+}
+
+/** The milliseconds of the database's clock. */
+const NOW = sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)`

@@ -1,0 +1,57 @@
+/**
+ * What one process tells the others, and itself: operations are due, these have ended, these were canceled, something
+ * was committed (there may be events without a position), events have their positions, there are mails to send.
+ */
+export const topics = ['operations', 'ended', 'canceled', 'recorded', 'published', 'mailed'] as const
+export type Topic = (typeof topics)[number]
+
+/** What one process does for all. */
+export const duties = ['reconciler', 'sampler', 'billing', 'relay', 'retention', 'totals'] as const
+export type Duty = (typeof duties)[number]
+
+/** Whether a process answers requests, does the work in the background, or both. */
+export type Role = 'all' | 'api' | 'worker'
+
+/** The other processes that serve the same installation, as a part of this one sees them. */
+export interface Peers {
+  /** Whether it is this process that does it for all, at this moment. */
+  holds(duty: Duty): boolean
+  /** How many processes answer requests. */
+  readonly answering: number
+  /**
+   * Tells all processes; this one at once, the others in some milliseconds, or never when the database is away: whoever
+   * listens must look by itself now and then.
+   */
+  ring(topic: Topic, ids?: readonly string[]): void
+  /** @param listener is given no ids where it may have missed some */
+  on(topic: Topic, listener: (ids: readonly string[]) => void): void
+  /** Leaves the others, who take over what this process did for all. */
+  stop(): Promise<void>
+}
+
+export type Listener = Parameters<Peers['on']>[1]
+
+/** Who listens in this process. */
+export class Listeners {
+  readonly #listeners = new Map<Topic, Listener[]>()
+
+  on(topic: Topic, listener: Listener): void {
+    this.#listeners.set(topic, [...(this.#listeners.get(topic) ?? []), listener])
+  }
+
+  tell(topic: Topic, ids: readonly string[]): void {
+    for (const listener of this.#listeners.get(topic) ?? []) listener(ids)
+  }
+}
+
+/** One process that does everything. */
+export function noPeers(): Peers {
+  const listeners = new Listeners()
+  return {
+    holds: () => true,
+    answering: 1,
+    ring: (topic, ids = []) => listeners.tell(topic, ids),
+    on: (topic, listener) => listeners.on(topic, listener),
+    stop: async () => {},
+  }
+}

@@ -1,0 +1,242 @@
+import { findAccount, lockQuotas } from '../../accounts/accounts.ts'
+import { quotaExceeded } from '../../accounts/quotas.ts'
+import type { Capacity } from '../../catalog/capacity.ts'
+import { type Catalog, findZone, onSale, type Zone } from '../../catalog/file.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { AddressTable } from '../../database/network-schema.ts'
+import { countOf, type Page, pageOf } from '../../database/page.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import { record } from '../../events/outbox.ts'
+import type { Actor } from '../../http/auth.ts'
+import { ApiError, bodyIssue, found, invalid } from '../../http/problem.ts'
+import type { Remember } from '../../http/route.ts'
+import { requireCover } from '../commitment.ts'
+import { guard } from '../guard.ts'
+import { lockServer, updateServer } from '../store.ts'
+import { type AddressCreate, type AddressUpdate, addressProblems } from './schema.ts'
+import { addressPrice, type Family, giveBack, takeAddress } from './taking.ts'
+import { addressView } from './view.ts'
+
+export interface AddressesOptions {
+  db: Database
+  clock: Clock
+  catalog: Catalog
+  capacity: Capacity
+  /** Called when what leads to servers has changed. */
+  changed: (serverIds: readonly string[]) => void
+}
+
+/** Newest first. @param serverId only those that this server has */
+export function listAddresses(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+  const all = present(db).where('account_id', '=', accountId)
+  const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
+  return pageOf(own.selectAll().orderBy('address_id', 'desc'), page)
+}
+
+export function findAddress(db: Queries, accountId: string, addressId: string) {
+  return present(db)
+    .where('account_id', '=', accountId)
+    .where('address_id', '=', addressId)
+    .selectAll()
+    .executeTakeFirst()
+}
+
+/** How many addresses an account has reserved: those that come and go with a server count by it. */
+export function countAddresses(db: Queries, accountId: string): Promise<number> {
+  return countOf(present(db).where('account_id', '=', accountId).where('goes_with', 'is', null))
+}
+
+/**
+ * Reserves an address, and gives it to a server.
+ * @throws ApiError validation_failed, not_supported, operation_in_progress, address_in_use, quota_exceeded,
+ * insufficient_balance, address_unavailable
+ */
+export async function reserveAddress(
+  { db, clock, catalog, capacity, changed }: AddressesOptions,
+  { accountId }: Pick<Actor, 'accountId'>,
+  { zone_slug, family, server_id: taker }: AddressCreate,
+  remember: Remember,
+): Promise<AddressTable> {
+  const server_id = taker ?? null
+  const zone = findZone(onSale(catalog), zone_slug)
+  if (!zone) throw invalid([bodyIssue('zone_slug', 'not_found', 'No such zone.')])
+  await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, `public_${family}`)
+  const row = await db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    if (server_id !== null) await requireTaker(tx, server_id, { account_id: accountId, zone_slug, family })
+    await requireQuota(tx, accountId)
+    const price = addressPrice(catalog, zone, family, now)
+    if (price.price_hour > 0) await requireCover(tx, accountId, price.price_hour)
+    const { default_project_id: project_id } = await findAccount(tx, accountId)
+    const wanted = { account_id: accountId, project_id, family, server_id, goes_with: null }
+    const taken = await takeAddress(tx, catalog, zone, wanted, now)
+    if (server_id !== null) await show(tx, server_id, family, taken.address, now)
+    await remember(tx, taken.address_id)
+    return taken
+  })
+  if (server_id !== null) changed([server_id])
+  return row
+}
+
+/**
+ * Gives an address to another server, takes it away, or changes its name. One that came with a server is reserved from
+ * then on.
+ * @throws ApiError validation_failed, address_not_found, operation_in_progress, address_in_use, quota_exceeded
+ */
+export async function updateAddress(
+  options: AddressesOptions,
+  loaded: AddressTable,
+  { server_id, reverse_dns }: AddressUpdate,
+): Promise<AddressTable> {
+  const { clock, changed } = options
+  const { before, after } = await whereItIs(options, loaded, server_id ?? null, async (tx, before) => {
+    const now = clock.now()
+    const isMoved = server_id !== undefined && server_id !== before.server_id
+    if (isMoved && before.goes_with !== null) await requireQuota(tx, before.account_id)
+    if (isMoved && server_id !== null) await requireTaker(tx, server_id, before)
+    const change = {
+      ...(isMoved ? { server_id, goes_with: null } : {}),
+      ...(reverse_dns === undefined ? {} : { reverse_dns }),
+      updated_at: now,
+    }
+    const after = { ...before, ...change }
+    await tx.updateTable('addresses').set(change).where('address_id', '=', after.address_id).execute()
+    if (isMoved && before.server_id !== null) await show(tx, before.server_id, before.family, null, now)
+    if (isMoved && server_id !== null) await show(tx, server_id, after.family, after.address, now)
+    await tell(tx, after, now)
+    return { before, after }
+  })
+  if (before.server_id === after.server_id) return after
+  changed([before.server_id, after.server_id].filter((id) => id !== null))
+  return after
+}
+
+/** @throws ApiError address_not_found, address_in_use where a server has it, unless that does not matter */
+export async function releaseAddress(
+  options: AddressesOptions,
+  loaded: AddressTable,
+  isForced: boolean,
+): Promise<void> {
+  const { clock, changed } = options
+  const { server_id } = await whereItIs(options, loaded, null, async (tx, row) => {
+    if (row.server_id !== null && !isForced)
+      throw new ApiError(
+        addressProblems.address_in_use,
+        'A server has this address. Take it away first (server_id: null), or delete it with force=true.',
+      )
+    const now = clock.now()
+    if (row.server_id !== null) await show(tx, row.server_id, row.family, null, now)
+    await giveBack(tx, row, now)
+    return row
+  })
+  if (server_id !== null) changed([server_id])
+}
+
+/**
+ * Does something with an address, of which neither the server that has it nor the one that is to get it changes
+ * meanwhile. Servers are locked first and in one order, then the account, as everywhere; until then it may move.
+ * @throws ApiError address_not_found
+ */
+async function whereItIs<Result>(
+  { db }: AddressesOptions,
+  loaded: AddressTable,
+  takerId: string | null,
+  run: (tx: Queries, row: AddressTable) => Promise<Result>,
+): Promise<Result> {
+  for (let row = loaded; ; ) {
+    const { address_id, account_id, server_id } = row
+    const done = await db.transaction().execute(async (tx) => {
+      const ids = [...new Set([server_id, takerId])].filter((id) => id !== null)
+      for (const id of ids.sort()) await lockServer(tx, id)
+      await lockQuotas(tx, account_id)
+      const current = await findAddress(tx, account_id, address_id)
+      return current?.server_id === server_id ? { result: await run(tx, current) } : null
+    })
+    if (done) return done.result
+    row = found(await findAddress(db, account_id, address_id), addressProblems.address_not_found)
+  }
+}
+
+type Placed = Pick<ServerTable, 'server_id' | 'account_id' | 'project_id' | 'created_at'>
+
+/**
+ * Takes the addresses of a new server, which go with it.
+ * @returns what its row says of them
+ * @throws ApiError address_unavailable
+ */
+export async function takeForServer(
+  tx: Queries,
+  catalog: Catalog,
+  zone: Zone,
+  { server_id, account_id, project_id, created_at }: Placed,
+  families: readonly Family[],
+): Promise<Pick<ServerTable, 'ipv4' | 'ipv6'>> {
+  const has: Pick<ServerTable, 'ipv4' | 'ipv6'> = { ipv4: null, ipv6: null }
+  for (const family of families) {
+    const wanted = { account_id, project_id, family, server_id, goes_with: server_id }
+    has[family] = (await takeAddress(tx, catalog, zone, wanted, created_at)).address
+  }
+  return has
+}
+
+/** A server that is being deleted lets go of what it has: what came with it is given back, the rest stays reserved. */
+export async function letGo(tx: Queries, server: ServerTable, now: number): Promise<void> {
+  if (server.ipv4 === null && server.ipv6 === null) return
+  await lockQuotas(tx, server.account_id)
+  const rows = await present(tx).where('server_id', '=', server.server_id).selectAll().execute()
+  for (const row of rows) {
+    if (row.goes_with !== null) {
+      await giveBack(tx, row, now)
+      continue
+    }
+    const change = { server_id: null, updated_at: now }
+    await tx.updateTable('addresses').set(change).where('address_id', '=', row.address_id).execute()
+    await tell(tx, { ...row, ...change }, now)
+  }
+}
+
+/** The account's row is locked from here on. @throws ApiError quota_exceeded */
+async function requireQuota(tx: Queries, accountId: string): Promise<void> {
+  const { addresses: limit } = await lockQuotas(tx, accountId)
+  const used = await countAddresses(tx, accountId)
+  if (used >= limit) throw quotaExceeded('addresses', limit, used, 1)
+}
+
+/**
+ * Whether a server may get an address, which locks it.
+ * @throws ApiError validation_failed, operation_in_progress, address_in_use
+ */
+async function requireTaker(
+  tx: Queries,
+  serverId: string,
+  { account_id, zone_slug, family }: Pick<AddressTable, 'account_id' | 'zone_slug' | 'family'>,
+): Promise<void> {
+  const server = await lockServer(tx, serverId)
+  if (server?.account_id !== account_id || server.zone_slug !== zone_slug)
+    throw invalid([bodyIssue('server_id', 'not_found', `No such server in zone ${zone_slug}.`)])
+  await guard(tx, server, 'update')
+  if (server[family] !== null)
+    throw new ApiError(
+      addressProblems.address_in_use,
+      `Server ${server.name} has ${server[family]} already. Take that away first.`,
+    )
+}
+
+function show(
+  tx: Queries,
+  serverId: string,
+  family: Family,
+  address: string | null,
+  now: number,
+): Promise<void> {
+  return updateServer(tx, serverId, { [family]: address, updated_at: now })
+}
+
+function tell(tx: Queries, row: AddressTable, at: number): Promise<void> {
+  return record(tx, [{ accountId: row.account_id, type: 'address.updated', data: addressView(row), at }])
+}
+
+function present(db: Queries) {
+  return db.selectFrom('addresses').where('released_at', 'is', null)
+}

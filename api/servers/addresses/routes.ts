@@ -1,0 +1,156 @@
+import { atLimit } from '../../accounts/quotas.ts'
+import { accountProblems } from '../../accounts/schema.ts'
+import { billingProblems } from '../../billing/schema.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import type { AddressTable } from '../../database/network-schema.ts'
+import type { Actor } from '../../http/auth.ts'
+import { listOf, paged } from '../../http/paging.ts'
+import { found } from '../../http/problem.ts'
+import { type Route, route } from '../../http/route.ts'
+import { serverProblems } from '../schema.ts'
+import {
+  type AddressesOptions,
+  findAddress,
+  listAddresses,
+  releaseAddress,
+  reserveAddress,
+  updateAddress,
+} from './addresses.ts'
+import {
+  Address,
+  AddressCreate,
+  AddressDeletion,
+  AddressQuery,
+  AddressUpdate,
+  addressProblems,
+} from './schema.ts'
+import { addressView } from './view.ts'
+
+const tag = 'Servers'
+const path = '/addresses'
+const one = `${path}/:address_id`
+const params = { address_id: addressProblems.address_not_found }
+
+export function addressRoutes(options: AddressesOptions): Route[] {
+  const { db } = options
+  const load: Load = async ({ actor, params }) =>
+    found(await findAddress(db, actor.accountId, params.address_id), addressProblems.address_not_found)
+  return [
+    route({
+      id: 'listAddresses',
+      method: 'GET',
+      path,
+      scope: 'servers:read',
+      tag,
+      summary: 'List public addresses',
+      description:
+        'All of the account, newest first: those that were reserved, and those that servers were created with. With `server_id` those that this server has.',
+      query: AddressQuery,
+      reply: { 200: listOf(Address) },
+      run: (call) =>
+        paged(
+          call,
+          (page) => listAddresses(db, call.actor.accountId, call.query.server_id, page),
+          addressView,
+        ),
+    }),
+    reserveRoute(options),
+    route({
+      id: 'getAddress',
+      method: 'GET',
+      path: one,
+      scope: 'servers:read',
+      tag,
+      summary: 'Get a public address',
+      description: 'Which server has it, and what it costs. One that was deleted is a 404.',
+      params,
+      load,
+      reply: { 200: Address },
+      run: async ({ loaded }) => addressView(loaded),
+    }),
+    ...changeRoutes(options, load),
+  ]
+}
+
+type Load = (call: { actor: Actor; params: { address_id: string } }) => Promise<AddressTable>
+
+function changeRoutes(options: AddressesOptions, load: Load): Route[] {
+  return [
+    route({
+      id: 'updateAddress',
+      method: 'PATCH',
+      path: one,
+      scope: 'servers:write',
+      tag,
+      summary: 'Move a public address, or change its name',
+      description:
+        'With `server_id` it leads to that server of the zone within a second, without a restart, and what the server sends comes from it; null takes it away. A server has one of each family: another is a 409. An address that came with a server is reserved from then on, and stays when the server is deleted.',
+      params,
+      load,
+      body: AddressUpdate,
+      reply: { 200: Address },
+      problems: { quota_exceeded: atLimit('addresses') },
+      errors: [
+        serverProblems.operation_in_progress,
+        accountProblems.quota_exceeded,
+        addressProblems.address_in_use,
+      ],
+      run: async ({ loaded, body }) => addressView(await updateAddress(options, loaded, body)),
+    }),
+    route({
+      id: 'deleteAddress',
+      method: 'DELETE',
+      path: one,
+      scope: 'servers:write',
+      tag,
+      summary: 'Give a public address back',
+      description:
+        'It is billed no more, and nobody else gets it for a day. One that a server has is a 409, unless `force` is true: then the server is without it within a second.',
+      params,
+      load,
+      query: AddressDeletion,
+      reply: { 204: null },
+      errors: [addressProblems.address_in_use],
+      run: ({ loaded, query }) => releaseAddress(options, loaded, query.force ?? false),
+    }),
+  ]
+}
+
+function reserveRoute(options: AddressesOptions): Route {
+  const shown = (row: AddressTable, setHeader: (name: string, value: string) => void) => {
+    setHeader('location', `/v1/addresses/${row.address_id}`)
+    return addressView(row)
+  }
+  return route({
+    id: 'reserveAddress',
+    method: 'POST',
+    path,
+    scope: 'servers:write',
+    tag,
+    summary: 'Reserve a public address',
+    description:
+      'It is yours until you delete it, whether a server has it or not, and billed by the hour; with `server_id` the server gets it at once. Which one it is cannot be chosen. IPv6 is free.',
+    body: AddressCreate,
+    reply: { 201: Address },
+    problems: {
+      quota_exceeded: atLimit('addresses'),
+      not_supported: { feature: 'public_ipv4' },
+    },
+    errors: [
+      catalogProblems.not_supported,
+      serverProblems.operation_in_progress,
+      accountProblems.quota_exceeded,
+      billingProblems.insufficient_balance,
+      addressProblems.address_in_use,
+      addressProblems.address_unavailable,
+      addressProblems.address_not_found,
+    ],
+    run: async ({ actor, body, remember, setHeader }) =>
+      shown(await reserveAddress(options, actor, body, remember), setHeader),
+    recover: async ({ actor, setHeader }, addressId) =>
+      shown(
+        found(await findAddress(options.db, actor.accountId, addressId), addressProblems.address_not_found),
+        setHeader,
+      ),
+  })
+}

@@ -1,0 +1,95 @@
+import Type, { type Static } from 'typebox'
+import { ZoneSlug } from '../../catalog/schema.ts'
+import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid } from '../../http/fields.ts'
+import { pagingQuery } from '../../http/paging.ts'
+import { defineProblems } from '../../http/problem.ts'
+
+export const addressProblems = defineProblems({
+  address_not_found: { status: 404, title: 'No such address' },
+  address_in_use: { status: 409, title: 'The address is in use' },
+  address_unavailable: {
+    status: 409,
+    title: 'The zone has no free address',
+    members: {
+      alternatives: Type.Array(ZoneSlug, { description: 'Zones that have one now', examples: [[]] }),
+    },
+  },
+})
+
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server that has it')
+const Family = Type.Enum(['ipv4', 'ipv6'], {
+  description: '`ipv4`: one address; `ipv6`: a /64, of which a server is ::2',
+  examples: ['ipv4'],
+})
+const ReverseDns = Type.String({
+  maxLength: 253,
+  pattern: String.raw`^[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$`,
+  examples: ['mail.example.com'],
+  errorMessage: 'must be a whole name such as mail.example.com.',
+})
+
+export const Address = Type.Object(
+  {
+    address_id: uuid('01a1fb45-1ae1-7c04-8f2d-3a9b5e6c7d80', 'Id of the address'),
+    address: Type.String({
+      description: 'The address; of `ipv6` the whole /64',
+      examples: ['203.0.113.7'],
+    }),
+    family: Family,
+    zone_slug: ZoneSlug,
+    server_id: nullable(ServerId, { description: 'The server that has it; null if none has' }),
+    reverse_dns: nullable(ReverseDns, {
+      description: 'Name that it shall have in the DNS, once the operator has put it there; null for none',
+    }),
+    price_month_rub: MonthPrice,
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+  },
+  { title: 'Address', description: 'A public address, to be moved between servers of its zone' },
+)
+export type Address = Static<typeof Address>
+
+export const AddressCreate = Type.Object(
+  {
+    zone_slug: ZoneSlug,
+    family: Family,
+    server_id: Type.Optional(
+      uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server that gets it; default: none'),
+    ),
+  },
+  {
+    title: 'AddressCreate',
+    description: 'What to reserve',
+    examples: [{ zone_slug: 'local-1', family: 'ipv4' }],
+  },
+)
+export type AddressCreate = Static<typeof AddressCreate>
+
+export const AddressUpdate = Type.Object(
+  {
+    server_id: Type.Optional(
+      nullable(ServerId, { description: 'The server that gets it; null takes it away from its server' }),
+    ),
+    reverse_dns: Type.Optional(
+      nullable(ReverseDns, { description: 'Name for the DNS, up to 253 characters; null for none' }),
+    ),
+  },
+  {
+    title: 'AddressUpdate',
+    description: 'What to change; the rest stays',
+    minProperties: 1,
+    examples: [{ server_id: '01a1fb45-1ac2-75b7-a056-9ee82769d403' }],
+  },
+)
+export type AddressUpdate = Static<typeof AddressUpdate>
+
+export const AddressQuery = Type.Object({
+  ...pagingQuery,
+  server_id: Type.Optional(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only those that this server has')),
+})
+
+export const AddressDeletion = Type.Object({
+  force: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether to delete it although a server has it' }),
+  ),
+})

@@ -1,0 +1,233 @@
+import { randomInt } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import { chargedServers } from '../../billing/metering.ts'
+import { changeRate } from '../../billing/rates.ts'
+import { type Catalog, onSale, type Zone } from '../../catalog/file.ts'
+import { addressesIn, isInPools } from '../../catalog/pools.ts'
+import { pricesAt } from '../../catalog/prices.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { AddressTable } from '../../database/network-schema.ts'
+import { record } from '../../events/outbox.ts'
+import { ApiError } from '../../http/problem.ts'
+import { hourPrice } from '../../money.ts'
+import { addressProblems } from './schema.ts'
+import { addressView } from './view.ts'
+
+/** For this long nobody else gets an address that was given back: what others know it for is forgotten by then. */
+export const HELD_BACK_MS = 24 * 3600_000
+const QUICK_TRIES = 16
+
+export type Family = AddressTable['family']
+type AddressPrice = Pick<AddressTable, 'price_month' | 'price_hour'>
+type Wanted = Pick<AddressTable, 'account_id' | 'project_id' | 'family' | 'server_id' | 'goes_with'>
+
+/** What an address costs now: the price of the zone's first CPU type holds for all of it. IPv6 is free. */
+export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at: number): AddressPrice {
+  const [cpuType = 'amd'] = zone.cpu_types
+  const month = family === 'ipv6' ? 0 : (pricesAt(prices, zone.zone_slug, cpuType, at)?.ipv4 ?? 0)
+  return { price_month: month, price_hour: hourPrice(month) }
+}
+
+/**
+ * Takes an address of a zone that nobody has, and that nobody else had just now. From here on it is billed.
+ * @throws ApiError address_unavailable
+ */
+export async function takeAddress(
+  tx: Queries,
+  catalog: Catalog,
+  zone: Zone,
+  wanted: Wanted,
+  now: number,
+): Promise<AddressTable> {
+  const price = addressPrice(catalog, zone, wanted.family, now)
+  const attempt = async (address: string) => {
+    const row: AddressTable = {
+      address_id: uuid(),
+      address,
+      zone_slug: zone.zone_slug,
+      ...wanted,
+      reverse_dns: null,
+      ...price,
+      priced_at: now,
+      created_at: now,
+      updated_at: now,
+      released_at: null,
+    }
+    const { numInsertedOrUpdatedRows: written } = await tx
+      .insertInto('addresses')
+      .values(row)
+      .onConflict((conflict) => conflict.column('address').where('released_at', 'is', null).doNothing())
+      .executeTakeFirstOrThrow()
+    return written === 0n ? null : row
+  }
+  const row = await firstFree(tx, zone, wanted, now, attempt)
+  if (!row) throw await unavailable(tx, catalog, zone, wanted, now)
+  if (price.price_hour > 0) await changeRate(tx, billed(row), price, now)
+  await record(tx, [{ accountId: row.account_id, type: 'address.created', data: addressView(row), at: now }])
+  return row
+}
+
+/**
+ * Those first that the account gave back a while ago, so that whoever takes and gives back all day uses up none. Then
+ * random ones, which costs the same for ten addresses as for ten thousand; then all.
+ */
+async function firstFree(
+  tx: Queries,
+  zone: Zone,
+  { account_id, family }: Pick<Wanted, 'account_id' | 'family'>,
+  now: number,
+  attempt: (address: string) => Promise<AddressTable | null>,
+): Promise<AddressTable | null> {
+  const back = await heldBack(tx, zone, family, now).execute()
+  const own = back.filter((row) => row.account_id === account_id && isInPools(zone, row.address))
+  for (const { address } of own) {
+    const row = await attempt(address)
+    if (!row) continue
+    await forgetHold(tx, row)
+    return row
+  }
+  const others = new Set(back.filter((row) => row.account_id !== account_id).map(({ address }) => address))
+  const { count, at } = addressesIn(zone, family)
+  if (count === 0) return null
+  for (let tries = 0; tries < QUICK_TRIES; tries++) {
+    const address = at(randomInt(count))
+    const row = others.has(address) ? null : await attempt(address)
+    if (row) return row
+  }
+  const used = await usedIn(tx, zone, family)
+  for (let index = 0; index < count; index++) {
+    const address = at(index)
+    const row = used.has(address) || others.has(address) ? null : await attempt(address)
+    if (row) return row
+  }
+  return null
+}
+
+/** An address that is taken again is not held back as well: its older row serves usage alone, if it cost anything. */
+async function forgetHold(tx: Queries, { account_id, address }: AddressTable): Promise<void> {
+  await tx
+    .updateTable('addresses')
+    .set({ released_at: 0 })
+    .where('address', '=', address)
+    .where('account_id', '=', account_id)
+    .where('released_at', 'is not', null)
+    .execute()
+}
+
+function heldBack(db: Queries, { zone_slug }: Zone, family: Family, now: number) {
+  return db
+    .selectFrom('addresses')
+    .select(['address', 'account_id'])
+    .where('released_at', '>', now - HELD_BACK_MS)
+    .where('zone_slug', '=', zone_slug)
+    .where('family', '=', family)
+}
+
+async function usedIn(db: Queries, { zone_slug }: Zone, family: Family): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('addresses')
+    .select('address')
+    .where('released_at', 'is', null)
+    .where('zone_slug', '=', zone_slug)
+    .where('family', '=', family)
+    .execute()
+  return new Set(rows.map(({ address }) => address))
+}
+
+async function unavailable(
+  tx: Queries,
+  catalog: Catalog,
+  zone: Zone,
+  { account_id, family }: Wanted,
+  now: number,
+): Promise<ApiError> {
+  const alternatives: string[] = []
+  for (const other of onSale(catalog).zones) {
+    const { count } = addressesIn(other, family)
+    if (other === zone || count === 0) continue
+    const back = await heldBack(tx, other, family, now).where('account_id', '<>', account_id).execute()
+    const gone = new Set([...(await usedIn(tx, other, family)), ...back.map(({ address }) => address)])
+    if (gone.size < count) alternatives.push(other.zone_slug)
+  }
+  const detail = `All addresses of zone ${zone.zone_slug} are in use. ${
+    alternatives.length > 0 ? 'Choose one of the alternatives.' : 'Try again later, or contact the operator.'
+  }`
+  return new ApiError(addressProblems.address_unavailable, detail, { alternatives })
+}
+
+/** Gives an address back; its row stays for usage. */
+export async function giveBack(tx: Queries, row: AddressTable, now: number): Promise<void> {
+  const change = { server_id: null, goes_with: null, updated_at: now, released_at: now }
+  const { price_hour } = await tx
+    .updateTable('addresses')
+    .set(change)
+    .where('address_id', '=', row.address_id)
+    // It may have got a price since the row was read.
+    .returning('price_hour')
+    .executeTakeFirstOrThrow()
+  if (price_hour > 0) await changeRate(tx, billed(row), null, now)
+  await record(tx, [{ accountId: row.account_id, type: 'address.deleted', data: addressView(row), at: now }])
+}
+
+const SOME = 200
+
+/**
+ * Moves the addresses of a zone that have a price from before a moment to the one that holds since then.
+ * @param at from when they are billed at it
+ */
+export async function repriceAddresses(
+  db: Database,
+  catalog: Catalog,
+  zone: Zone,
+  { from, at, now }: { from: number; at: number; now: number },
+): Promise<void> {
+  const price = addressPrice(catalog, zone, 'ipv4', from)
+  for (;;) {
+    const due = await db
+      .selectFrom('addresses')
+      .select('address_id')
+      .where('released_at', 'is', null)
+      .where('zone_slug', '=', zone.zone_slug)
+      .where('family', '=', 'ipv4')
+      .where('priced_at', '<', from)
+      .limit(SOME)
+      .execute()
+    for (const { address_id } of due) {
+      await db.transaction().execute(async (tx) => {
+        const row = await tx
+          .updateTable('addresses')
+          .set({ ...price, priced_at: from, updated_at: now })
+          .where('address_id', '=', address_id)
+          .where('released_at', 'is', null)
+          .where('priced_at', '<', from)
+          .returningAll()
+          .executeTakeFirst()
+        if (!row) return
+        await changeRate(tx, billed(row), price.price_hour > 0 ? price : null, at)
+        const data = addressView(row)
+        await record(tx, [{ accountId: row.account_id, type: 'address.updated', data, at: now }])
+      })
+    }
+    if (due.length === 0) return
+  }
+}
+
+function billed({ address_id, account_id }: AddressTable): { server_id: string; account_id: string } {
+  return { server_id: address_id, account_id }
+}
+
+/** Deletes some of the addresses that were given back before a moment and never cost anything. @returns how many */
+export async function forgetAddresses(db: Queries, before: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('addresses')
+    .leftJoin(chargedServers(db).as('charged'), 'charged.server_id', 'addresses.address_id')
+    .select('address_id')
+    .where('released_at', '<', before)
+    .where('charged.server_id', 'is', null)
+    .limit(limit)
+  const { numDeletedRows } = await db
+    .deleteFrom('addresses')
+    .where('address_id', 'in', old)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

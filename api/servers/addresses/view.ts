@@ -1,0 +1,23 @@
+import type { AddressTable } from '../../database/network-schema.ts'
+import { isoTime } from '../../http/fields.ts'
+import { formatMoney } from '../../money.ts'
+import type { Address } from './schema.ts'
+
+export function addressView(row: AddressTable): Address {
+  return {
+    address_id: row.address_id,
+    address: row.address,
+    family: row.family,
+    zone_slug: row.zone_slug,
+    server_id: row.server_id,
+    reverse_dns: row.reverse_dns,
+    price_month_rub: formatMoney(row.price_month),
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+  }
+}
+
+/** What a server is by IPv6, of the /64 that it has. */
+export function ipv6Of(network: string | null): string | null {
+  return network === null ? null : network.replace(/::\/64$/, '::2')
+}

@@ -1,0 +1,139 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { WebSocket } from 'ws'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import { type Console, DriverError } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Access } from '../../http/auth.ts'
+import { ApiError, httpProblems } from '../../http/problem.ts'
+import type { SocketRoute } from '../../http/websocket.ts'
+import { Loop } from '../../loop.ts'
+import { checkAction } from '../states.ts'
+import { findServer } from '../store.ts'
+import { CONSOLE_PATH, CONSOLE_PROTOCOL } from './schema.ts'
+import { type Admission, Tickets } from './tickets.ts'
+import { Viewer } from './viewer.ts'
+
+const MAX_OF_ACCOUNT = 10
+const MAX = 500
+const LOOK_MS = 1_000
+
+interface ConsolesOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  drivers: Drivers
+  access: Access
+}
+
+/** The serial consoles of servers that somebody looks at, by tickets that customers are given for them. */
+export class Consoles {
+  readonly #options: ConsolesOptions
+  readonly #tickets: Tickets
+  readonly #viewers = new Map<Viewer, WebSocket>()
+  readonly #loop: Loop
+  #isStopped = false
+  /** Where their WebSockets are opened. */
+  readonly socket: SocketRoute
+
+  constructor(options: ConsolesOptions) {
+    this.#options = options
+    this.#tickets = new Tickets(options.db, options.clock)
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.look(),
+      failure: 'the viewers of consoles could not be looked after; trying again',
+      pauseMs: () => LOOK_MS,
+    })
+    const admit = (offered: readonly string[], address: string) => this.#admit(offered, address)
+    this.socket = { id: 'console', path: CONSOLE_PATH, protocol: CONSOLE_PROTOCOL, admit }
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Ends all consoles. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#loop.stop()
+    const sockets = [...this.#viewers.values()]
+    for (const viewer of this.#viewers.keys()) viewer.end('service_stopping')
+    await Promise.all(sockets.map((socket) => closed(socket)))
+  }
+
+  /** @throws ApiError rate_limited */
+  async issue(admission: Admission): Promise<{ ticket: string; expiresAt: number }> {
+    this.#refuseTooMany(admission)
+    return this.#tickets.issue(admission)
+  }
+
+  /** Ends what may no longer be seen, and what nobody sees. */
+  async look(): Promise<void> {
+    if (this.#viewers.size === 0) return
+    const { access, clock } = this.#options
+    const valid = await access.stillValid([...this.#viewers.keys()].map(({ admission }) => admission.actor))
+    for (const viewer of this.#viewers.keys()) {
+      if (valid.has(viewer.admission.actor)) viewer.look(clock.now())
+      else viewer.end('access_ended')
+    }
+  }
+
+  /** @throws ApiError invalid_token, rate_limited */
+  async #admit(offered: readonly string[], address: string): Promise<(socket: WebSocket) => void> {
+    const admission = await this.#tickets.redeem(offered[0] ?? '')
+    const isValid = admission && (await this.#options.access.isUsableFrom(admission.actor, address))
+    if (!isValid || this.#isStopped)
+      throw new ApiError(
+        httpProblems.invalid_token,
+        'The ticket is unknown, was used, or has expired. Get another one by POST /servers/{server_id}/console.',
+      )
+    this.#refuseTooMany(admission)
+    return (socket) => this.#show(admission, socket)
+  }
+
+  #refuseTooMany({ actor }: Admission): void {
+    const isOwn = ({ admission }: Viewer) => admission.actor.accountId === actor.accountId
+    const own = [...this.#viewers.keys()].filter(isOwn).length
+    if (own < MAX_OF_ACCOUNT && this.#viewers.size < MAX) return
+    throw new ApiError(
+      httpProblems.rate_limited,
+      `An account can have ${MAX_OF_ACCOUNT} open consoles. Close one first.`,
+      {},
+      { 'retry-after': '5' },
+    )
+  }
+
+  #show(admission: Admission, socket: WebSocket): void {
+    const { clock, log } = this.#options
+    const attach = (seen: Buffer) => this.#attach(admission, seen)
+    const viewer = new Viewer({ socket, admission, clock, attach })
+    this.#viewers.set(viewer, socket)
+    socket.once('close', () => this.#viewers.delete(viewer))
+    viewer.run().catch((error: unknown) => {
+      log.error({ err: error, server_id: admission.server.server_id }, 'a console could not be shown')
+      viewer.end('internal_error')
+    })
+  }
+
+  async #attach({ actor, server }: Admission, seen: Buffer): Promise<Console | null | 'server_off'> {
+    const { db, drivers } = this.#options
+    const row = await findServer(db, actor.accountId, server.server_id)
+    if (!row || checkAction('console', row.status) !== 'allowed') return 'server_off'
+    return drivers
+      .at(server.pool)
+      .openConsole(server.server_id, seen)
+      .catch((error: unknown) => {
+        // It is about to be turned on, or its host to answer again.
+        if (error instanceof DriverError) return null
+        throw error
+      })
+  }
+}
+
+function closed(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.readyState === socket.CLOSED) resolve()
+    else socket.once('close', () => resolve())
+  })
+}

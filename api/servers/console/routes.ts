@@ -1,0 +1,93 @@
+import type { Capacity } from '../../catalog/capacity.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import { DriverError } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Actor } from '../../http/auth.ts'
+import { isoTime } from '../../http/fields.ts'
+import { ApiError } from '../../http/problem.ts'
+import { PREFIX, type Route, route } from '../../http/route.ts'
+import { recordConsole } from '../events.ts'
+import { guard } from '../guard.ts'
+import { serverProblems } from '../schema.ts'
+import { allowedIn } from '../states.ts'
+import type { Consoles } from './consoles.ts'
+import { CONSOLE_PATH, CONSOLE_PROTOCOL, ConsoleTicket } from './schema.ts'
+
+export interface ConsoleOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+  capacity: Capacity
+  consoles: Consoles
+}
+
+type Load = (call: { actor: Actor; params: { server_id: string } }) => Promise<ServerTable>
+
+/** @param load finds the server that the path names */
+export function consoleRoute(options: ConsoleOptions, load: Load): Route {
+  const { db, clock, consoles } = options
+  const url = PREFIX + CONSOLE_PATH
+  const issued = async (
+    actor: Actor,
+    server: ServerTable,
+    setHeader: (name: string, value: string) => void,
+  ) => {
+    setHeader('location', url)
+    const { ticket, expiresAt } = await consoles.issue({ actor, server })
+    return { url, ticket, expires_at: isoTime(expiresAt) }
+  }
+  return route({
+    id: 'openConsole',
+    method: 'POST',
+    path: '/servers/:server_id/console',
+    scope: 'servers:write',
+    tag: 'Servers',
+    summary: 'Open the serial console of a server',
+    description: `Returns a ticket for one WebSocket, to be opened within a minute by \`new WebSocket(url, ["${CONSOLE_PROTOCOL}", ticket])\`: binary messages are what the guest prints, the last 64 KiB first, and what you send is typed. It needs no network of the guest, stays through reboots, and ends with the token of this request; a server that is off has no console.`,
+    params: { server_id: serverProblems.server_not_found },
+    load,
+    reply: { 201: ConsoleTicket },
+    isOfToken: true,
+    problems: {
+      server_state_conflict: { current_status: 'stopped', allowed_statuses: allowedIn.console },
+      not_supported: { feature: 'console' },
+    },
+    errors: [
+      catalogProblems.not_supported,
+      serverProblems.server_state_conflict,
+      serverProblems.operation_in_progress,
+    ],
+    run: async ({ actor, loaded, remember, setHeader, report }) => {
+      await guard(db, loaded, 'console')
+      await requireConsole(options, loaded)
+      const reply = await issued(actor, loaded, setHeader)
+      await db.transaction().execute(async (tx) => {
+        await recordConsole(tx, loaded, clock.now())
+        await remember(tx, loaded.server_id)
+      })
+      report({ event: 'secret_shown', objectId: loaded.server_id })
+      return reply
+    },
+    recover: async ({ actor, loaded, setHeader }) => issued(actor, loaded, setHeader),
+  })
+}
+
+/** One that is off is about to be on, by its status. @throws ApiError not_supported */
+async function requireConsole({ drivers, capacity }: ConsoleOptions, server: ServerTable): Promise<void> {
+  await capacity.require(server, 'console')
+  try {
+    const console = await drivers.at(server.pool).openConsole(server.server_id)
+    console.close()
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    if (error.code !== 'unsupported') return
+    throw new ApiError(
+      catalogProblems.not_supported,
+      'The server was started by an earlier version, which gave it no console. Stop and start it.',
+      { feature: 'console' },
+    )
+  }
+}

@@ -1,0 +1,82 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import type { Credential } from '../../http/auth.ts'
+
+const LIVES_MS = 60_000
+const MAX_OF_ACCOUNT = 20
+
+/** What a ticket opens, and for whom. */
+export interface Admission {
+  actor: Credential
+  server: Pick<ServerTable, 'server_id' | 'pool'>
+}
+
+/**
+ * Tickets that open one console each, for a minute. They are kept by their hashes, in the database: the process that is
+ * asked for one need not be the one that the WebSocket reaches.
+ */
+export class Tickets {
+  readonly #db: Database
+  readonly #clock: Clock
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  async issue({ actor, server }: Admission): Promise<{ ticket: string; expiresAt: number }> {
+    const ticket = `ticket_${randomBytes(32).toString('base64url')}`
+    const now = this.#clock.now()
+    await this.#db.transaction().execute(async (tx) => {
+      await forget(tx, actor.accountId, now)
+      await tx
+        .insertInto('console_tickets')
+        .values({
+          ticket: hash('sha256', ticket),
+          account_id: actor.accountId,
+          credential: JSON.stringify(credentialOf(actor)),
+          server_id: server.server_id,
+          pool: server.pool,
+          issued_at: now,
+        })
+        .execute()
+    })
+    return { ticket, expiresAt: now + LIVES_MS }
+  }
+
+  /** @returns what it opens; null for one that is unknown, was used, or has expired */
+  async redeem(ticket: string): Promise<Admission | null> {
+    const row = await this.#db
+      .deleteFrom('console_tickets')
+      .where('ticket', '=', hash('sha256', ticket))
+      .returningAll()
+      .executeTakeFirst()
+    // A clock that was set back must not keep it.
+    if (!row || Math.abs(this.#clock.now() - row.issued_at) >= LIVES_MS) return null
+    const actor: Credential = JSON.parse(row.credential)
+    return { actor, server: { server_id: row.server_id, pool: row.pool } }
+  }
+}
+
+/** Without what else is known of whoever asks. */
+function credentialOf({ accountId, tokenId, person }: Credential): Credential {
+  return { accountId, tokenId, person }
+}
+
+/** Of an account those that have expired, and the oldest of too many: who asks for so many uses none of them. */
+async function forget(tx: Queries, accountId: string, now: number): Promise<void> {
+  const old = tx
+    .selectFrom('console_tickets')
+    .select('ticket')
+    .where('account_id', '=', accountId)
+    .orderBy('issued_at', 'desc')
+    .limit(MAX_OF_ACCOUNT)
+    .offset(MAX_OF_ACCOUNT - 1)
+  await tx
+    .deleteFrom('console_tickets')
+    .where('account_id', '=', accountId)
+    .where((eb) => eb.or([eb('issued_at', '<=', now - LIVES_MS), eb('ticket', 'in', old)]))
+    .execute()
+}

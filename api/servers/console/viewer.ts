@@ -1,0 +1,140 @@
+import type { WebSocket } from 'ws'
+import type { Clock } from '../../clock.ts'
+import type { Console } from '../../drivers/driver.ts'
+import { Alarm, Pace } from '../../loop.ts'
+import type { Admission } from './tickets.ts'
+
+/** Why a console ended: the code and the reason of its WebSocket's close. */
+export const endings = {
+  service_stopping: 1001,
+  internal_error: 1011,
+  server_off: 4000,
+  access_ended: 4001,
+  idle: 4002,
+} as const
+export type Ending = keyof typeof endings
+
+/** Bytes a second of one viewer: faster than a line is, and than anybody types. */
+const SHOWN = { perSecond: 512 * 1024, burst: 128 * 1024 }
+const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
+/** What a viewer has seen last is found again by these bytes. */
+const REMEMBERED = 512
+/** Between two looks at a machine that is off, and about to be on. */
+const RETRY_MS = 1_000
+const PING_MS = 15_000
+/** Long enough for an answer to a ping that waits behind all that a slow network holds. */
+const SILENCE_MS = 90_000
+/** Who types nothing for this long has left. */
+const IDLE_MS = 60 * 60_000
+/** A client may take so long to say goodbye. */
+const GOODBYE_MS = 1_000
+
+interface ViewerOptions {
+  socket: WebSocket
+  admission: Admission
+  clock: Clock
+  /** The console from there on; null: its machine is off, and will be on soon; `server_off`: it will not. */
+  attach: (seen: Buffer) => Promise<Console | null | 'server_off'>
+}
+
+/** One WebSocket at the serial console of a server, also across its reboots. */
+export class Viewer {
+  readonly admission: Admission
+  readonly #options: ViewerOptions
+  readonly #alarm: Alarm
+  readonly #typedPace: Pace
+  #console: Console | null = null
+  #seen: Buffer = Buffer.alloc(0)
+  #isOver = false
+  #typedAt: number
+  #pingedAt: number
+  #aliveAt: number
+
+  constructor(options: ViewerOptions) {
+    const { socket, clock, admission } = options
+    this.admission = admission
+    this.#options = options
+    this.#alarm = new Alarm(clock)
+    this.#typedPace = new Pace(clock, TYPED)
+    this.#typedAt = this.#pingedAt = this.#aliveAt = clock.now()
+    socket.on('message', (data: Buffer) => this.#type(data))
+    socket.on('pong', () => {
+      this.#aliveAt = clock.now()
+    })
+    socket.on('error', () => socket.terminate())
+    socket.once('close', () => this.#leave())
+  }
+
+  /** Shows what the guest prints. Resolves when the viewer has left or the server is off for good. */
+  async run(): Promise<void> {
+    const { clock, attach } = this.#options
+    const pace = new Pace(clock, SHOWN)
+    while (!this.#isOver) {
+      const console = await attach(this.#seen)
+      if (console === 'server_off') return this.end('server_off')
+      if (this.#isOver) return console?.close()
+      this.#console = console
+      for (let printed = await console?.read(); printed && !this.#isOver; printed = await console?.read()) {
+        if (printed.skipped > 0) await this.#show(Buffer.from(skippedNote(printed.skipped)))
+        await this.#show(printed.bytes)
+        this.#seen = Buffer.concat([this.#seen, printed.bytes]).subarray(-REMEMBERED)
+        const waitMs = pace.take(printed.bytes.length)
+        if (waitMs > 0) await this.#alarm.sleep(waitMs)
+      }
+      console?.close()
+      this.#console = null
+      await this.#alarm.sleep(RETRY_MS)
+    }
+  }
+
+  /** Keeps the connection alive, and ends it where nobody is. */
+  look(now: number): void {
+    const { socket } = this.#options
+    if (now - this.#typedAt > IDLE_MS) this.end('idle')
+    else if (now - this.#aliveAt > SILENCE_MS) socket.terminate()
+    else if (Math.abs(now - this.#pingedAt) >= PING_MS) {
+      this.#pingedAt = now
+      socket.ping()
+    }
+  }
+
+  end(ending: Ending): void {
+    const { socket } = this.#options
+    this.#leave()
+    socket.close(endings[ending], ending)
+    // Also where the service's own clock stands still, or a client does not answer.
+    setTimeout(() => socket.terminate(), GOODBYE_MS).unref()
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    this.#console?.close()
+    this.#alarm.ring()
+  }
+
+  #type(data: Buffer): void {
+    const { socket, clock } = this.#options
+    if (this.#isOver) return
+    this.#typedAt = this.#aliveAt = clock.now()
+    this.#console?.write(data)
+    const waitMs = this.#typedPace.take(data.length)
+    if (waitMs === 0) return
+    socket.pause()
+    void this.#alarm.sleep(waitMs).then(() => socket.resume())
+  }
+
+  /** One piece at a time, so that no more than that waits in memory for a viewer who is slow. */
+  #show(bytes: Buffer): Promise<void> {
+    const { socket } = this.#options
+    return new Promise((resolve) => {
+      socket.send(bytes, { binary: true }, (error) => {
+        if (error) socket.terminate()
+        resolve()
+      })
+    })
+  }
+}
+
+function skippedNote(bytes: number): string {
+  return `\r\n[${bytes} bytes were printed too fast to be shown]\r\n`
+}

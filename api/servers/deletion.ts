@@ -1,0 +1,10 @@
+import type { Queries } from '../database/database.ts'
+import type { ServerTable } from '../database/schema.ts'
+import { letGo } from './addresses/addresses.ts'
+import { begin, type Started } from './lifecycle/begin.ts'
+
+/** Begins to delete a server, whose row is locked; its addresses are not its own from here on. */
+export async function beginDelete(tx: Queries, server: ServerTable, now: number): Promise<Started> {
+  await letGo(tx, server, now)
+  return begin(tx, server, 'delete', {}, { now, change: { ipv4: null, ipv6: null } })
+}

@@ -1,0 +1,52 @@
+import { balanceOf, insufficientBalance } from '../billing/ledger.ts'
+import type { Queries } from '../database/database.ts'
+import type { OperationTable, ServerTable } from '../database/schema.ts'
+import { ApiError } from '../http/problem.ts'
+import { findActive } from '../operations/operations.ts'
+import { costOrdered } from './commitment.ts'
+import { subjectOf } from './lifecycle/operations.ts'
+import { serverProblems } from './schema.ts'
+import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
+
+/** How long a client may wait before it looks again whether another operation has ended. */
+const RETRY_AFTER_SECONDS = '2'
+
+/**
+ * Lets an action begin on a server whose row is locked, if its status allows it.
+ * @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance
+ */
+export async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
+  const verdict = checkAction(action, server.status, { force })
+  if (verdict === 'allowed') return
+  if (verdict === 'insufficient_balance')
+    throw insufficientBalance(
+      await balanceOf(tx, server.account_id),
+      await costOrdered(tx, server.account_id),
+      server.status_reason === SUSPENDED
+        ? 'The server is suspended because the balance was used up; it resumes automatically once the balance covers all servers of the account. '
+        : 'The server was suspended with its account and is about to resume. ',
+    )
+  if (verdict === 'operation_in_progress') {
+    const active = await findActive(tx, subjectOf(server.server_id))
+    throw inProgress(active, `The server is ${server.status}. Wait until that operation has finished.`)
+  }
+  const allowed = allowedIn[action]
+  throw new ApiError(
+    serverProblems.server_state_conflict,
+    `The server is ${server.status}; ${action} requires it to be ${allowed.join(' or ')}.`,
+    {
+      current_status: server.status,
+      allowed_statuses: allowed,
+    },
+  )
+}
+
+/** The error, with the operation to wait for. */
+export function inProgress(active: OperationTable | undefined, detail: string): ApiError {
+  return new ApiError(
+    serverProblems.operation_in_progress,
+    detail,
+    { operation_id: active?.operation_id ?? null },
+    { 'retry-after': RETRY_AFTER_SECONDS },
+  )
+}

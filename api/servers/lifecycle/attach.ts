@@ -1,0 +1,59 @@
+import { DriverError } from '../../drivers/driver.ts'
+import { done, fail, type Procedure, type Runner, runner, type Step } from '../../operations/procedure.ts'
+import { leave, type NetworkOperation, STEP } from '../networks/attachments.ts'
+import { getServer, lockServer } from '../store.ts'
+import type { ProcedureOptions } from './spec.ts'
+
+/** How servers come into private networks and leave them: their driver is told what they are in by now. */
+export function networkProcedures(options: ProcedureOptions): Record<NetworkOperation, Runner> {
+  return {
+    attach_network: runner({ steps: { [STEP]: attachStep(options) }, conclude: attachConcluder(options) }),
+    detach_network: runner({ steps: { [STEP]: detachStep(options) }, conclude: async () => async () => {} }),
+  }
+}
+
+/** These operations have always a server. */
+const serverOf = ({ server_id }: { server_id: string | null }) => server_id ?? ''
+
+function attachStep({ db, networks }: ProcedureOptions): Step<object> {
+  return async (operation) => {
+    const server = await getServer(db, serverOf(operation))
+    if (server.deleted_at !== null) return fail('server_deleted', 'The server was deleted meanwhile.')
+    try {
+      await networks.tell(server.server_id)
+    } catch (error) {
+      if (!isUnsupported(error)) throw error
+      return fail(
+        'not_supported',
+        'The server cannot have cards in private networks as it runs. Stop it, attach it, and start it again; if that fails too, create a new server.',
+      )
+    }
+    return done()
+  }
+}
+
+/** A server that could not be attached is not: its address is free again. */
+function attachConcluder({ clock }: ProcedureOptions): Procedure<object>['conclude'] {
+  return async (operation, outcome) => async (tx) => {
+    if (outcome.status === 'succeeded') return
+    const server = await lockServer(tx, serverOf(operation))
+    if (server) await leave(tx, server, operation.subject_id, clock.now())
+  }
+}
+
+function detachStep({ networks }: ProcedureOptions): Step<object> {
+  return async (operation) => {
+    await networks.tell(serverOf(operation)).catch(ifUnsupported)
+    return done()
+  }
+}
+
+/** For those who go on without the cards that a server can't have. */
+export function ifUnsupported(error: unknown): void {
+  if (!isUnsupported(error)) throw error
+}
+
+/** Whether a driver refused as its machine, or its host, can't. */
+export function isUnsupported(error: unknown): boolean {
+  return error instanceof DriverError && error.code === 'unsupported'
+}

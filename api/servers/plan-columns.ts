@@ -1,0 +1,19 @@
+import type { Plan } from '../catalog/plans.ts'
+import type { ServerTable } from '../database/schema.ts'
+
+/** A resize that an earlier version began says nothing of traffic. */
+type Ordered = Omit<Plan, 'items' | 'traffic'> & Partial<Pick<Plan, 'traffic'>>
+
+/** What a server's row says of the plan that it was ordered with, at the prices of then. */
+export function planColumns({ planType, presetId, size, priceMonth, priceHour, traffic }: Ordered) {
+  return {
+    plan_type: planType,
+    preset_id: presetId,
+    ...size,
+    price_month: priceMonth,
+    price_hour: priceHour,
+    traffic_gb: traffic?.includedGb ?? 0,
+    traffic_price: traffic?.priceTb ?? 0,
+    bandwidth_mbit: traffic?.bandwidthMbit ?? null,
+  } satisfies Partial<ServerTable>
+}

@@ -1,0 +1,22 @@
+import { moveUsage } from '../catalog/capacity.ts'
+import type { Database } from '../database/database.ts'
+import type { DriverName } from '../drivers/driver.ts'
+import { presentServers } from './queries.ts'
+import { moveServers } from './store.ts'
+
+/** The pool of whichever driver was the default one, before pools had the names of their drivers. */
+const UNNAMED = 'local'
+
+/** The servers whose pool does not say which driver runs them. */
+export async function unnamedPool(db: Database): Promise<string[]> {
+  const rows = await presentServers(db).where('pool', '=', UNNAMED).execute()
+  return rows.map(({ server_id }) => server_id)
+}
+
+/** Gives those servers to a driver's pool, and what they hold with them. */
+export async function namePool(db: Database, driver: DriverName): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await moveUsage(tx, UNNAMED, driver)
+    await moveServers(tx, UNNAMED, driver)
+  })
+}

@@ -1,0 +1,299 @@
+import { randomInt } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import { lockQuotas } from '../../accounts/accounts.ts'
+import { quotaExceeded } from '../../accounts/quotas.ts'
+import type { Capacity } from '../../catalog/capacity.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { PortTable } from '../../database/network-schema.ts'
+import { countOf, type Page, pageOf } from '../../database/page.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import { DriverError, type PortRange, SSH_PORT } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { record } from '../../events/outbox.ts'
+import { ApiError, bodyIssue, found, invalid } from '../../http/problem.ts'
+import type { Remember } from '../../http/route.ts'
+import { guard } from '../guard.ts'
+import { serverProblems } from '../schema.ts'
+import { watchedIn } from '../states.ts'
+import { getServer, lockServer } from '../store.ts'
+import { type PortPublish, portProblems } from './schema.ts'
+import { portView } from './view.ts'
+
+export interface PortsOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+  capacity: Capacity
+  sshPorts: PortRange
+  /** What customers are told to connect to, by the zone of a server. */
+  hostOf: (zoneSlug: string) => string
+  /** Called when what is published of servers has changed. */
+  changed: (serverIds: readonly string[]) => void
+}
+
+const QUICK_TRIES = 16
+
+/** Newest first; the one for SSH last. */
+export function listPorts(db: Queries, serverId: string, page: Page) {
+  return pageOf(inOrder(db, serverId), page)
+}
+
+/** All of them, in the order of lists. */
+export function allPorts(db: Queries, serverId: string): Promise<PortTable[]> {
+  return inOrder(db, serverId).execute()
+}
+
+function inOrder(db: Queries, serverId: string) {
+  return ofServer(db, serverId).selectAll().orderBy('is_system').orderBy('port_id', 'desc')
+}
+
+export function findPort(db: Queries, accountId: string, serverId: string, portId: string) {
+  return ofServer(db, serverId)
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('port_id', '=', portId)
+    .executeTakeFirst()
+}
+
+/** What leads to these servers, now or from their next start on, by server. */
+export async function portsOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, PortTable[]>> {
+  if (serverIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('ports')
+    .selectAll()
+    .where('server_id', 'in', serverIds)
+    .where('status', '<>', 'closing')
+    .orderBy('port_id')
+    .execute()
+  return Map.groupBy(rows, (row) => row.server_id)
+}
+
+/** What leads to all servers that run, by server. */
+export async function portsOfRunning(db: Queries): Promise<Map<string, PortTable[]>> {
+  const rows = await db
+    .selectFrom('ports')
+    .innerJoin('servers', 'servers.server_id', 'ports.server_id')
+    .selectAll('ports')
+    .where('servers.status', 'in', watchedIn)
+    .where('servers.deleted_at', 'is', null)
+    .where('ports.status', '<>', 'closing')
+    .orderBy('port_id')
+    .execute()
+  return Map.groupBy(rows, (row) => row.server_id)
+}
+
+/** How many ports an account has published, besides those for SSH. */
+export function countPorts(db: Queries, accountId: string): Promise<number> {
+  return countOf(db.selectFrom('ports').where('account_id', '=', accountId).where('is_system', '=', 0))
+}
+
+/** @throws ApiError validation_failed, not_supported, server_not_found, operation_in_progress, quota_exceeded, port_taken */
+export async function publishPort(
+  { db, clock, drivers, capacity, sshPorts, hostOf, changed }: PortsOptions,
+  loaded: ServerTable,
+  wanted: PortPublish,
+  remember: Remember,
+): Promise<PortTable> {
+  if (wanted.host_port !== undefined) requireInRange(wanted.host_port, sshPorts)
+  await capacity.require(loaded, 'published_ports')
+  const { server_id, account_id } = loaded
+  const status = (await hasFixedPorts(drivers, loaded)) ? 'pending' : 'active'
+  const row = await db.transaction().execute(async (tx) => {
+    const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
+    await guard(tx, server, 'update')
+    await requirePortQuota(tx, account_id, 1)
+    const taken = await publish(tx, { clock, sshPorts, hostOf }, server, wanted, status)
+    await remember(tx, taken.port_id)
+    return taken
+  })
+  changed([server_id])
+  return row
+}
+
+/** Whether its machine is on, and can't have its ports changed until its next start. */
+async function hasFixedPorts(drivers: Drivers, { server_id, pool }: ServerTable): Promise<boolean> {
+  try {
+    const state = await drivers.at(pool).inspect(server_id)
+    return state.power === 'running' && state.hasFixedPorts === true
+  } catch (error) {
+    if (error instanceof DriverError) return false
+    throw error
+  }
+}
+
+/** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
+export async function requirePortQuota(tx: Queries, accountId: string, requested: number): Promise<void> {
+  const limit = (await lockQuotas(tx, accountId)).ports
+  const count = await countPorts(tx, accountId)
+  if (count + requested > limit) throw quotaExceeded('ports', limit, count, requested)
+}
+
+/** Publishes a port that the account's quota has room for. @throws ApiError port_taken */
+export async function publish(
+  tx: Queries,
+  { clock, sshPorts, hostOf }: Pick<PortsOptions, 'clock' | 'sshPorts' | 'hostOf'>,
+  { server_id, account_id, zone_slug }: Pick<ServerTable, 'server_id' | 'account_id' | 'zone_slug'>,
+  { protocol, port, host_port }: PortPublish,
+  status: PortTable['status'] = 'active',
+): Promise<PortTable> {
+  if (protocol === 'tcp') await leaveRoomForSsh(tx, sshPorts)
+  const wanted = { server_id, account_id, protocol, port, is_system: 0, created_at: clock.now(), status }
+  const row = await takeHostPort(tx, host_port ?? sshPorts, wanted)
+  if (!row) throw new ApiError(portProblems.port_taken, takenDetail(protocol, host_port))
+  const data = portView(row, hostOf(zone_slug))
+  await record(tx, [{ accountId: account_id, type: 'port.created', data, at: row.created_at }])
+  return row
+}
+
+/** @throws ApiError port_is_system */
+export async function unpublishPort(
+  { db, clock, drivers, hostOf, changed }: PortsOptions,
+  { port_id, account_id, server_id, is_system }: PortTable,
+): Promise<void> {
+  if (is_system === 1)
+    throw new ApiError(
+      portProblems.port_is_system,
+      'This port leads to SSH and is managed by the service: it is there as long as the server.',
+    )
+  const isFixed = await hasFixedPorts(drivers, await getServer(db, server_id))
+  await db.transaction().execute(async (tx) => {
+    const { zone_slug } = await getServer(tx, server_id)
+    const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id)
+    const event = { accountId: account_id, type: 'port.deleted', at: clock.now() } as const
+    if (row) await record(tx, [{ ...event, data: portView(row, hostOf(zone_slug)) }])
+  })
+  changed([server_id])
+}
+
+function deletePort(tx: Queries, portId: string) {
+  return tx.deleteFrom('ports').where('port_id', '=', portId).returningAll().executeTakeFirst()
+}
+
+/** One that leads to its server stays until the next start of that, and nobody else gets its host port before. */
+async function closePort(tx: Queries, portId: string): Promise<PortTable | undefined> {
+  const closing = tx.updateTable('ports').set({ status: 'closing' }).where('status', '=', 'active')
+  const row = await closing.where('port_id', '=', portId).returningAll().executeTakeFirst()
+  if (row) return row
+  const pending = tx.deleteFrom('ports').where('status', '=', 'pending')
+  return pending.where('port_id', '=', portId).returningAll().executeTakeFirst()
+}
+
+/** Of a server that is off and about to start: opens and closes what waited for it. */
+export async function settlePorts(db: Queries, serverId: string): Promise<void> {
+  await db.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing').execute()
+  const pending = db.updateTable('ports').where('server_id', '=', serverId).where('status', '=', 'pending')
+  await pending.set({ status: 'active' }).execute()
+}
+
+/**
+ * Publishes the SSH port of a new server.
+ * @returns its host port
+ * @throws ApiError capacity_unavailable
+ */
+export async function publishSsh(
+  tx: Queries,
+  range: PortRange,
+  { server_id, account_id, created_at }: Pick<ServerTable, 'server_id' | 'account_id' | 'created_at'>,
+): Promise<number> {
+  const wanted = {
+    protocol: 'tcp',
+    port: SSH_PORT,
+    is_system: 1,
+    server_id,
+    account_id,
+    created_at,
+    status: 'active',
+  } as const
+  const row = await takeHostPort(tx, range, wanted)
+  if (row) return row.host_port
+  throw new ApiError(
+    catalogProblems.capacity_unavailable,
+    'All SSH ports of this installation are in use. Contact the operator.',
+    { max_server: { cpu: 0, ram_mb: 0, disk_gb: 0 }, alternatives: [] },
+  )
+}
+
+/** Gives the SSH port of a server another host port. @throws ApiError capacity_unavailable */
+export async function moveSsh(tx: Queries, range: PortRange, server: ServerTable): Promise<number> {
+  // Before the old one is given up, so that it is not chosen again.
+  const port = await publishSsh(tx, range, server)
+  await tx
+    .deleteFrom('ports')
+    .where('server_id', '=', server.server_id)
+    .where('is_system', '=', 1)
+    .where('host_port', '<>', port)
+    .execute()
+  return port
+}
+
+/** Nothing of a server that is gone is published. */
+export async function withdrawPorts(tx: Queries, serverId: string): Promise<void> {
+  await tx.deleteFrom('ports').where('server_id', '=', serverId).execute()
+}
+
+/**
+ * Takes a host port that nobody has: a certain one, or any of a range. Random ones are tried first: that costs the
+ * same for ten ports as for ten thousand, and one that was just given back is not handed to a stranger.
+ */
+async function takeHostPort(
+  tx: Queries,
+  from: number | PortRange,
+  wanted: Omit<PortTable, 'port_id' | 'host_port'>,
+): Promise<PortTable | null> {
+  const attempt = async (host_port: number) => {
+    const row = { port_id: uuid(), host_port, ...wanted }
+    const insert = tx.insertInto('ports').values(row)
+    const { numInsertedOrUpdatedRows: written } = await insert
+      .onConflict((conflict) => conflict.columns(['protocol', 'host_port']).doNothing())
+      .executeTakeFirstOrThrow()
+    return written === 0n ? null : row
+  }
+  if (typeof from === 'number') return attempt(from)
+  for (let tries = 0; tries < QUICK_TRIES; tries++) {
+    const row = await attempt(randomInt(from.first, from.last + 1))
+    if (row) return row
+  }
+  const used = await usedHostPorts(tx, wanted.protocol)
+  for (let port = from.first; port <= from.last; port++) {
+    const row = used.has(port) ? null : await attempt(port)
+    if (row) return row
+  }
+  return null
+}
+
+async function usedHostPorts(db: Queries, protocol: PortTable['protocol']): Promise<Set<number>> {
+  const rows = await db.selectFrom('ports').select('host_port').where('protocol', '=', protocol).execute()
+  return new Set(rows.map((row) => row.host_port))
+}
+
+/** Customers may publish half of the range of TCP: the rest is for the SSH of servers to come. @throws ApiError port_taken */
+async function leaveRoomForSsh(tx: Queries, range: PortRange): Promise<void> {
+  const published = tx.selectFrom('ports').where('protocol', '=', 'tcp').where('is_system', '=', 0)
+  if ((await countOf(published)) * 2 >= range.last - range.first)
+    throw new ApiError(portProblems.port_taken, takenDetail('tcp'))
+}
+
+function takenDetail(protocol: string, hostPort?: number): string {
+  return hostPort === undefined
+    ? `All ${protocol} ports for publishing are in use on this installation. Contact the operator.`
+    : `Host port ${hostPort}/${protocol} is in use. Choose another one, or leave out host_port to get a free one.`
+}
+
+/** @throws ApiError validation_failed */
+function requireInRange(hostPort: number, { first, last }: PortRange): void {
+  if (hostPort >= first && hostPort <= last) return
+  const code = hostPort < first ? 'below_minimum' : 'above_maximum'
+  throw invalid([
+    bodyIssue(
+      'host_port',
+      code,
+      `host_port must be from ${first} to ${last}, the range of this installation.`,
+    ),
+  ])
+}
+
+function ofServer(db: Queries, serverId: string) {
+  return db.selectFrom('ports').where('server_id', '=', serverId)
+}

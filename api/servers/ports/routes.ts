@@ -1,0 +1,110 @@
+import Type from 'typebox'
+import { atLimit } from '../../accounts/quotas.ts'
+import { accountProblems } from '../../accounts/schema.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import type { PortTable } from '../../database/network-schema.ts'
+import type { ServerTable } from '../../database/schema.ts'
+import type { Actor } from '../../http/auth.ts'
+import { listOf, paged, pagingQuery } from '../../http/paging.ts'
+import { found } from '../../http/problem.ts'
+import { type Route, route, type SetHeader } from '../../http/route.ts'
+import { serverProblems } from '../schema.ts'
+import { findPort, listPorts, type PortsOptions, publishPort, unpublishPort } from './ports.ts'
+import { PortPublish, PublishedPort, portProblems } from './schema.ts'
+import { portView } from './view.ts'
+
+const tag = 'Servers'
+const path = '/servers/:server_id/ports'
+const params = { server_id: serverProblems.server_not_found }
+
+type Load = (call: { actor: Actor; params: { server_id: string } }) => Promise<ServerTable>
+
+/** @param load finds the server that the path names */
+export function portRoutes(options: PortsOptions, load: Load): Route[] {
+  return [listRoute(options, load), publishRoute(options, load), unpublishRoute(options)]
+}
+
+function listRoute({ db, hostOf }: PortsOptions, load: Load): Route {
+  return route({
+    id: 'listPorts',
+    method: 'GET',
+    path,
+    scope: 'servers:read',
+    tag,
+    summary: 'List the published ports of a server',
+    description:
+      'Each leads from a port of `host` to a port of the server. The newest is first, and the one for SSH, which every server has, is last.',
+    params,
+    load,
+    query: Type.Object(pagingQuery),
+    reply: { 200: listOf(PublishedPort) },
+    run: (call) =>
+      paged(
+        call,
+        (page) => listPorts(db, call.loaded.server_id, page),
+        (row) => portView(row, hostOf(call.loaded.zone_slug)),
+      ),
+  })
+}
+
+function publishRoute(options: PortsOptions, load: Load): Route {
+  const shown = ({ zone_slug }: ServerTable, row: PortTable, setHeader: SetHeader) => {
+    setHeader('location', `/v1/servers/${row.server_id}/ports`)
+    return portView(row, options.hostOf(zone_slug))
+  }
+  return route({
+    id: 'publishPort',
+    method: 'POST',
+    path,
+    scope: 'servers:write',
+    tag,
+    summary: 'Publish a port of a server',
+    description:
+      'Within a second, and without a restart, connections to `host` and `host_port` reach that port of the server, as long as it is on. Where ports of a server that runs cannot change, `status` is `pending`: they do once it is stopped and started again. A host port leads to one server for each protocol; without `host_port` a free one of the range of the installation is chosen.',
+    params,
+    load,
+    body: PortPublish,
+    reply: { 201: PublishedPort },
+    problems: { quota_exceeded: atLimit('ports') },
+    errors: [
+      catalogProblems.not_supported,
+      serverProblems.operation_in_progress,
+      accountProblems.quota_exceeded,
+      portProblems.port_taken,
+      portProblems.port_not_found,
+    ],
+    run: async ({ loaded, body, remember, setHeader }) =>
+      shown(loaded, await publishPort(options, loaded, body, remember), setHeader),
+    recover: async ({ loaded, setHeader }, portId) =>
+      shown(
+        loaded,
+        found(
+          await findPort(options.db, loaded.account_id, loaded.server_id, portId),
+          portProblems.port_not_found,
+        ),
+        setHeader,
+      ),
+  })
+}
+
+function unpublishRoute(options: PortsOptions): Route {
+  return route({
+    id: 'unpublishPort',
+    method: 'DELETE',
+    path: `${path}/:port_id`,
+    scope: 'servers:write',
+    tag,
+    summary: 'Stop publishing a port of a server',
+    description:
+      'New connections to its host port fail, and the host port is free for others at once. Where ports of a server that runs cannot change, it is listed as `closing`, and leads to the server, until that is stopped and started again. The port for SSH cannot be deleted.',
+    params: { ...params, port_id: portProblems.port_not_found },
+    load: async ({ actor, params }) =>
+      found(
+        await findPort(options.db, actor.accountId, params.server_id, params.port_id),
+        portProblems.port_not_found,
+      ),
+    reply: { 204: null },
+    errors: [portProblems.port_is_system],
+    run: ({ loaded }) => unpublishPort(options, loaded),
+  })
+}

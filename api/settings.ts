@@ -1,0 +1,174 @@
+interface Setting {
+  env: string
+  flag: string
+  fallback: string
+  /** Shown in --help and in README's table. */
+  help: string
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+
+/** The single table of settings: `--help`, README and the parser use it. */
+export const settings = {
+  host: { env: 'HOST', flag: '--host', fallback: '127.0.0.1', help: 'address that the API listens on' },
+  port: { env: 'PORT', flag: '--port', fallback: '8080', help: 'port of the API' },
+  guestHost: {
+    env: 'BERTH_GUEST_HOST',
+    flag: '--guest-host',
+    fallback: 'as HOST',
+    help: 'address that the SSH ports of servers listen on',
+  },
+  publicName: {
+    env: 'BERTH_PUBLIC_NAME',
+    flag: '--public-name',
+    fallback: 'none',
+    help: 'host name that customers are shown, in SSH commands and in the URL of the API',
+  },
+  dataDir: {
+    env: 'BERTH_DATA',
+    flag: '--data',
+    fallback: './data, or /var/lib/berth',
+    help: 'folder for the database, images and machines; see Data folder in README.md',
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    flag: '--database-url',
+    fallback: 'none',
+    help: 'postgres://user@host/name: PostgreSQL instead of SQLite in the data folder; a password belongs in the variable or ~/.pgpass',
+  },
+  databaseReplicaUrl: {
+    env: 'DATABASE_REPLICA_URL',
+    flag: '--database-replica-url',
+    fallback: 'none',
+    help: 'a streaming replica of it, for lists of events and metrics, which are then up to a second old',
+  },
+  role: {
+    env: 'BERTH_ROLE',
+    flag: '--role',
+    fallback: 'all',
+    help: 'what this process does, if several serve one PostgreSQL: api answers requests, worker does the rest, all both',
+  },
+  databaseConnections: {
+    env: 'BERTH_DATABASE_CONNECTIONS',
+    flag: '--database-connections',
+    fallback: '20',
+    help: 'most connections of this process to PostgreSQL, besides one that it always holds',
+  },
+  catalogFile: {
+    env: 'BERTH_CATALOG',
+    flag: '--catalog',
+    fallback: 'in BERTH_DATA',
+    help: 'catalogue file: zones, templates, presets, prices; catalog.yaml in BERTH_DATA if not set',
+  },
+  compute: {
+    env: 'BERTH_COMPUTE',
+    flag: '--compute',
+    fallback: 'auto',
+    help: 'driver that runs the servers: auto, qemu or simulator',
+  },
+  accel: {
+    env: 'BERTH_ACCEL',
+    flag: '--accel',
+    fallback: 'auto',
+    help: 'how QEMU runs guests: auto, kvm or tcg',
+  },
+  isPublic: {
+    env: 'BERTH_PUBLIC',
+    flag: '--public',
+    fallback: 'off',
+    help: 'on: customers may be strangers, so refuse to start unless all is there that berthd check looks for',
+  },
+  sshPorts: {
+    env: 'BERTH_SSH_PORTS',
+    flag: '--ssh-ports',
+    fallback: '22000-22999',
+    help: 'range of the ports that lead to servers: SSH, and what customers publish',
+  },
+  graceMs: {
+    env: 'BERTH_GRACE_HOURS',
+    flag: '--grace-hours',
+    fallback: '24',
+    help: 'hours that servers keep running after the balance is used up, if the account has ever paid',
+  },
+  keepSuspendedMs: {
+    env: 'BERTH_SUSPENDED_DAYS',
+    flag: '--suspended-days',
+    fallback: '0',
+    help: 'days after which servers that stay suspended are deleted, with their data; 0: never',
+  },
+  hasConsole: { env: 'BERTH_CONSOLE', flag: '--console', fallback: 'on', help: 'the web console: on or off' },
+  rateLimits: {
+    env: 'BERTH_RATE_LIMITS',
+    flag: '--rate-limits',
+    fallback: '600,120,60',
+    help: 'requests per minute: reads and writes per account, and requests without a token per address',
+  },
+  sampleSeconds: {
+    env: 'BERTH_SAMPLE_SECONDS',
+    flag: '--sample-seconds',
+    fallback: '10',
+    help: 'seconds between measurements of the servers; must divide 60',
+  },
+  webhookAllow: {
+    env: 'BERTH_WEBHOOK_ALLOW',
+    flag: '--webhook-allow',
+    fallback: 'none',
+    help: 'ranges that webhooks may reach besides the public internet, such as 10.1.0.0/16,fd00::/8',
+  },
+  smtp: {
+    env: 'BERTH_SMTP',
+    flag: '--smtp',
+    fallback: 'none',
+    help: 'server that sends mails, as smtp://user:password@host:587 or smtps://…; without one they are files in BERTH_DATA/mail',
+  },
+  mailFrom: {
+    env: 'BERTH_MAIL_FROM',
+    flag: '--mail-from',
+    fallback: 'berth@ the public name',
+    help: 'address that mails are from',
+  },
+  signUp: {
+    env: 'BERTH_SIGN_UP',
+    flag: '--sign-up',
+    fallback: 'open',
+    help: 'who can sign up in the console: open (everybody), invitation (those who are invited) or closed',
+  },
+  oidcIssuer: {
+    env: 'BERTH_OIDC_ISSUER',
+    flag: '--oidc-issuer',
+    fallback: 'none',
+    help: 'OpenID Connect provider that people can sign in with, as https://accounts.example.com; see docs/operating.md',
+  },
+  oidcClientId: {
+    env: 'BERTH_OIDC_CLIENT_ID',
+    flag: '--oidc-client-id',
+    fallback: 'none',
+    help: 'how the provider knows this installation',
+  },
+  oidcClientSecret: {
+    env: 'BERTH_OIDC_CLIENT_SECRET',
+    flag: '--oidc-client-secret',
+    fallback: 'none',
+    help: 'the secret that the provider gave with it, or file:/path of a file that holds it; others can read flags',
+  },
+  trustProxy: {
+    env: 'BERTH_TRUST_PROXY',
+    flag: '--trust-proxy',
+    fallback: 'none',
+    help: 'addresses or ranges of reverse proxies whose X-Forwarded-For is trusted',
+  },
+  metrics: {
+    env: 'BERTH_METRICS',
+    flag: '--metrics',
+    fallback: 'off',
+    help: 'host:port to serve GET /metrics on for Prometheus; keep it private',
+  },
+  logLevel: {
+    env: 'BERTH_LOG',
+    flag: '--log',
+    fallback: 'warn',
+    help: `lowest log level to write: ${LOG_LEVELS.join(', ')}`,
+  },
+} as const satisfies Record<string, Setting>
+
+export type SettingName = keyof typeof settings

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../clock.ts'
+import type { WebhookTable } from '../database/schema.ts'
+import { isoTime } from '../http/fields.ts'
+import { type Answer, send } from './send.ts'
+
+/** Of one webhook. */
+const ADDRESSES_KEPT = 16
+
+interface Challenged {
+  webhook: Pick<WebhookTable, 'webhook_id' | 'url'>
+  address: string
+  secrets: readonly string[]
+}
+
+/**
+ * Asks an endpoint whether it wants what is sent to it: it must give back a value that nobody could guess.
+ * @returns what it answered, without the text: it may be a stranger's
+ */
+export async function challenge(
+  { webhook: { webhook_id, url }, address, secrets }: Challenged,
+  clock: Clock,
+  stopped: AbortSignal,
+): Promise<Pick<Answer, 'status' | 'error'>> {
+  const value = randomBytes(32).toString('base64url')
+  const body = JSON.stringify({
+    type: 'webhook.challenge',
+    created_at: isoTime(clock.now()),
+    data: { webhook_id, challenge: value },
+  })
+  const { status, error, reply } = await send({ url, address, id: uuid(), body, secrets }, clock, stopped)
+  return { status, error: error ?? (isAnswer(reply, value) ? null : 'The reply was not the challenge.') }
+}
+
+/**
+ * Whether a reply is the challenge and nothing else: as text, or as JSON that has only it. One that returns what it
+ * was sent, or a part of it, did not read the question.
+ */
+function isAnswer(reply: string, value: string): boolean {
+  const text = reply.trim()
+  if (text === value) return true
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const forms = [value, { challenge: value }].map((form) => JSON.stringify(form))
+    return forms.includes(JSON.stringify(parsed))
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether the endpoint's consent holds at this address. With TLS the certificate says that it is the same host; without
+ * it a name could lead to somebody who was never asked.
+ */
+export function isProven({ url, verified_addresses }: WebhookTable, address: string): boolean {
+  if (verified_addresses === null || new URL(url).protocol === 'https:') return true
+  return provenAddresses({ verified_addresses }).includes(address)
+}
+
+/** The addresses that have answered, with one more. */
+export function withAddress({ verified_addresses }: WebhookTable, address: string): string {
+  const others = provenAddresses({ verified_addresses }).filter((other) => other !== address)
+  return JSON.stringify([...others, address].slice(-ADDRESSES_KEPT))
+}
+
+/** The addresses that have answered. */
+export function provenAddresses({ verified_addresses }: Pick<WebhookTable, 'verified_addresses'>): string[] {
+  const addresses: string[] = JSON.parse(verified_addresses ?? '[]')
+  return addresses
+}

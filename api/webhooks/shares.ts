@@ -1,0 +1,146 @@
+import type { Clock } from '../clock.ts'
+import { Recent } from '../http/recent.ts'
+
+/** What may be sent to one destination, of all accounts together. */
+export interface Limit {
+  destination: string
+  perMinute: number
+  /** At once, after a pause. */
+  burst: number
+  /** On their way at the same time. */
+  inFlight: number
+}
+
+/** What one account sends to one destination. */
+interface Share {
+  /** When its next message may go, if all before it go at their time. */
+  nextAt: number
+  inFlight: number
+  seenAt: number
+  /** When the next message that finds no place may look again. */
+  lookAt: number
+}
+
+/** When a message may go that has to wait. */
+interface Turn {
+  at: number
+  /** They know of it. */
+  destinations: readonly string[]
+}
+
+/** An account that sends nothing for so long does not divide the limits of others. */
+const ACTIVE_MS = 60_000
+/** An account whose messages find no place looks again this often, with one after the other. */
+const LOOK_EVERY_MS = 500
+const MAX_DESTINATIONS = 20_000
+const MAX_TURNS = 20_000
+
+/**
+ * Divides what may be sent to a destination by the accounts that send there: each has the same share of its rate, its
+ * burst and its places, so that nobody uses up those of others. A message that has to wait keeps its turn. They are in
+ * memory: a restart forgives, and each process counts for itself.
+ */
+export class Shares {
+  readonly #clock: Clock
+  readonly #destinations = new Recent<Map<string, Share>>(MAX_DESTINATIONS)
+  readonly #turns = new Map<string, Turn>()
+  #latest = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** How many messages wait for their turn. */
+  get waiting(): number {
+    const now = this.#now()
+    for (const [message, { at }] of this.#turns) if (at < now - ACTIVE_MS) this.#turns.delete(message)
+    return this.#turns.size
+  }
+
+  hasTurn(message: string): boolean {
+    return this.#turns.has(message)
+  }
+
+  /** How long a message has still to wait for its turn, if it has one. */
+  waitOf(message: string): number {
+    return Math.max(0, (this.#turns.get(message)?.at ?? 0) - this.#now())
+  }
+
+  /**
+   * Takes a turn within all of these limits. If it is now, `done` is to be called when the message has arrived.
+   * @returns how long to wait and then ask again with the same message; 0 if it may go
+   */
+  take(limits: readonly Limit[], accountId: string, message: string): number {
+    const now = this.#now()
+    const shares = limits.map((limit) => ({ limit, ...this.#shareOf(limit.destination, accountId, now) }))
+    const { at: earliest, destinations } = this.#turns.get(message) ?? { at: now, destinations: [] }
+    const turns = shares
+      .filter(({ limit }) => !destinations.includes(limit.destination))
+      .map(({ limit, share, accounts }) => turnOf(limit, share, accounts, now))
+    const due = Math.max(earliest, ...turns)
+    const busy = shares.filter(
+      ({ limit, share, accounts }) => share.inFlight >= part(limit.inFlight, accounts),
+    )
+    this.#turns.delete(message)
+    if (due <= now && busy.length === 0) {
+      for (const { share } of shares) share.inFlight += 1
+      return 0
+    }
+    const at = Math.max(due, ...busy.map(({ share }) => nextLook(share, now)))
+    const names = limits.map(({ destination }) => destination)
+    this.#turns.set(message, { at, destinations: [...new Set([...destinations, ...names])] })
+    if (this.#turns.size > MAX_TURNS) this.#turns.clear()
+    return Math.ceil(at - now)
+  }
+
+  /** A message has arrived, or has failed to. */
+  done(limits: readonly Limit[], accountId: string): void {
+    for (const { destination } of limits) {
+      const share = this.#destinations.get(destination)?.get(accountId)
+      if (share) share.inFlight = Math.max(0, share.inFlight - 1)
+    }
+  }
+
+  #shareOf(destination: string, accountId: string, now: number): { share: Share; accounts: number } {
+    const shares = this.#destinations.get(destination) ?? new Map<string, Share>()
+    this.#destinations.set(destination, shares)
+    const share = shares.get(accountId) ?? { nextAt: 0, inFlight: 0, seenAt: now, lookAt: 0 }
+    share.seenAt = now
+    shares.set(accountId, share)
+    for (const [id, other] of shares) if (!isActive(other, now)) shares.delete(id)
+    return { share, accounts: shares.size }
+  }
+
+  /** A clock that was set back must not hold up what had its turn by the old one. */
+  #now(): number {
+    const now = this.#clock.now()
+    if (now < this.#latest) {
+      this.#destinations.clear()
+      this.#turns.clear()
+    }
+    this.#latest = now
+    return now
+  }
+}
+
+function isActive({ seenAt, nextAt, inFlight }: Share, now: number): boolean {
+  return inFlight > 0 || nextAt > now || now - seenAt < ACTIVE_MS
+}
+
+/** Each account has at least one. */
+function part(of: number, accounts: number): number {
+  return Math.max(1, Math.floor(of / accounts))
+}
+
+function nextLook(share: Share, now: number): number {
+  share.lookAt = Math.max(share.lookAt, now) + LOOK_EVERY_MS
+  return share.lookAt
+}
+
+/** When an account's next message may go; the one after that is due an interval later. */
+function turnOf({ perMinute, burst }: Limit, share: Share, accounts: number, now: number): number {
+  const intervalMs = (60_000 / perMinute) * accounts
+  const turn = Math.max(share.nextAt, now - (part(burst, accounts) - 1) * intervalMs)
+  share.nextAt = turn + intervalMs
+  return turn
+}

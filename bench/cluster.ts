@@ -1,0 +1,389 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { parse, stringify } from 'yaml'
+import { createAccount } from '../api/accounts/accounts.ts'
+import { createToken, hashToken } from '../api/accounts/tokens.ts'
+import { post } from '../api/billing/ledger.ts'
+import { changeRate } from '../api/billing/rates.ts'
+import { systemClock as clock } from '../api/clock.ts'
+import type { Database } from '../api/database/database.ts'
+import { migrate } from '../api/database/migrate.ts'
+import { openPostgres } from '../api/database/postgres.ts'
+import { parseMoney } from '../api/money.ts'
+import { startPostgres } from '../test/harness/postgres.ts'
+import { serverRow } from '../test/harness/server-row.ts'
+import { cpuOf, cpuOfDatabase } from './cpu.ts'
+import { load } from './load.ts'
+
+const CONNECTIONS = 64
+const SERVERS = 100_000
+const RUNNING = 10_000
+const READS = 1_000
+const CREATES = 500
+/** How long what watches machines is looked at: six rounds of the sampler and the reconciler. */
+const WATCH_MS = 60_000
+const PLENTY = JSON.stringify({ servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1e9 })
+
+interface World {
+  folder: string
+  url: string
+  db: Database
+  token: string
+  order: object
+}
+
+/** 100,000 servers in PostgreSQL, through one process, two and four, beside SQLite and beside the SQL alone. */
+export async function benchCluster(rounds: number): Promise<void> {
+  const postgres = await startPostgres(['-c', 'fsync=on', '-c', 'shared_buffers=512MB'])
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-cluster-'))
+  try {
+    const embedded = await beginEmbedded()
+    const { order } = embedded
+    const url = await postgres.create('berth')
+    const db = openPostgres(url)
+    await migrate(db)
+    const world = { folder, url, db, order, token: await openAccount(db) }
+    sellPlenty(folder)
+    await fill(world, 0, 100)
+    const small = await reads(world, 1, rounds)
+    await fill(world, 100, SERVERS)
+    await sql`VACUUM ANALYZE`.execute(db)
+    const large = await reads(world, 1, rounds)
+    say(
+      'page one of 100,000 servers costs',
+      large.list.cpuMs / small.list.cpuMs,
+      'times that of 100 (target: at most 1.2)',
+    )
+    await besideSql(world, large, rounds)
+    await besideEmbedded(embedded, large, rounds)
+    for (const processes of [2, 4]) {
+      const these = await reads(world, processes, rounds)
+      say(
+        `${processes} processes answer`,
+        these.list.perSecond / large.list.perSecond,
+        'times the lists of one',
+      )
+    }
+    await creating(world)
+    await watching(world, postgres.url('berth'))
+    await db.destroy()
+  } finally {
+    await postgres.remove()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function say(what: string, ratio: number, of: string): void {
+  console.log(`${what} ${ratio.toFixed(2)} ${of}`)
+}
+
+async function openAccount(db: Database): Promise<string> {
+  const account = { email: 'bench@example.com', name: 'Bench' }
+  const accountId = (await createAccount(db, clock, account)) ?? ''
+  await db.updateTable('accounts').set({ quotas: PLENTY }).execute()
+  const payment = { accountId, type: 'payment', description: 'bench', reference: null } as const
+  await post(db, clock, { ...payment, amount: parseMoney('100000000') })
+  const token = { accountId, name: 'bench', scopes: ['read', 'write'], expiresAt: null } as const
+  return (await createToken(db, clock, token)).value
+}
+
+/** The sample catalogue, of which no amount of servers takes all. */
+function sellPlenty(folder: string): void {
+  const catalog = parse(readFileSync('catalog.yaml', 'utf8'))
+  for (const zone of catalog.zones) zone.overcommit = { cpu: 1000, ram: 1000, disk: 1000 }
+  writeFileSync(path.join(folder, 'catalog.yaml'), stringify(catalog))
+}
+
+const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+
+/** Servers from one number up to another; the first 10,000 of all run. */
+async function fill({ db }: World, from: number, until: number): Promise<void> {
+  const { account_id } = await db.selectFrom('accounts').select('account_id').executeTakeFirstOrThrow()
+  const now = clock.now()
+  const price = { price_hour: 0, price_month: 0 }
+  for (let at = from; at < until; at += 500) {
+    const numbers = Array.from({ length: Math.min(500, until - at) }, (_, n) => at + n)
+    await db.transaction().execute(async (tx) => {
+      const rows = numbers.map((n) => ({
+        ...serverRow({ server_id: idOf(n), account_id, ...price }, now),
+        ...(n < RUNNING ? {} : { status: 'stopped' as const, started_at: null, billed_since: null }),
+      }))
+      await tx.insertInto('servers').values(rows).execute()
+      const on = numbers.filter((n) => n < RUNNING)
+      for (const n of on) await changeRate(tx, { server_id: idOf(n), account_id }, price, now)
+      const machines = numbers.map((n) => ({ server_id: idOf(n), machine: machineOf(n) }))
+      await tx.insertInto('simulated_machines').values(machines).execute()
+    })
+  }
+  await db.updateTable('accounts').set({ servers_used: until }).execute()
+}
+
+function machineOf(n: number): string {
+  const spec = {
+    ...{ serverId: idOf(n), hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 10, cpuType: 'amd' },
+    ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], owner: 'bench' },
+    interfaces: [],
+  }
+  const times = { startedAt: 1, readyAt: 1, offAt: null, stopReason: null }
+  return JSON.stringify({ spec, diskGb: 10, isOn: n < RUNNING, ...times })
+}
+
+/** Real processes that answer requests; what works in the background is one more, where it is asked for. */
+async function serving<Result>(
+  { folder, url }: World,
+  { apis, workers = 0 }: { apis: number; workers?: number },
+  run: (ports: number[], pids: number[]) => Promise<Result>,
+): Promise<Result> {
+  const children: ChildProcess[] = []
+  try {
+    const ports: number[] = []
+    for (let at = 0; at < apis + workers; at += 1) {
+      const data = path.join(folder, String(at))
+      mkdirSync(data, { recursive: true })
+      if (at > 0) copyFileSync(path.join(folder, '0', 'secret.key'), path.join(data, 'secret.key'))
+      const limits = '100000000,100000000,100000000'
+      const env = { ...process.env, DATABASE_URL: url, BERTH_DATA: data, BERTH_RATE_LIMITS: limits }
+      const more = {
+        BERTH_ROLE: at < apis ? 'api' : 'worker',
+        BERTH_COMPUTE: 'simulator',
+        PORT: '0',
+        BERTH_LOG: 'silent',
+        NODE_NO_WARNINGS: '1',
+        BERTH_SSH_PORTS: '1024-65535',
+        BERTH_CATALOG: path.join(folder, 'catalog.yaml'),
+      }
+      const child = spawn(process.execPath, ['api/main.ts', 'serve'], {
+        env: { ...env, ...more },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      children.push(child)
+      for await (const line of createInterface({ input: child.stdout }))
+        if (line.includes('"msg":"listening"')) {
+          ports.push(Number(new URL(JSON.parse(line).address).port))
+          break
+        }
+      if (ports.length <= at) throw new Error('a process did not start')
+    }
+    return await run(
+      ports,
+      children.map(({ pid = 0 }) => pid),
+    )
+  } finally {
+    for (const child of children) child.kill('SIGTERM')
+    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+  }
+}
+
+const get = (token: string, url: string) =>
+  `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
+
+/** So many of a request in a second, spread over ports. */
+async function speed(
+  ports: readonly number[],
+  requests: number,
+  expect: string,
+  request: (n: number) => string,
+) {
+  const share = { connections: CONNECTIONS / ports.length, requests: requests / ports.length, expect }
+  const began = performance.now()
+  await Promise.all(ports.map((port) => load({ ...share, port, request })))
+  return (1000 * requests) / (performance.now() - began)
+}
+
+/** What requests of a kind cost: others that use the machine change the time, and the CPU hardly. */
+interface Cost {
+  perSecond: number
+  /** Of all processes and the database, for each request. */
+  cpuMs: number
+}
+
+interface Reads {
+  list: Cost
+  one: Cost
+}
+
+/** Those whose CPU counts. */
+interface Counted {
+  pids: readonly number[]
+  url: string | null
+}
+
+async function costOf({ pids, url }: Counted, requests: number, run: () => Promise<unknown>): Promise<Cost> {
+  const used = async () => pids.reduce((sum, pid) => sum + cpuOf(pid), url ? await cpuOfDatabase(url) : 0)
+  const [before, began] = [await used(), performance.now()]
+  await run()
+  const seconds = (performance.now() - began) / 1000
+  return { perSecond: requests / seconds, cpuMs: (1000 * ((await used()) - before)) / requests }
+}
+
+const middle = (costs: readonly Cost[]): Cost => ({
+  perSecond: median(costs.map(({ perSecond }) => perSecond)),
+  cpuMs: median(costs.map(({ cpuMs }) => cpuMs)),
+})
+
+const show = ({ perSecond, cpuMs }: Cost) => `${perSecond.toFixed(0)}/s, ${cpuMs.toFixed(2)} ms of CPU each`
+
+/** A median of each. */
+async function reads(world: World, processes: number, rounds: number): Promise<Reads> {
+  const { url, token } = world
+  const found = await serving(world, { apis: processes }, (ports, pids) =>
+    readsAt({ pids, url }, { ports, token, id: idOf(50) }, rounds),
+  )
+  const { total } = await world.db
+    .selectFrom('accounts')
+    .select('servers_used as total')
+    .executeTakeFirstOrThrow()
+  console.log(
+    `${processes} on PostgreSQL with ${total} servers: lists ${show(found.list)}; single ones ${show(found.one)}`,
+  )
+  return found
+}
+
+async function readsAt(
+  counted: Counted,
+  { ports, token, id }: { ports: readonly number[]; token: string; id: string },
+  rounds: number,
+): Promise<Reads> {
+  const [list, one]: [Cost[], Cost[]] = [[], []]
+  const ask = (url: string) => () => speed(ports, READS, 'HTTP/1.1 200', () => get(token, url))
+  for (let round = 0; round <= rounds; round += 1) {
+    list.push(await costOf(counted, READS, ask('/v1/servers?limit=20')))
+    one.push(await costOf(counted, READS, ask(`/v1/servers/${id}`)))
+  }
+  // The first round warms up.
+  return { list: middle(list.slice(1)), one: middle(one.slice(1)) }
+}
+
+/** The statements of a list and of one server, over as many connections as a process has. */
+async function besideSql({ url, token }: World, reads: Reads, rounds: number): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, max: 20 })
+  const account = async () =>
+    (await pool.query('SELECT account_id FROM tokens WHERE hash = $1', [hashToken(token)])).rows[0].account_id
+  const page =
+    'SELECT * FROM servers WHERE deleted_at IS NULL AND account_id = $1 ORDER BY server_id DESC LIMIT 20'
+  const active = "SELECT * FROM operations WHERE subject_id = $1 AND status IN ('pending', 'running')"
+  const statements = {
+    list: async () => {
+      const owner = await account()
+      await pool.query(page, [owner])
+      await pool.query('SELECT servers_used FROM accounts WHERE account_id = $1', [owner])
+    },
+    one: async () => {
+      const owner = await account()
+      await pool.query('SELECT * FROM servers WHERE server_id = $1 AND account_id = $2', [idOf(50), owner])
+      await pool.query(active, [idOf(50)])
+    },
+  }
+  for (const name of ['list', 'one'] as const) {
+    const costs: Cost[] = []
+    for (let round = 0; round <= rounds; round += 1) {
+      let left = READS
+      const caller = async () => {
+        while (left-- > 0) await statements[name]()
+      }
+      const all = () => Promise.all(Array.from({ length: CONNECTIONS }, caller))
+      costs.push(await costOf({ pids: [process.pid], url }, READS, all))
+    }
+    const alone = middle(costs.slice(1))
+    console.log(`the SQL of GET ${name} alone: ${show(alone)}`)
+    say(`GET ${name} costs`, reads[name].cpuMs / alone.cpuMs, 'times the CPU of its SQL alone')
+  }
+  await pool.end()
+}
+
+interface Embedded {
+  child: ChildProcess
+  berth: number
+  token: string
+  order: object
+}
+
+/** The service on SQLite, as bench/api.ts has it. */
+async function beginEmbedded(): Promise<Embedded> {
+  const child = fork(new URL('./server.ts', import.meta.url))
+  const [said] = (await once(child, 'message')) as [Omit<Embedded, 'child'>] // the first thing that bench/server.ts says
+  return { child, ...said }
+}
+
+async function besideEmbedded(
+  { child, berth, token, order }: Embedded,
+  postgres: Reads,
+  rounds: number,
+): Promise<void> {
+  const made = await fetch(`http://127.0.0.1:${berth}/v1/servers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(order),
+  })
+  const { server_id } = (await made.json()) as { server_id: string } // by the contract
+  // Two connections of one thread would wait for each other.
+  await sleep(5_000)
+  const filled = once(child, 'message')
+  child.send({ fill: SERVERS })
+  await filled
+  const counted = { pids: [child.pid ?? 0], url: null }
+  const embedded = await readsAt(counted, { ports: [berth], token, id: server_id }, rounds)
+  const creates = await speed([berth], CREATES, 'HTTP/1.1 202', () => create(token, order))
+  child.disconnect()
+  await once(child, 'exit')
+  console.log(`SQLite: lists ${show(embedded.list)}; single ones ${show(embedded.one)}`)
+  say('a list on PostgreSQL costs', postgres.list.cpuMs / embedded.list.cpuMs, 'times the CPU of SQLite,')
+  say('a single server', postgres.one.cpuMs / embedded.one.cpuMs, 'times')
+  console.log(`SQLite: ${creates.toFixed(0)} creates a second`)
+}
+
+function create(token: string, order: object): string {
+  const body = JSON.stringify(order)
+  const head = `POST /v1/servers HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json`
+  return `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}
+
+/** Accepted creates a second, through more and more processes. */
+async function creating(world: World): Promise<void> {
+  const speeds: number[] = []
+  for (const processes of [1, 2, 4])
+    speeds.push(
+      await serving(world, { apis: processes, workers: 1 }, async ([...ports]) => {
+        ports.length = processes
+        const request = () => create(world.token, world.order)
+        await speed(ports, 256, 'HTTP/1.1 202', request)
+        return speed(ports, CREATES, 'HTTP/1.1 202', request)
+      }),
+    )
+  const [one = 1, two = 0, four = 0] = speeds
+  console.log(
+    `creates accepted a second, through 1, 2 and 4: ${speeds.map((each) => each.toFixed(0)).join(', ')}`,
+  )
+  say('two processes accept', two / one, 'times the creates of one (target where cores allow: 1.5)')
+  say('four', four / one, 'times')
+}
+
+/** What measuring, metering and reconciling 10,000 servers takes of a core, here and in the database. */
+async function watching(world: World, url: string): Promise<void> {
+  await world.db.deleteFrom('operations').execute()
+  await serving(world, { apis: 0, workers: 1 }, async (_, [pid = 0]) => {
+    await sleep(15_000)
+    const seconds = async () => [cpuOf(pid), await cpuOfDatabase(url)] as const
+    const [before, databaseBefore] = await seconds()
+    await sleep(WATCH_MS)
+    const [after, databaseAfter] = await seconds()
+    const share = (used: number) => (1000 * used) / WATCH_MS
+    say(
+      `${RUNNING} running servers take`,
+      share(after - before),
+      'of a core of a process (target: under 0.5),',
+    )
+    say('and', share(databaseAfter - databaseBefore), 'of one of the database')
+  })
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}

@@ -1,0 +1,52 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { microImage } from '../api/drivers/images/test-image.ts'
+import { asUser, NetworkWorld } from '../api/drivers/qemu/network/test-world.ts'
+
+const LIMIT_MS = 20 * 60_000
+const main = new URL('./hostile-guest.ts', import.meta.url).pathname
+
+/**
+ * What a hostile guest gets at, as root in it: two guests that are booted by the service of an ordinary user, with a
+ * network of their own and, where he can't open /dev/net/tun, with a passt for each. Takes root, to play the internet
+ * and to become that user; nothing leaves the machine.
+ */
+export async function benchGuests(): Promise<void> {
+  for (const tunMode of [666, 600] as const) {
+    const world = await NetworkWorld.open('root')
+    const folder = mkdtempSync(join(tmpdir(), 'berth-guests-'))
+    try {
+      const { disk } = await microImage()
+      const [, store = ''] = /^(.*)\/images\//.exec(disk) ?? []
+      mkdirSync(join(folder, 'cache'))
+      cpSync(join(store, 'images'), join(folder, 'cache/images'), { recursive: true })
+      await promisify(execFile)('chown', ['-R', '4242:4242', folder])
+      chmodSync(folder, 0o711)
+      // ssh runs for users that have a name only.
+      const named =
+        'cp /etc/passwd $0/passwd && echo "berth:x:4242:4242::$0:/bin/sh" >> $0/passwd && mount --bind $0/passwd /etc/passwd && exec "$@"'
+      const as = ['unshare', '-m', 'sh', '-c', named, folder, ...asUser(tunMode)]
+      const [program = '', ...args] = [...world.onHostPrefix, ...as, process.execPath, main]
+      const child = spawn(program, args, {
+        env: { ...process.env, HOME: folder, TMPDIR: folder, BERTH_TEST_CACHE: join(folder, 'cache') },
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+        timeout: LIMIT_MS,
+      })
+      child.on(
+        'message',
+        ({ id, who, order }: { id: number; who: 'internet' | 'host'; order: { do: string } }) =>
+          world[who].tell(order).then(
+            (value) => child.send({ id, value }),
+            (error: Error) => child.send({ id, error: error.message }),
+          ),
+      )
+      await new Promise((resolve) => child.once('exit', resolve))
+    } finally {
+      await world.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import type { Address } from '@berth/sdk'
+import { Command, Option } from 'commander'
+import { deleted } from './delete.ts'
+import { exitCodes, nothingToChange, Refusal } from './errors.ts'
+import { find, idOf } from './find.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand, type Session } from './session.ts'
+
+const columns = {
+  id: ({ address_id }) => address_id,
+  address: ({ address }) => address,
+  family: ({ family }) => family,
+  zone: ({ zone_slug }) => zone_slug,
+  server: ({ server_id }) => server_id,
+  reverse_dns: ({ reverse_dns }) => reverse_dns,
+  price_month: ({ price_month_rub }) => price_month_rub,
+  created: ({ created_at }) => created_at,
+  updated: ({ updated_at }) => updated_at,
+} satisfies Columns<Address>
+
+const GIVEN = 'address or id'
+
+export function addressCommand(): Command {
+  return new Command('address')
+    .description('manage public addresses')
+    .addCommand(
+      listCommand({
+        description: 'list public addresses, newest first',
+        columns,
+        shown: ['id', 'address', 'zone', 'server', 'price_month'],
+        items: async ({ berth }, { server }: { server?: string }) =>
+          berth.addresses.listAll(
+            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+          ),
+      }).option('--server <server>', 'only those that this server has'),
+    )
+    .addCommand(showCommand())
+    .addCommand(createCommand())
+    .addCommand(assignCommand())
+    .addCommand(unassignCommand())
+    .addCommand(updateCommand())
+    .addCommand(deleteCommand())
+}
+
+function showAddress({ show }: Session, address: Address): Promise<void> {
+  return show(address, {
+    ID: columns.id,
+    Address: columns.address,
+    Zone: columns.zone,
+    Server: columns.server,
+    'Reverse DNS': columns.reverse_dns,
+    'Price per month': columns.price_month,
+    Created: columns.created,
+  })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a public address')
+    .argument('<address>', GIVEN)
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showAddress(session, await berth.addresses.get(await idOf(berth, 'address', given)))
+      }),
+    )
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('reserve a public address')
+    .option('--zone <zone>', 'zone (default: the first one that has addresses)')
+    .addOption(new Option('--family <family>', 'kind of address').choices(['ipv4', 'ipv6']).default('ipv4'))
+    .option('--server <server>', 'server that gets it, by name or id')
+    .action(
+      action(async (session, { zone, family, server }: Wanted) => {
+        const { berth } = session
+        const body = {
+          zone_slug: zone ?? (await zoneWith(session, family)),
+          family,
+          server_id: server === undefined ? undefined : await idOf(berth, 'server', server),
+        }
+        await showAddress(session, await berth.addresses.create(body))
+      }),
+    )
+}
+
+interface Wanted {
+  zone?: string
+  family: Address['family']
+  server?: string
+}
+
+/** @throws Refusal where no zone has any */
+async function zoneWith({ berth }: Session, family: Address['family']): Promise<string> {
+  const zones = await berth.zones.list()
+  const zone = zones.find(({ features }) => features.includes(`public_${family}`))
+  if (zone) return zone.zone_slug
+  throw new Refusal(
+    `No zone has public ${family === 'ipv4' ? 'IPv4' : 'IPv6'} addresses.`,
+    'Publish ports instead: berth server publish <server> <port>',
+    exitCodes.conflict,
+  )
+}
+
+function assignCommand(): Command {
+  return new Command('assign')
+    .description('give a public address to a server, also from another one')
+    .argument('<address>', GIVEN)
+    .argument('<server>', 'name or id')
+    .action(
+      action(async (session, given: string, server: string) => {
+        const { berth } = session
+        const id = await idOf(berth, 'address', given)
+        const server_id = await idOf(berth, 'server', server)
+        await showAddress(session, await berth.addresses.update(id, { server_id }))
+      }),
+    )
+}
+
+function unassignCommand(): Command {
+  return new Command('unassign')
+    .description('take a public address away from its server; it stays reserved')
+    .argument('<address>', GIVEN)
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        const id = await idOf(berth, 'address', given)
+        await showAddress(session, await berth.addresses.update(id, { server_id: null }))
+      }),
+    )
+}
+
+function updateCommand(): Command {
+  return new Command('update')
+    .description('change the name of a public address')
+    .argument('<address>', GIVEN)
+    .option('--reverse-dns <name>', 'name for the DNS')
+    .option('--no-reverse-dns', 'remove the name')
+    .action(
+      action(async (session, given: string, { reverseDns }: { reverseDns?: string | false }) => {
+        const { berth } = session
+        if (reverseDns === undefined) throw nothingToChange('address')
+        const change = { reverse_dns: reverseDns || null }
+        await showAddress(session, await berth.addresses.update(await idOf(berth, 'address', given), change))
+      }),
+    )
+}
+
+function deleteCommand(): Command {
+  return new Command('delete')
+    .description('give a public address back')
+    .argument('<address>', GIVEN)
+    .option('--force', 'also if a server has it')
+    .action(
+      action(async ({ berth, note }, given: string, { force }: { force?: boolean }) => {
+        const { address_id, address } = await find(berth, 'address', given)
+        await berth.addresses.delete(address_id, { force })
+        note(deleted('address', address))
+      }),
+    )
+}

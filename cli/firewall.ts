@@ -1,0 +1,283 @@
+import { type Berth, type Firewall, type FirewallRule, isBerthError } from '@berth/sdk'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { deleteCommand } from './delete.ts'
+import { exitCodes, nothingToChange, Refusal } from './errors.ts'
+import { idOf } from './find.ts'
+import { repeated } from './flags.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand, type Session } from './session.ts'
+
+const columns: Columns<Firewall> = {
+  id: ({ firewall_id }) => firewall_id,
+  name: ({ name }) => name,
+  rules: ({ rules }) => rules.length,
+  servers: ({ server_ids }) => server_ids.length,
+  selector: ({ label_selector }) => label_selector,
+  created: ({ created_at }) => created_at,
+}
+
+type Rule = Omit<FirewallRule, 'description'> & { description?: string | null | undefined }
+
+const ANYWHERE = ['0.0.0.0/0', '::/0']
+const into = (protocol: Rule['protocol'], ports: string | null = null, cidrs = ANYWHERE): Rule => ({
+  direction: 'in',
+  protocol,
+  ports,
+  cidrs,
+})
+
+/** Rules to begin with. @param from where SSH may come from */
+const templates: Record<string, (from?: string[]) => Rule[]> = {
+  web: (from) => [
+    into('tcp', '22', from),
+    into('tcp', '80'),
+    into('tcp', '443'),
+    into('udp', '443'),
+    into('icmp'),
+  ],
+  ssh: (from) => [into('tcp', '22', from), into('icmp')],
+}
+
+export function firewallCommand(): Command {
+  return new Command('firewall')
+    .description('manage firewalls')
+    .addCommand(
+      listCommand<Firewall, { server?: string }>({
+        description: 'list firewalls, newest first',
+        columns,
+        shown: ['id', 'name', 'rules', 'servers', 'selector'],
+        items: async ({ berth }, { server }) =>
+          berth.firewalls.listAll(
+            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+          ),
+      }).option('--server <server>', 'only those that this server has'),
+    )
+    .addCommand(showCommand())
+    .addCommand(createCommand())
+    .addCommand(updateCommand())
+    .addCommand(
+      deleteCommand('firewall', 'delete a firewall that no server has', (berth, id) =>
+        berth.firewalls.delete(id),
+      ),
+    )
+    .addCommand(attachCommand())
+    .addCommand(detachCommand())
+    .addCommand(ruleCommand())
+}
+
+function showFirewall({ show }: Session, firewall: Firewall): Promise<void> {
+  const rules = firewall.rules.map((rule, at) => [`Rule ${at + 1}`, () => textOf(rule)] as const)
+  return show(firewall, {
+    ID: ({ firewall_id }) => firewall_id,
+    Name: ({ name }) => name,
+    Servers: ({ server_ids }) => server_ids.join(', ') || null,
+    'Label selector': ({ label_selector }) => label_selector,
+    ...Object.fromEntries(rules),
+  })
+}
+
+/** Such as "in tcp 22 from 203.0.113.0/24". */
+function textOf({ direction, protocol, ports, cidrs, description }: FirewallRule): string {
+  const isAnywhere = cidrs.length === 2 && ANYWHERE.every((cidr) => cidrs.includes(cidr))
+  const where = `${direction === 'in' ? 'from' : 'to'} ${isAnywhere ? 'anywhere' : cidrs.join(', ')}`
+  return [direction, protocol, ports, where, description && `(${description})`].filter(Boolean).join(' ')
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a firewall with its rules')
+    .argument('<firewall>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showFirewall(session, await berth.firewalls.get(await idOf(berth, 'firewall', given)))
+      }),
+    )
+}
+
+interface CreateOptions {
+  template?: string
+  from?: string[]
+  selector?: string
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('create a firewall; what comes in is refused unless a rule allows it')
+    .argument('<name>', 'what it is for')
+    .addOption(
+      new Option(
+        '--template <name>',
+        'rules to begin with: SSH and pings, or these and a web server',
+      ).choices(Object.keys(templates)),
+    )
+    .option(
+      '--from <cidr>',
+      'where SSH of the template may come from (repeatable; default: anywhere)',
+      repeated,
+    )
+    .option('--selector <selector>', 'attach it to all servers with such labels, such as env=prod')
+    .action(
+      action(async (session, name: string, { template, from, selector }: CreateOptions) => {
+        if (from && !template)
+          throw new Refusal(
+            '--from is where SSH of a template may come from, and there is no template.',
+            'Add --template ssh, or add rules later: berth firewall rule add --help',
+          )
+        const rules = templates[template ?? '']?.(from) ?? []
+        const firewall = await session.berth.firewalls.create({ name, rules, label_selector: selector })
+        await showFirewall(session, firewall)
+        if (!selector) session.note(`Attach it to servers with: berth firewall attach ${name} <server>`)
+      }),
+    )
+}
+
+interface UpdateOptions {
+  name?: string
+  selector?: string
+}
+
+function updateCommand(): Command {
+  return new Command('update')
+    .description('change the name or the label selector of a firewall')
+    .argument('<firewall>', 'name or id')
+    .option('--name <name>', 'new name')
+    .option('--selector <selector>', "new label selector; '' for none")
+    .action(
+      action(async (session, given: string, options: UpdateOptions) => {
+        const { berth } = session
+        if (Object.keys(options).length === 0) throw nothingToChange('firewall')
+        const { name, selector } = options
+        const id = await idOf(berth, 'firewall', given)
+        const label_selector = selector === '' ? null : selector
+        await showFirewall(session, await berth.firewalls.update(id, { name, label_selector }))
+      }),
+    )
+}
+
+function attachCommand(): Command {
+  return new Command('attach')
+    .description('attach a firewall to servers, at once')
+    .argument('<firewall>', 'name or id')
+    .argument('<server...>', 'names or ids')
+    .action(
+      action(async (session, given: string, servers: string[]) => {
+        const { berth } = session
+        const id = await idOf(berth, 'firewall', given)
+        const ids = await Promise.all(servers.map((server) => idOf(berth, 'server', server)))
+        await showFirewall(session, await berth.firewalls.attach(id, [...new Set(ids)]))
+      }),
+    )
+}
+
+function detachCommand(): Command {
+  return new Command('detach')
+    .description('detach a firewall from a server, at once; without any it lets everything through')
+    .argument('<firewall>', 'name or id')
+    .argument('<server>', 'name or id')
+    .action(
+      action(async ({ berth, note }, given: string, server: string) => {
+        const id = await idOf(berth, 'firewall', given)
+        await berth.firewalls.detach(id, await idOf(berth, 'server', server))
+        note(`Detached firewall ${given} from ${server}.`)
+      }),
+    )
+}
+
+function ruleCommand(): Command {
+  return new Command('rule')
+    .description('add and delete rules of a firewall')
+    .addCommand(addRuleCommand())
+    .addCommand(deleteRuleCommand())
+}
+
+interface RuleOptions {
+  out?: boolean
+  cidr?: string[]
+  description?: string
+}
+
+function addRuleCommand(): Command {
+  return new Command('add')
+    .description('let connections through, at once')
+    .argument('<firewall>', 'name or id')
+    .argument('<what>', 'port such as 22, 53/udp or 8000-9000, or a protocol: tcp, udp, icmp or any', whatOf)
+    .option('--out', 'connections that the server begins (default: those to it)')
+    .option('--cidr <cidr>', 'address or range of the other end (repeatable; default: anywhere)', repeated)
+    .option('--description <text>', 'description')
+    .action(
+      action(async (session, given: string, what: What, { out, cidr, description }: RuleOptions) => {
+        const { berth } = session
+        const rule = { ...what, direction: out ? 'out' : 'in', cidrs: cidr ?? ANYWHERE, description } as const
+        await showFirewall(session, await changeRules(berth, given, (rules) => [...rules, rule]))
+      }),
+    )
+}
+
+function deleteRuleCommand(): Command {
+  return new Command('delete')
+    .description('delete a rule, at once')
+    .argument('<firewall>', 'name or id')
+    .argument('<number>', 'number of the rule, as berth firewall show prints it')
+    .action(
+      action(async (session, given: string, number: string) => {
+        const { berth } = session
+        let meant: string | null = null
+        const firewall = await changeRules(berth, given, (rules) => {
+          const rule = /^[1-9]\d*$/.test(number) ? rules[Number(number) - 1] : undefined
+          // Another rule has this number by now: whoever asked did not mean it.
+          if (!rule || (meant !== null && meant !== JSON.stringify(rule)))
+            throw new Refusal(
+              meant
+                ? `The rules of firewall ${given} have changed.`
+                : `Firewall ${given} has no rule ${number}.`,
+              `See its rules with: berth firewall show ${given}`,
+              meant ? exitCodes.conflict : exitCodes.notFound,
+            )
+          meant = JSON.stringify(rule)
+          return rules.filter((other) => other !== rule)
+        })
+        await showFirewall(session, firewall)
+      }),
+    )
+}
+
+const MOST_TRIES = 10
+
+/** The API replaces all rules: what somebody else changes at the same moment must not get lost. */
+async function changeRules(
+  berth: Berth,
+  given: string,
+  change: (rules: FirewallRule[]) => Rule[],
+): Promise<Firewall> {
+  const id = await idOf(berth, 'firewall', given)
+  for (let tries = 1; ; tries++) {
+    let ifMatch: string | undefined
+    const onReply = ({ headers }: Response) => {
+      ifMatch = headers.get('etag') ?? undefined
+    }
+    const { rules } = await berth.firewalls.get(id, { onReply })
+    try {
+      return await berth.firewalls.update(id, { rules: change(rules) }, { ifMatch })
+    } catch (error) {
+      const isBehind = isBerthError(error, 'precondition_failed')
+      if (!isBehind || tries === MOST_TRIES) throw error
+    }
+  }
+}
+
+type What = Pick<FirewallRule, 'protocol' | 'ports'>
+
+/** @throws InvalidArgumentError */
+function whatOf(text: string): What {
+  const [, ports = null, protocol = 'tcp'] =
+    /^(\d{1,5}(?:-\d{1,5})?)(?:\/(tcp|udp))?$/.exec(text) ?? /^()(tcp|udp|icmp|any)$/.exec(text) ?? []
+  if (
+    ports !== null &&
+    (protocol === 'tcp' || protocol === 'udp' || protocol === 'icmp' || protocol === 'any')
+  )
+    return { protocol, ports: ports === '' ? null : ports }
+  throw new InvalidArgumentError(
+    'It must be a port such as 22, 53/udp or 8000-9000, or tcp, udp, icmp or any.',
+  )
+}

@@ -1,0 +1,146 @@
+import type { Network } from '@berth/sdk'
+import { Command } from 'commander'
+import { deleteCommand } from './delete.ts'
+import { nothingToChange } from './errors.ts'
+import { find, idOf } from './find.ts'
+import type { Columns } from './output.ts'
+import { placeOf } from './place.ts'
+import { follow } from './server/power.ts'
+import { action, listCommand, type Session } from './session.ts'
+import { addWaitOptions, type WaitOptions, wantsWait } from './wait.ts'
+
+const columns: Columns<Network> = {
+  id: ({ network_id }) => network_id,
+  name: ({ name }) => name,
+  zone: ({ zone_slug }) => zone_slug,
+  range: ({ ip_range }) => ip_range,
+  servers: ({ servers }) => servers.length,
+  created: ({ created_at }) => created_at,
+  updated: ({ updated_at }) => updated_at,
+}
+
+export function networkCommand(): Command {
+  return new Command('network')
+    .description('manage private networks, in which servers reach each other')
+    .addCommand(
+      listCommand({
+        description: 'list private networks, newest first',
+        columns,
+        shown: ['id', 'name', 'zone', 'range', 'servers'],
+        items: async ({ berth }, { server }: { server?: string }) =>
+          berth.networks.listAll(
+            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+          ),
+      }).option('--server <server>', 'only those that this server is in'),
+    )
+    .addCommand(showCommand())
+    .addCommand(createCommand())
+    .addCommand(updateCommand())
+    .addCommand(
+      deleteCommand('network', 'delete a private network without servers', (berth, id) =>
+        berth.networks.delete(id),
+      ),
+    )
+    .addCommand(attachCommand())
+    .addCommand(detachCommand())
+}
+
+function showNetwork({ show }: Session, network: Network): Promise<void> {
+  const servers = network.servers.map(({ server_id, ipv4 }) => [ipv4, () => server_id] as const)
+  return show(network, {
+    ID: ({ network_id }) => network_id,
+    Name: ({ name }) => name,
+    Zone: ({ zone_slug }) => zone_slug,
+    Range: ({ ip_range }) => ip_range,
+    ...Object.fromEntries(servers),
+  })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a private network and the servers in it, by address')
+    .argument('<network>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showNetwork(session, await berth.networks.get(await idOf(berth, 'network', given)))
+      }),
+    )
+}
+
+function createCommand(): Command {
+  return new Command('create')
+    .description('create a private network')
+    .argument('<name>', 'up to 100 characters')
+    .requiredOption('--range <cidr>', 'private range, /16 to /29, such as 10.1.0.0/24')
+    .option('--zone <zone>', 'zone (default: the first one)')
+    .action(
+      action(async (session, name: string, { range, zone }: { range: string; zone?: string }) => {
+        const { berth } = session
+        const { zone_slug } = await placeOf(berth, { zone })
+        await showNetwork(session, await berth.networks.create({ name, zone_slug, ip_range: range }))
+      }),
+    )
+}
+
+function updateCommand(): Command {
+  return new Command('update')
+    .description('rename a private network')
+    .argument('<network>', 'name or id')
+    .option('--name <name>', 'new name')
+    .action(
+      action(async (session, given: string, change: { name?: string }) => {
+        const { berth } = session
+        if (change.name === undefined) throw nothingToChange('network')
+        const network_id = await idOf(berth, 'network', given)
+        await showNetwork(session, await berth.networks.update(network_id, change))
+      }),
+    )
+}
+
+function attachCommand(): Command {
+  return addWaitOptions(
+    new Command('attach')
+      .description('attach a server to a private network, also while it runs')
+      .argument('<network>', 'name or id')
+      .argument('<server>', 'name or id')
+      .option('--ipv4 <address>', 'its address (default: the first free one)'),
+  ).action(
+    action(async (session, given: string, server: string, options: { ipv4?: string } & WaitOptions) => {
+      const { berth } = session
+      const network_id = await idOf(berth, 'network', given)
+      const { server_id, name } = await find(berth, 'server', server)
+      const ordered = await berth.networks.attach(network_id, { server_id, ipv4: options.ipv4 })
+      await follow(session, name, ordered, options)
+      if (session.format === 'table' && wantsWait(session, options))
+        await explain(session, network_id, server_id)
+    }),
+  )
+}
+
+function detachCommand(): Command {
+  return addWaitOptions(
+    new Command('detach')
+      .description('detach a server from a private network, also while it runs')
+      .argument('<network>', 'name or id')
+      .argument('<server>', 'name or id'),
+  ).action(
+    action(async (session, given: string, server: string, options: WaitOptions) => {
+      const { berth } = session
+      const network_id = await idOf(berth, 'network', given)
+      const { server_id, name } = await find(berth, 'server', server)
+      await follow(session, name, await berth.networks.detach(network_id, server_id), options)
+    }),
+  )
+}
+
+/** Says where the server is in the network, and what its guest may need until it boots again. */
+async function explain({ berth, note }: Session, network_id: string, server_id: string): Promise<void> {
+  const { status, network } = await berth.servers.details(server_id)
+  const card = network.private.find((one) => one.network_id === network_id)
+  if (!card) return
+  note(`Its address is ${card.ipv4}.`)
+  if (status !== 'running') return
+  note('It has the address from its next boot on. To give it now, run on the server:')
+  note(card.command)
+}

@@ -1,0 +1,68 @@
+import type { ServerConsole } from '@berth/sdk'
+import { Command } from 'commander'
+import { exitCodes, Refusal } from '../errors.ts'
+import { idOf } from '../find.ts'
+import { action, type Session } from '../session.ts'
+import { type Terminal, untilInterrupt } from '../terminal.ts'
+
+/** Ctrl-], as in telnet and virsh. */
+const LEAVE = 0x1d
+/** What a guest may have switched on: mouse reports, the alternate screen, colors, a hidden cursor. */
+const RESET = '\x1b[!p\x1b[?1000;1002;1003;1006;1047;2004l\x1b[?25h'
+
+export function consoleCommand(): Command {
+  return new Command('console')
+    .description("connect to a server's serial console, which needs no network; leave with Ctrl-]")
+    .argument('<server>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth, terminal, note } = session
+        const server_id = await idOf(berth, 'server', given)
+        // Loaded on demand, and because Node 20 has none.
+        const { WebSocket } = await import('ws')
+        const console = await berth.servers.console(server_id, { WebSocket })
+        note(`Connected to the serial console of ${given}. Leave with Ctrl-].`)
+        await show(terminal, console)
+        report(session, console, server_id)
+      }),
+    )
+}
+
+/** Until the user leaves, or the console ends; the terminal is as before then. */
+async function show(terminal: Terminal, console: ServerConsole): Promise<void> {
+  const { stdin, stdout } = terminal
+  const type = (bytes: Buffer) => {
+    const at = bytes.indexOf(LEAVE)
+    console.write(at === -1 ? bytes : bytes.subarray(0, at))
+    if (at !== -1) console.close()
+  }
+  stdin.setRawMode?.(true)
+  stdin.on('data', type)
+  try {
+    await untilInterrupt(terminal, async (signal) => {
+      signal.addEventListener('abort', () => console.close())
+      for await (const bytes of console) stdout.write(bytes)
+    })
+  } finally {
+    stdin.off('data', type)
+    stdin.pause()
+    stdin.setRawMode?.(false)
+    if (stdout.isTTY) stdout.write(`${RESET}\r\n`)
+  }
+}
+
+/** @throws Refusal where it ended by no wish of the user's */
+function report({ note }: Session, { ending }: ServerConsole, serverId: string): void {
+  if (ending === 'server_off') note('The server is off.')
+  if (ending === null || ending === 'server_off') return
+  const texts: Record<string, string> = {
+    access_ended: 'The token is no longer valid, or the account was suspended.',
+    idle: 'Nothing was typed for an hour.',
+    service_stopping: 'The service is restarting.',
+  }
+  throw new Refusal(
+    `Disconnected from the console: ${texts[ending] ?? 'the connection was lost.'}`,
+    `Connect again with: berth server console ${serverId}`,
+    exitCodes.error,
+  )
+}

@@ -1,0 +1,98 @@
+import './account.css'
+import type { Account } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useFormats } from '../format.ts'
+import { sessionQuery } from '../session.ts'
+import { Copy } from '../ui/copy.tsx'
+import { Card, Facts, Page } from '../ui/page.tsx'
+import { Loaded } from '../ui/states.tsx'
+import { useAccountText } from './text.ts'
+
+const examples = [
+  {
+    title: 'GET /account/me',
+    berth: 'berth whoami',
+    method: 'GET' as const,
+    path: '/account/me',
+    sdk: 'account.get()',
+  },
+]
+
+export function AccountPage() {
+  const t = useAccountText()
+  const query = useQuery(sessionQuery)
+  return (
+    <Page title={t.account} examples={examples}>
+      <Loaded query={query}>
+        {(account) => (
+          <div className="stack">
+            <Profile account={account} />
+            <Limits account={account} />
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Profile({ account }: { account: Account }) {
+  const t = useAccountText()
+  const format = useFormats()
+  return (
+    <Card title={t.profile}>
+      <div className="body">
+        <Facts
+          facts={[
+            [t.name, account.name],
+            [t.email, account.email],
+            [t.status, t.statuses[account.status]],
+            [t.accountId, <Copy key="id" text={account.account_id} />],
+            [t.created, format.date(account.created_at)],
+          ]}
+        />
+      </div>
+    </Card>
+  )
+}
+
+const names = [
+  'servers',
+  'cpu',
+  'ram_mb',
+  'disk_gb',
+  'ports',
+  'addresses',
+  'networks',
+  'firewalls',
+  'projects',
+  'ssh_keys',
+  'tokens',
+  'webhooks',
+] as const satisfies readonly (keyof Account['quotas'])[]
+
+function Limits({ account: { quotas } }: { account: Account }) {
+  const t = useAccountText()
+  const format = useFormats()
+  const shown = (name: (typeof names)[number], value: number) =>
+    name === 'ram_mb' ? format.ram(value) : format.number(value)
+  return (
+    <Card title={t.limits} actions={<span className="muted small">{t.limitsAbout}</span>}>
+      <div className="limits">
+        {names.map((name) => {
+          const { used, limit } = quotas[name]
+          return (
+            <div key={name}>
+              <span className="row between">
+                <span>{t.quotas[name]}</span>
+                <span className="muted">
+                  {shown(name, used)} / {shown(name, limit)}
+                </span>
+              </span>
+              <progress className="bar" max={limit} value={used} aria-label={t.quotas[name]} />
+            </div>
+          )
+        })}
+      </div>
+    </Card>
+  )
+}

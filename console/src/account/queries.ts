@@ -1,0 +1,41 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { berth } from '../client.ts'
+
+/** As many as the API gives at once; no account has more of what is listed whole. */
+const ALL = 200
+export const PAGE = 50
+
+export const projectsQuery = queryOptions({
+  queryKey: ['project', 'list'],
+  queryFn: ({ signal }) => berth.projects.list({ limit: ALL }, { signal }),
+})
+
+export const sshKeysQuery = queryOptions({
+  queryKey: ['ssh_key', 'list'],
+  queryFn: ({ signal }) => berth.sshKeys.list({ limit: ALL }, { signal }),
+})
+
+export const tokensQuery = queryOptions({
+  queryKey: ['token', 'list'],
+  queryFn: ({ signal }) => berth.tokens.list({ limit: ALL }, { signal }),
+})
+
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhook', 'list'],
+  queryFn: ({ signal }) => berth.webhooks.list({ limit: ALL }, { signal }),
+})
+
+export const deliveriesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['webhook', 'deliveries', id],
+    queryFn: ({ signal }) => berth.webhooks.deliveries(id, { limit: PAGE }, { signal }),
+    refetchInterval: 5_000,
+  })
+
+export const auditQuery = (offset: number) =>
+  queryOptions({
+    // Whatever happens in the account is in it.
+    queryKey: ['event', 'audit', offset],
+    queryFn: ({ signal }) => berth.audit.list({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })

@@ -1,0 +1,96 @@
+import { Berth, type BerthEvent, isBerthError } from '@berth/sdk'
+import { useSyncExternalStore } from 'react'
+import { queryClient } from '../client.ts'
+import { applyServerEvents } from '../servers/live.ts'
+import { fetchInAccount } from '../tab.ts'
+
+/** What an event makes out of date besides what it is named after, by the first member of a query's key. */
+const touches: Readonly<Record<string, readonly string[]>> = {
+  server: ['balance', 'project'],
+  port: ['server'],
+  address: ['server', 'network', 'balance'],
+  network: ['server'],
+  member: ['session'],
+  operation: ['event', 'server'],
+  account: ['session'],
+  token: ['session'],
+}
+/** Events come by the thousand: what came in this time is shown together. */
+const GATHER_MS = 400
+const PAUSE_MS = 3_000
+
+/** Its stream reconnects by itself; a request of it is not repeated before it has told so. */
+const berth = new Berth({ baseUrl: '/v1', retries: 0, fetch: fetchInAccount })
+const listeners = new Set<() => void>()
+let lostAt: number | null = null
+
+function setLost(at: number | null): void {
+  if ((lostAt === null) === (at === null)) return
+  lostAt = at
+  for (const listener of listeners) listener()
+}
+
+/** Since when what is on the page may be out of date; null while the connection holds. */
+export const useLostAt = (): number | null =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => lostAt,
+  )
+
+/** Follows the account's events for as long as the page is looked at, and keeps what it shows true. */
+export function follow(): () => void {
+  let running: AbortController | null = null
+  let wasHidden = false
+  const look = () => {
+    if (document.hidden) {
+      wasHidden = true
+      running?.abort()
+      running = null
+    } else if (!running) {
+      running = new AbortController()
+      // What happened meanwhile was not followed.
+      if (wasHidden) void queryClient.invalidateQueries()
+      void listen(running.signal)
+    }
+  }
+  look()
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    document.removeEventListener('visibilitychange', look)
+    running?.abort()
+  }
+}
+
+async function listen(signal: AbortSignal): Promise<void> {
+  const onConnection = (isOpen: boolean) => {
+    if (isOpen && lostAt !== null) void queryClient.invalidateQueries()
+    setLost(isOpen ? null : Date.now())
+  }
+  while (!signal.aborted)
+    try {
+      for await (const event of berth.events({ signal, onConnection })) note(event)
+    } catch (error) {
+      if (signal.aborted) return
+      // The session is over: the next request of the page says so, too.
+      if (isBerthError(error) && error.status === 401) return void queryClient.invalidateQueries()
+      setLost(Date.now())
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+}
+
+const waiting: BerthEvent[] = []
+
+/** The first of those that are shown together sets the time. */
+function note(event: BerthEvent): void {
+  if (waiting.push(event) === 1) setTimeout(show, GATHER_MS)
+}
+
+function show(): void {
+  const events = waiting.splice(0)
+  const rest = applyServerEvents(events).map(({ type }) => type.split('.')[0] ?? '')
+  const names = new Set(['event', ...rest, ...rest.flatMap((resource) => touches[resource] ?? [])])
+  for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] })
+}

@@ -1,0 +1,100 @@
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { useFormats } from '../format.ts'
+import { SignInAgain } from '../people/sign-in-again.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { useKeys } from '../ui/keys.ts'
+import { Facts } from '../ui/page.tsx'
+import { follow, useLostAt } from './live.ts'
+import { Brand, Navigation } from './navigation.tsx'
+import { Palette } from './palette.tsx'
+import { useAppText } from './text.ts'
+import { useIsOutdated } from './version.ts'
+
+type Overlay = 'palette' | 'menu' | 'keys' | null
+
+/** What is around every page of an account. */
+export function Shell() {
+  const t = useAppText()
+  const [overlay, setOverlay] = useState<Overlay>(null)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const close = () => setOverlay(null)
+  useEffect(follow, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page that was gone to closes the menu
+  useEffect(close, [path])
+  useShortcuts(setOverlay)
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        {t.skip}
+      </a>
+      <Navigation onFind={() => setOverlay('palette')} />
+      <header className="topbar">
+        <Brand />
+        <span>
+          <IconButton icon="search" label={t.find} onClick={() => setOverlay('palette')} />
+          <IconButton icon="menu" label={t.openMenu} onClick={() => setOverlay('menu')} />
+        </span>
+      </header>
+      <div>
+        <Lines />
+        <main id="main" className="main">
+          <Outlet />
+        </main>
+      </div>
+      {overlay === 'palette' ? <Palette onClose={close} /> : null}
+      {overlay === 'menu' ? (
+        <Dialog title="Berth" isSide onClose={close}>
+          <Navigation onFind={() => setOverlay('palette')} />
+        </Dialog>
+      ) : null}
+      {overlay === 'keys' ? (
+        <Dialog title={t.keys} onClose={close}>
+          <Facts facts={t.keyList.map(([key = '', use = '']) => [key, use])} />
+        </Dialog>
+      ) : null}
+      <SignInAgain />
+    </div>
+  )
+}
+
+function useShortcuts(open: (overlay: Overlay) => void): void {
+  const navigate = useNavigate()
+  useKeys({
+    '?': () => open('keys'),
+    c: () => void navigate({ to: '/servers/new' }),
+    g: () => void navigate({ to: '/' }),
+    s: () => void navigate({ to: '/servers' }),
+  })
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return
+      event.preventDefault()
+      open('palette')
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [open])
+}
+
+/** What is wrong with the connection, and whether there is a newer console. */
+function Lines() {
+  const t = useAppText()
+  const lostAt = useLostAt()
+  const isOutdated = useIsOutdated()
+  const { locale } = useFormats()
+  return (
+    <div role="status">
+      {lostAt === null ? null : (
+        <div className="connection">{t.lost(new Date(lostAt).toLocaleTimeString(locale))}</div>
+      )}
+      {isOutdated ? (
+        <div className="connection" data-tone="plain">
+          {t.newVersion}
+          <Button onClick={() => location.reload()}>{t.reload}</Button>
+        </div>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,121 @@
+import '../account/account.css'
+import type { Balance, Transaction } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFormats } from '../format.ts'
+import { Card, Page } from '../ui/page.tsx'
+import type { Example } from '../ui/show-as.tsx'
+import { Empty, Loaded, Note } from '../ui/states.tsx'
+import { Pager, Table } from '../ui/table.tsx'
+import { balanceQuery, lastMonths, PAGE, transactionsQuery, usageQuery } from './queries.ts'
+import { useBillingText } from './text.ts'
+import { UsageCard } from './usage-card.tsx'
+
+const examples: readonly Example[] = [
+  {
+    title: 'GET /account/balance',
+    berth: 'berth balance',
+    method: 'GET',
+    path: '/account/balance',
+    sdk: 'account.balance()',
+  },
+  {
+    title: 'GET /account/usage',
+    berth: 'berth usage',
+    method: 'GET',
+    path: '/account/usage',
+    sdk: 'usage.get()',
+  },
+  {
+    title: 'GET /account/transactions',
+    berth: 'berth transaction list',
+    method: 'GET',
+    path: '/account/transactions',
+    sdk: 'transactions.list()',
+  },
+]
+
+export function BillingPage() {
+  const t = useBillingText()
+  const query = useQuery(balanceQuery)
+  return (
+    <Page title={t.title} examples={examples}>
+      <Loaded query={query}>{(balance) => <Figures balance={balance} />}</Loaded>
+      <UsageCard />
+      <Ledger />
+    </Page>
+  )
+}
+
+function Figures({ balance }: { balance: Balance }) {
+  const t = useBillingText()
+  const format = useFormats()
+  const [month = ''] = lastMonths(new Date())
+  const { data: usage } = useQuery(usageQuery(month))
+  const figures = [
+    {
+      title: t.balance,
+      value: format.money(balance.balance),
+      about: balance.hours_left === null ? t.nothingBilled : t.lasts(balance.hours_left),
+    },
+    { title: t.month, value: format.money(usage?.amount ?? null), about: month },
+    { title: t.forecast, value: format.money(balance.cost_month_rub), about: '' },
+    { title: t.hour, value: format.money(balance.cost_hour_rub, 4), about: '' },
+  ]
+  return (
+    <div className="stack">
+      {balance.top_up_to_resume_rub ? (
+        <Note tone="bad">{t.toResume(format.money(balance.top_up_to_resume_rub))}</Note>
+      ) : null}
+      <div className="card figures">
+        {figures.map(({ title, value, about }) => (
+          <div key={title}>
+            <span className="muted">{title}</span>
+            <strong>{value}</strong>
+            <span className="muted small">{about}</span>
+          </div>
+        ))}
+      </div>
+      <p className="muted small">{t.topUpAbout}</p>
+    </div>
+  )
+}
+
+function Ledger() {
+  const t = useBillingText()
+  const format = useFormats()
+  const [offset, setOffset] = useState(0)
+  const query = useQuery(transactionsQuery(offset))
+  const signed = ({ amount }: Transaction) => `${Number(amount) > 0 ? '+' : ''}${format.money(amount)}`
+  return (
+    <Card title={t.ledger}>
+      <Loaded query={query}>
+        {({ items, total }) =>
+          total === 0 ? (
+            <Empty title={t.noTransactions} />
+          ) : (
+            <>
+              <Table
+                label={t.ledger}
+                rows={items}
+                idOf={({ transaction_id }) => transaction_id}
+                columns={[
+                  { title: t.date, cell: ({ created_at }) => format.exact(created_at) },
+                  { title: t.type, cell: ({ type }) => t.types[type] },
+                  { title: t.description, isWrapped: true, cell: ({ description }) => description },
+                  { title: t.amount, isNumber: true, cell: signed },
+                  {
+                    title: t.after,
+                    isNumber: true,
+                    cell: ({ balance_after }) => format.money(balance_after),
+                  },
+                ]}
+              />
+              <Pager offset={offset} limit={PAGE} total={total} onChange={setOffset} />
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}

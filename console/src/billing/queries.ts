@@ -1,0 +1,32 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { berth } from '../client.ts'
+
+export const PAGE = 50
+
+export const balanceQuery = queryOptions({
+  queryKey: ['balance'],
+  queryFn: ({ signal }) => berth.account.balance({ signal }),
+  // Charges are no events.
+  refetchInterval: 60_000,
+})
+
+export const usageQuery = (month: string) =>
+  queryOptions({
+    queryKey: ['balance', 'usage', month],
+    queryFn: ({ signal }) => berth.usage.get({ month }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const transactionsQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ['balance', 'transactions', offset],
+    queryFn: ({ signal }) => berth.transactions.list({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
+/** `2026-11`, in UTC as the API counts months, and the eleven before it. */
+export function lastMonths(now: Date): string[] {
+  return Array.from({ length: 12 }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  )
+}

@@ -1,0 +1,64 @@
+import { count, messages } from '../messages.ts'
+
+export const useBillingText = messages({
+  en: {
+    title: 'Billing',
+    balance: 'Balance',
+    lasts: (hours: number) =>
+      hours < 48
+        ? `lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more`
+        : `lasts ${count('en', Math.floor(hours / 24), { one: 'day', other: 'days' })} more`,
+    nothingBilled: 'nothing is billed now',
+    topUpAbout: 'To top up, contact the operator.',
+    month: 'This month so far',
+    forecast: 'At this rate, a month',
+    hour: 'Per hour now',
+    usage: 'Cost by server',
+    monthOf: 'Month',
+    server: 'Server',
+    project: 'Project',
+    hours: 'Hours',
+    amount: 'Amount',
+    noUsage: 'Nothing was charged in this month',
+    csv: 'Download CSV',
+    ledger: 'Transactions',
+    date: 'Date',
+    type: 'Type',
+    description: 'Description',
+    after: 'Balance after',
+    types: { charge: 'Charge', payment: 'Payment', refund: 'Refund', correction: 'Correction' },
+    noTransactions: 'No transactions yet',
+    toResume: (amount: string) => `Servers are suspended: ${amount} more is needed for them to resume.`,
+    total: 'Total',
+  },
+  ru: {
+    title: 'Оплата',
+    balance: 'Баланс',
+    lasts: (hours: number) =>
+      hours < 48
+        ? `хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}`
+        : `хватит ещё на ${count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' })}`,
+    nothingBilled: 'сейчас ничего не оплачивается',
+    topUpAbout: 'Чтобы пополнить, обратитесь к оператору.',
+    month: 'С начала месяца',
+    forecast: 'При такой скорости, в месяц',
+    hour: 'Сейчас в час',
+    usage: 'Затраты по серверам',
+    monthOf: 'Месяц',
+    server: 'Сервер',
+    project: 'Проект',
+    hours: 'Часы',
+    amount: 'Сумма',
+    noUsage: 'В этом месяце начислений не было',
+    csv: 'Скачать CSV',
+    ledger: 'Операции по счёту',
+    date: 'Дата',
+    type: 'Тип',
+    description: 'Описание',
+    after: 'Баланс после',
+    types: { charge: 'Начисление', payment: 'Платёж', refund: 'Возврат', correction: 'Корректировка' },
+    noTransactions: 'Операций пока нет',
+    toResume: (amount: string) => `Серверы приостановлены: чтобы возобновить их, нужно ещё ${amount}.`,
+    total: 'Всего',
+  },
+})

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { projectsQuery } from '../account/queries.ts'
+import { UNKNOWN, useFormats } from '../format.ts'
+import { Select } from '../ui/field.tsx'
+import { Card } from '../ui/page.tsx'
+import { Empty, Loaded } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { lastMonths, usageQuery } from './queries.ts'
+import { useBillingText } from './text.ts'
+
+/** What each server cost in a month. */
+export function UsageCard() {
+  const t = useBillingText()
+  const format = useFormats()
+  const months = lastMonths(new Date())
+  const [month, setMonth] = useState(months[0] ?? '')
+  const query = useQuery(usageQuery(month))
+  const projects = useQuery(projectsQuery).data?.items ?? []
+  const projectOf = (id: string) => projects.find(({ project_id }) => project_id === id)?.name ?? UNKNOWN
+  const titleOf = (value: string) =>
+    new Date(`${value}-15`).toLocaleDateString(format.locale, { month: 'long', year: 'numeric' })
+  return (
+    <Card
+      title={t.usage}
+      actions={
+        <>
+          <Select
+            aria-label={t.monthOf}
+            value={month}
+            options={months.map((value) => ({ value, title: titleOf(value) }))}
+            onChange={setMonth}
+          />
+          <a className="button" href={`/v1/account/usage.csv?month=${month}`} download={`usage-${month}.csv`}>
+            {t.csv}
+          </a>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={t.noUsage} />
+          ) : (
+            <Table
+              label={t.usage}
+              rows={items}
+              idOf={({ server_id, project_id }) => `${server_id} ${project_id}`}
+              columns={[
+                {
+                  title: t.server,
+                  cell: ({ server_id, server_name }) => (
+                    <Link to="/servers/$serverId" params={{ serverId: server_id }} className="title">
+                      {server_name}
+                    </Link>
+                  ),
+                },
+                { title: t.project, cell: ({ project_id }) => projectOf(project_id) },
+                { title: t.hours, isNumber: true, cell: ({ hours }) => format.number(hours, 1) },
+                { title: t.amount, isNumber: true, cell: ({ amount }) => format.money(amount) },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}

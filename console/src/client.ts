@@ -1,0 +1,39 @@
+import { Berth, isBerthError } from '@berth/sdk'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { accountOfTab, fetchInAccount, setAccountOfTab } from './tab.ts'
+
+/** Of the origin that the page came from; the session's cookie goes with each request. */
+export const berth = new Berth({ baseUrl: '/v1', fetch: fetchInAccount })
+
+const listeners = new Set<() => void>()
+
+/** Calls back when the API no longer accepts the session, whichever request found out. */
+export function onSessionEnd(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function notice(error: Error): void {
+  if (!isBerthError(error)) return
+  if (error.status === 401) for (const listener of listeners) listener()
+  // Somebody took the person out of it: the session is in another one, or in none.
+  if (error.code !== 'not_a_member' || accountOfTab() === null) return
+  setAccountOfTab(null)
+  location.assign('/')
+}
+
+/** The client retries by itself, and events of the account tell what is no longer true. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: notice }),
+  mutationCache: new MutationCache({ onError: notice }),
+  defaultOptions: {
+    queries: {
+      retry: false,
+      staleTime: 30_000,
+      gcTime: 30 * 60_000,
+      refetchOnWindowFocus: false,
+      networkMode: 'always',
+    },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})

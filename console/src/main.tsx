@@ -1,0 +1,29 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { router } from './app/router.tsx'
+import './people/opened-with.ts'
+import { queryClient } from './client.ts'
+import { applyPreferences } from './preferences.ts'
+import { sessionQuery } from './session.ts'
+import './ui/base.css'
+import './ui/controls.css'
+import './ui/data.css'
+import './app/shell.css'
+
+applyPreferences()
+// What nearly every page needs is on its way before the router asks.
+if (!/^\/(sign-in|sign-in\/provider|sign-up|reset|invitation)$/.test(location.pathname)) {
+  void queryClient.prefetchQuery(sessionQuery)
+  void import('./app/shell.tsx')
+}
+const place = document.getElementById('root')
+if (place)
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  )

@@ -1,0 +1,135 @@
+import type { Firewall } from '@berth/sdk'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { RenameDialog } from '../account/rename-dialog.tsx'
+import { berth, queryClient } from '../client.ts'
+import { UNKNOWN } from '../format.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { ResourcePage } from '../ui/resource-page.tsx'
+import type { Example } from '../ui/show-as.tsx'
+import { Time } from '../ui/time.tsx'
+import { DeleteResource } from './delete-resource.tsx'
+import { firewallsQuery } from './queries.ts'
+import { type Template, templateNames, templates } from './rules.ts'
+import { useNetworksText } from './text.ts'
+
+const examples: readonly Example[] = [
+  {
+    title: 'GET /firewalls',
+    berth: 'berth firewall list',
+    method: 'GET',
+    path: '/firewalls',
+    sdk: 'firewalls.list()',
+  },
+  {
+    title: 'POST /firewalls',
+    berth: 'berth firewall create web --template web',
+    method: 'POST',
+    path: '/firewalls',
+    body: { name: 'web', rules: templates.web },
+    sdk: "firewalls.create({ name: 'web', rules: [{ direction: 'in', protocol: 'tcp', ports: '443' }] })",
+  },
+]
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['firewall'] })
+
+export function FirewallsPage() {
+  const t = useNetworksText()
+  const query = useQuery(firewallsQuery)
+  const [renamed, setRenamed] = useState<Firewall | null>(null)
+  const [deleted, setDeleted] = useState<Firewall | null>(null)
+  return (
+    <>
+      <ResourcePage
+        title={t.firewalls}
+        about={t.firewallsAbout}
+        query={query}
+        idOf={({ firewall_id }) => firewall_id}
+        nameOf={({ name }) => name}
+        empty={{ title: t.noFirewalls, about: t.noFirewallsAbout }}
+        examples={examples}
+        scope="servers:write"
+        columns={[
+          { title: t.name, cell: (firewall) => <FirewallName firewall={firewall} /> },
+          { title: t.rules, isNumber: true, cell: ({ rules }) => rules.length },
+          { title: t.servers, isNumber: true, cell: ({ server_ids }) => server_ids.length },
+          {
+            title: t.selector,
+            cell: ({ label_selector: labels }) => (labels ? <span className="tag">{labels}</span> : UNKNOWN),
+          },
+          { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        actionsOf={(firewall) => [
+          { title: t.rename, onSelect: () => setRenamed(firewall) },
+          {
+            title: t.delete,
+            icon: 'trash',
+            isDangerous: true,
+            isDisabled: firewall.server_ids.length > 0,
+            onSelect: () => setDeleted(firewall),
+          },
+        ]}
+        create={{ title: t.newFirewall, form: (close) => <FirewallForm onCancel={close} /> }}
+      />
+      {renamed ? (
+        <RenameDialog
+          name={renamed.name}
+          rename={(name) => berth.firewalls.update(renamed.firewall_id, { name })}
+          onRenamed={refresh}
+          onClose={() => setRenamed(null)}
+        />
+      ) : null}
+      {deleted ? (
+        <DeleteResource
+          title={t.deleteFirewall(deleted.name)}
+          name={deleted.name}
+          resource="firewall"
+          remove={() => berth.firewalls.delete(deleted.firewall_id)}
+          onClose={() => setDeleted(null)}
+        >
+          <p>{t.deleteFirewallAbout}</p>
+        </DeleteResource>
+      ) : null}
+    </>
+  )
+}
+
+const FirewallName = ({ firewall: { firewall_id, name } }: { firewall: Firewall }) => (
+  <Link to="/firewalls/$firewallId" params={{ firewallId: firewall_id }} className="title">
+    {name}
+  </Link>
+)
+
+/** A name and what to begin with; its own page has the rest. */
+function FirewallForm({ onCancel }: { onCancel: () => void }) {
+  const t = useNetworksText()
+  const navigate = useNavigate()
+  const [name, setName] = useState('')
+  const [template, setTemplate] = useState<Template>('ssh')
+  const create = useMutation({
+    mutationFn: () => berth.firewalls.create({ name, rules: [...templates[template]] }),
+    onSuccess: ({ firewall_id }) => {
+      void refresh()
+      void navigate({ to: '/firewalls/$firewallId', params: { firewallId: firewall_id } })
+    },
+  })
+  return (
+    <Form
+      submit={t.newFirewall}
+      mutation={create}
+      isReady={name.trim() !== ''}
+      onSubmit={() => create.mutate()}
+      onCancel={onCancel}
+    >
+      <TextField label={t.name} value={name} autoFocus onChange={(event) => setName(event.target.value)} />
+      <SelectField
+        label={t.begin}
+        value={template}
+        options={templateNames.map((value) => ({ value, title: t.templates[value] }))}
+        onChange={setTemplate}
+      />
+    </Form>
+  )
+}

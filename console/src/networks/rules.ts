@@ -1,0 +1,77 @@
+import type { FirewallCreate, FirewallRule } from '@berth/sdk'
+
+type Rule = NonNullable<FirewallCreate['rules']>[number]
+
+/** A rule as it is typed: what is empty is all ports, or anywhere. */
+export interface Draft {
+  /** While it is edited; the API knows rules by their place. */
+  key: number
+  direction: FirewallRule['direction']
+  protocol: FirewallRule['protocol']
+  ports: string
+  ends: string
+  description: string
+}
+
+const ANYWHERE = ['0.0.0.0/0', '::/0']
+let keys = 0
+const nextKey = () => {
+  keys += 1
+  return keys
+}
+
+export const isAnywhere = (cidrs: readonly string[]) =>
+  cidrs.length === ANYWHERE.length && ANYWHERE.every((cidr) => cidrs.includes(cidr))
+
+export const emptyDraft = (): Draft => ({
+  key: nextKey(),
+  direction: 'in',
+  protocol: 'tcp',
+  ports: '',
+  ends: '',
+  description: '',
+})
+
+export const draftOf = ({ direction, protocol, ports, cidrs, description }: FirewallRule): Draft => ({
+  key: nextKey(),
+  direction,
+  protocol,
+  ports: ports ?? '',
+  ends: isAnywhere(cidrs) ? '' : cidrs.join(', '),
+  description: description ?? '',
+})
+
+export const hasPorts = ({ protocol }: Pick<Draft, 'protocol'>) => protocol === 'tcp' || protocol === 'udp'
+
+/** What is sent for a draft. */
+export function ruleOf(draft: Draft): Rule {
+  const { direction, protocol, ports, ends, description } = draft
+  const cidrs = ends.split(/[\s,]+/).filter((part) => part !== '')
+  return {
+    direction,
+    protocol,
+    ports: hasPorts(draft) ? ports.replaceAll(/\s/g, '') || null : null,
+    cidrs: cidrs.length > 0 ? cidrs : [...ANYWHERE],
+    description: description.trim() || null,
+  }
+}
+
+const into = (protocol: Rule['protocol'], ports: string | null, description: string): Rule => ({
+  direction: 'in',
+  protocol,
+  ports,
+  cidrs: [...ANYWHERE],
+  description,
+})
+
+const login = [into('tcp', '22', 'SSH'), into('icmp', null, 'Ping')]
+
+/** What a new firewall may begin with. */
+export const templates = {
+  ssh: login,
+  web: [...login, into('tcp', '80', 'HTTP'), into('tcp', '443', 'HTTPS'), into('udp', '443', 'HTTP/3')],
+  empty: [],
+} as const satisfies Record<string, readonly Rule[]>
+
+export type Template = keyof typeof templates
+export const templateNames = ['ssh', 'web', 'empty'] as const satisfies readonly Template[]

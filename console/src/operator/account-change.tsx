@@ -1,0 +1,139 @@
+import type { Credit, OperatedAccount } from '@berth/sdk'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { berth, queryClient } from '../client.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { useFieldError } from '../ui/problems.ts'
+import { useOperatorText } from './text.ts'
+
+export type Change = 'credit' | 'suspend' | 'resume'
+
+interface ChangeProps {
+  account: OperatedAccount
+  change: Change
+  onClose: () => void
+}
+
+/** What an operator does with an account, with the reason that its customer reads. */
+export function AccountChange({ account, change, onClose }: ChangeProps) {
+  const t = useOperatorText()
+  const titles = { credit: t.creditOf, suspend: t.suspendOf, resume: t.resumeOf }
+  const id = account.account_id
+  const onDone = async () => {
+    await queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })
+    onClose()
+  }
+  return (
+    <Dialog title={titles[change](account.email)} onClose={onClose}>
+      {change === 'credit' ? (
+        <CreditForm id={id} onDone={onDone} onCancel={onClose} />
+      ) : (
+        <StatusForm id={id} change={change} onDone={onDone} onCancel={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+interface FormProps {
+  id: string
+  onDone: () => Promise<void>
+  onCancel: () => void
+}
+
+function StatusForm({ id, change, onDone, onCancel }: FormProps & { change: 'suspend' | 'resume' }) {
+  const t = useOperatorText()
+  const [reason, setReason] = useState('')
+  const mutation = useMutation({
+    mutationFn: () =>
+      change === 'suspend'
+        ? berth.operator.suspendAccount(id, { reason })
+        : berth.operator.resumeAccount(id, { reason }),
+    onSuccess: onDone,
+  })
+  return (
+    <Form
+      submit={change === 'suspend' ? t.suspend : t.resume}
+      mutation={mutation}
+      isReady={reason.trim() !== ''}
+      onSubmit={() => mutation.mutate()}
+      onCancel={onCancel}
+    >
+      <p>{change === 'suspend' ? t.suspendAbout : t.resumeAbout}</p>
+      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+    </Form>
+  )
+}
+
+const kinds = ['payment', 'correction'] as const
+
+function CreditForm({ id, onDone, onCancel }: FormProps) {
+  const t = useOperatorText()
+  const [amount, setAmount] = useState('')
+  const [type, setType] = useState<Credit['type']>('payment')
+  const [reason, setReason] = useState('')
+  // Kept while the form is open: what is sent twice is booked once.
+  const [reference, setReference] = useState(() => `console-${Date.now()}`)
+  const mutation = useMutation({
+    mutationFn: () =>
+      berth.operator.creditAccount(id, { amount: amount.trim().replace(',', '.'), type, reason, reference }),
+    onSuccess: onDone,
+  })
+  const errorOf = useFieldError(mutation.error)
+  return (
+    <Form
+      submit={t.credit}
+      mutation={mutation}
+      isReady={amount.trim() !== '' && reason.trim() !== '' && reference !== ''}
+      onSubmit={() => mutation.mutate()}
+      onCancel={onCancel}
+    >
+      <TextField
+        label={t.amount}
+        inputMode="decimal"
+        autoFocus
+        value={amount}
+        error={errorOf('amount')}
+        onChange={(event) => setAmount(event.target.value)}
+      />
+      <SelectField
+        label={t.kind}
+        value={type}
+        options={kinds.map((value) => ({ value, title: t.kinds[value] }))}
+        onChange={setType}
+      />
+      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+      <TextField
+        label={t.reference}
+        hint={t.referenceAbout}
+        maxLength={100}
+        value={reference}
+        error={errorOf('reference')}
+        onChange={(event) => setReference(event.target.value)}
+      />
+    </Form>
+  )
+}
+
+function ReasonField({
+  reason,
+  error,
+  onChange,
+}: {
+  reason: string
+  error: Error | null
+  onChange: (reason: string) => void
+}) {
+  const t = useOperatorText()
+  return (
+    <TextField
+      label={t.reason}
+      hint={t.reasonAbout}
+      maxLength={200}
+      value={reason}
+      error={useFieldError(error)('reason')}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}

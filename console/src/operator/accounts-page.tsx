@@ -1,0 +1,156 @@
+import type { OperatedAccount } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { useFormats } from '../format.ts'
+import { Copy } from '../ui/copy.tsx'
+import { Select } from '../ui/field.tsx'
+import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty, Loaded } from '../ui/states.tsx'
+import { Status, type Tone } from '../ui/status.tsx'
+import { type Column, Pager, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { AccountChange, type Change } from './account-change.tsx'
+import { type AccountsSearch, accountsQuery, PAGE, readAccountsSearch } from './queries.ts'
+import { useOperatorText } from './text.ts'
+
+const route = getRouteApi('/shell/operator')
+const tones: Record<OperatedAccount['status'], Tone> = { active: 'good', suspended: 'warn', closed: 'off' }
+
+interface Chosen {
+  account: OperatedAccount
+  change: Change
+}
+
+export function AccountsPage() {
+  const t = useOperatorText()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(accountsQuery(search))
+  const [chosen, setChosen] = useState<Chosen | null>(null)
+  const columns = useColumns(setChosen)
+  const go = (next: AccountsSearch) => void navigate({ search: next, replace: true })
+  return (
+    <Page title={t.accounts} about={t.accountsAbout}>
+      <Filters search={search} onChange={go} />
+      <Loaded query={query}>
+        {({ items, total }) =>
+          total === 0 ? (
+            <div className="card">
+              <Empty title={t.noAccounts}>
+                <p>{t.noAccountsAbout}</p>
+              </Empty>
+            </div>
+          ) : (
+            <div className="stack">
+              <Table
+                label={t.accounts}
+                rows={items}
+                columns={columns}
+                idOf={({ account_id }) => account_id}
+                nameOf={({ email }) => email}
+              />
+              <Pager
+                offset={search.offset ?? 0}
+                limit={PAGE}
+                total={total}
+                onChange={(offset) => go({ ...search, offset })}
+              />
+            </div>
+          )
+        }
+      </Loaded>
+      {chosen ? <AccountChange {...chosen} onClose={() => setChosen(null)} /> : null}
+    </Page>
+  )
+}
+
+function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[] {
+  const t = useOperatorText()
+  const format = useFormats()
+  const actionsOf = (account: OperatedAccount): MenuItem[] => [
+    { title: t.credit, onSelect: () => choose({ account, change: 'credit' }) },
+    ...(account.status === 'active'
+      ? [{ title: t.suspend, isDangerous: true, onSelect: () => choose({ account, change: 'suspend' }) }]
+      : []),
+    ...(account.status === 'suspended'
+      ? [{ title: t.resume, onSelect: () => choose({ account, change: 'resume' }) }]
+      : []),
+  ]
+  return [
+    {
+      title: t.account,
+      cell: ({ name, email }) => (
+        <>
+          <span className="title">{email}</span>
+          {name === email ? null : <span className="muted"> · {name}</span>}
+        </>
+      ),
+    },
+    { title: t.status, cell: ({ status }) => <Status tone={tones[status]}>{t.statuses[status]}</Status> },
+    {
+      title: t.balance,
+      isNumber: true,
+      cell: ({ balance, is_depleted }) =>
+        is_depleted ? (
+          <Status tone="warn">
+            {t.depleted}: {format.money(balance)}
+          </Status>
+        ) : (
+          format.money(balance)
+        ),
+    },
+    { title: t.paid, isNumber: true, cell: ({ paid }) => format.money(paid) },
+    { title: t.servers, isNumber: true, cell: ({ server_count }) => format.number(server_count) },
+    { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
+    { title: t.id, cell: ({ account_id }) => <Copy text={account_id} shown={account_id.slice(0, 8)} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: (account) => <Menu label={`${t.account}: ${account.email}`} items={actionsOf(account)} />,
+    },
+  ]
+}
+
+const PAUSE_MS = 300
+
+/** Both are in the address; whoever types is waited for. */
+function Filters({
+  search,
+  onChange,
+}: {
+  search: AccountsSearch
+  onChange: (search: AccountsSearch) => void
+}) {
+  const t = useOperatorText()
+  const [typed, setTyped] = useState(search.q ?? '')
+  const { status, q = '' } = search
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what else is in the address is read when the pause is over
+  useEffect(() => {
+    if (typed === q) return
+    const timer = setTimeout(() => onChange(readAccountsSearch({ q: typed, status })), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const options = Object.entries(t.statuses).map(([value, title]) => ({ value, title }))
+  return (
+    <search className="row">
+      <input
+        type="search"
+        className="input"
+        style={{ width: 320 }}
+        maxLength={254}
+        aria-label={t.search}
+        placeholder={t.search}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <Select
+        aria-label={t.status}
+        value={status ?? ''}
+        options={[{ value: '', title: t.anyStatus }, ...options]}
+        onChange={(next) => onChange(readAccountsSearch({ q: typed, status: next }))}
+      />
+    </search>
+  )
+}

@@ -1,0 +1,93 @@
+import type { OperatedOperation } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { UNKNOWN } from '../format.ts'
+import { OperationStatus } from '../servers/server-status.tsx'
+import { useServersText } from '../servers/text.ts'
+import { Copy } from '../ui/copy.tsx'
+import { Segments } from '../ui/field.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty, Loaded } from '../ui/states.tsx'
+import { type Column, Pager, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { operationsQuery, PAGE } from './queries.ts'
+import { useOperatorText } from './text.ts'
+
+const route = getRouteApi('/shell/operator/operations')
+const states = ['active', 'failed'] as const
+
+export function OperationsPage() {
+  const t = useOperatorText()
+  const { state = 'active', offset = 0 } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(operationsQuery(state, offset))
+  const columns = useColumns()
+  return (
+    <Page title={t.operations} about={t.operationsAbout}>
+      <Segments
+        label={t.state}
+        value={state}
+        options={states.map((value) => ({ value, title: t.states[value] }))}
+        onChange={(next) => void navigate({ search: { state: next } })}
+      />
+      <Loaded query={query}>
+        {({ items, total }) =>
+          total === 0 ? (
+            <div className="card">
+              <Empty title={t.noOperations[state]}>
+                {state === 'failed' ? <p>{t.failedAbout}</p> : null}
+              </Empty>
+            </div>
+          ) : (
+            <div className="stack">
+              <Table
+                label={t.operations}
+                rows={items}
+                columns={columns}
+                idOf={({ operation_id }) => operation_id}
+              />
+              <Pager
+                offset={offset}
+                limit={PAGE}
+                total={total}
+                onChange={(next) => void navigate({ search: { state, offset: next } })}
+              />
+            </div>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+function useColumns(): Column<OperatedOperation>[] {
+  const t = useOperatorText()
+  const words = useServersText()
+  return [
+    { title: t.operation, cell: ({ type }) => <span className="title">{words.operations[type]}</span> },
+    { title: t.status, cell: ({ status }) => <OperationStatus status={status} /> },
+    {
+      title: t.progress,
+      cell: ({ step, progress }) => (
+        <>
+          {progress}% <span className="muted">{step.replaceAll('_', ' ')}</span>
+        </>
+      ),
+    },
+    {
+      title: t.error,
+      isWrapped: true,
+      cell: ({ error }) =>
+        error ? (
+          <>
+            <code>{error.code}</code> {error.message}
+          </>
+        ) : (
+          UNKNOWN
+        ),
+    },
+    { title: t.account, cell: ({ account_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: t.subject, cell: ({ subject_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
+  ]
+}

@@ -1,0 +1,53 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { berth } from '../client.ts'
+
+export const PAGE = 50
+
+export interface AccountsSearch {
+  q?: string
+  status?: 'active' | 'suspended' | 'closed'
+  offset?: number
+}
+
+const statuses = ['active', 'suspended', 'closed'] as const
+
+export function readAccountsSearch({ q, status, offset }: Record<string, unknown>): AccountsSearch {
+  const known = statuses.find((one) => one === status)
+  return {
+    ...(typeof q === 'string' && q !== '' ? { q } : {}),
+    ...(known ? { status: known } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+// What happens in other accounts comes with no event: all of it is asked for again and again.
+export const accountsQuery = ({ q, status, offset = 0 }: AccountsSearch) =>
+  queryOptions({
+    queryKey: ['operator', 'accounts', q, status, offset],
+    queryFn: ({ signal }) =>
+      berth.operator.accounts(
+        { limit: PAGE, offset, ...(q ? { search: q } : {}), ...(status ? { status } : {}) },
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+
+export const operationsQuery = (state: 'active' | 'failed', offset: number) =>
+  queryOptions({
+    queryKey: ['operator', 'operations', state, offset],
+    queryFn: ({ signal }) => berth.operator.operations({ state, limit: PAGE, offset }, { signal }),
+    refetchInterval: 3_000,
+  })
+
+export const roomQuery = queryOptions({
+  queryKey: ['operator', 'capacity'],
+  queryFn: ({ signal }) => berth.operator.capacity({ signal }),
+  refetchInterval: 15_000,
+})
+
+export const imagesQuery = queryOptions({
+  queryKey: ['operator', 'images'],
+  queryFn: ({ signal }) => berth.operator.images({ signal }),
+  refetchInterval: 3_000,
+})

@@ -1,0 +1,68 @@
+import type { BerthEvent, Server } from '@berth/sdk'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { berth } from '../client.ts'
+import { useServersText } from '../servers/text.ts'
+import { Card } from '../ui/page.tsx'
+import { Empty, Loaded } from '../ui/states.tsx'
+import { Time } from '../ui/time.tsx'
+import { useOverviewText } from './text.ts'
+
+const recentQuery = queryOptions({
+  queryKey: ['event', 'recent'],
+  queryFn: ({ signal }) => berth.events.list({ order: 'desc', limit: 12 }, { signal }),
+})
+
+/** What the event is about, by whichever name it has. */
+function subjectOf({ data }: BerthEvent, servers: readonly Server[]): string {
+  const named = servers.find(({ server_id }) => server_id === data.server_id)?.name
+  if (named) return named
+  for (const name of ['name', 'server_name', 'address', 'email'] as const) {
+    const value = data[name]
+    if (typeof value === 'string') return value
+  }
+  return ''
+}
+
+export function Recent({ servers }: { servers: readonly Server[] }) {
+  const t = useOverviewText()
+  const words = useServersText()
+  const query = useQuery(recentQuery)
+  const statuses: Readonly<Record<string, string>> = words.statuses
+  const happened: Readonly<Record<string, string>> = t.events
+  const textOf = (event: BerthEvent) => {
+    const [, what = ''] = event.type.split('.')
+    const status = event.data.new_status
+    const end =
+      what === 'status_changed' && typeof status === 'string' ? ` ${statuses[status] ?? status}` : ''
+    const operations: Readonly<Record<string, string>> = words.operations
+    const { type } = event.data
+    const work =
+      event.type.startsWith('operation.') && typeof type === 'string' ? `${operations[type] ?? type} ` : ''
+    return `${work.toLowerCase()}${happened[what] ?? what}${end.toLowerCase()}`
+  }
+  return (
+    <Card title={t.recent}>
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={t.noEvents} />
+          ) : (
+            <ul className="recent">
+              {items.map((event) => (
+                <li key={event.event_id}>
+                  <span className="tag">{event.type.split('.')[0]}</span>
+                  <span>
+                    <strong>{subjectOf(event, servers)}</strong> {textOf(event)}
+                  </span>
+                  <span className="muted small">
+                    <Time at={event.created_at} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}

@@ -1,0 +1,49 @@
+import type { Person } from '@berth/sdk'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Dialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { OwnPassword } from './own-password.tsx'
+import { usePeopleText } from './text.ts'
+import { addPasskey, isCanceled } from './webauthn.ts'
+
+interface AddPasskeyProps {
+  person: Person
+  onAdded: () => void
+  onClose: () => void
+}
+
+export function AddPasskey({ person, onAdded, onClose }: AddPasskeyProps) {
+  const t = usePeopleText()
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const add = useMutation({
+    mutationFn: () => addPasskey({ name, password: person.has_password ? password : undefined }),
+    onSuccess: () => {
+      onAdded()
+      onClose()
+    },
+  })
+  return (
+    <Dialog title={t.addPasskey} onClose={onClose}>
+      <Form
+        submit={t.next}
+        mutation={{ isPending: add.isPending, error: isCanceled(add.error) ? null : add.error }}
+        isReady={name.trim() !== '' && (password !== '' || !person.has_password)}
+        onSubmit={() => add.mutate()}
+        onCancel={onClose}
+      >
+        <p className="muted">{t.addPasskeyAbout}</p>
+        <TextField
+          label={t.passkeyName}
+          hint={t.passkeyNameHint}
+          value={name}
+          autoFocus
+          onChange={(event) => setName(event.target.value)}
+        />
+        <OwnPassword person={person} value={password} onChange={setPassword} />
+      </Form>
+    </Dialog>
+  )
+}

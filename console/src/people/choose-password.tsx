@@ -1,0 +1,53 @@
+import type { SignIn } from '@berth/sdk'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { CodeForm } from './code-form.tsx'
+import { signInOptionsQuery } from './queries.ts'
+import { useEnter } from './sign-in-page.tsx'
+import { usePeopleText } from './text.ts'
+
+interface ChoosePasswordProps {
+  submit: string
+  hasName?: boolean
+  choose: (password: string, name: string) => Promise<SignIn>
+}
+
+/** What follows the link of a mail. */
+export function ChoosePassword({ submit, hasName = false, choose }: ChoosePasswordProps) {
+  const t = usePeopleText()
+  const enter = useEnter()
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const least = useQuery(signInOptionsQuery).data?.min_password ?? 0
+  const finish = useMutation({
+    mutationFn: () => choose(password, name),
+    onSuccess: (result) => (result.ticket === null ? enter() : undefined),
+  })
+  if (finish.data?.ticket) return <CodeForm ticket={finish.data.ticket} onSignedIn={enter} />
+  const isReady = password.length >= least && (!hasName || name.trim() !== '')
+  return (
+    <Form submit={submit} mutation={finish} isReady={isReady} onSubmit={() => finish.mutate()}>
+      {hasName ? (
+        <TextField
+          label={t.name}
+          name="name"
+          autoComplete="name"
+          autoFocus
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      ) : null}
+      <TextField
+        label={t.newPassword}
+        hint={t.passwordHint(least)}
+        type="password"
+        name="password"
+        autoComplete="new-password"
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,24 @@
+import type { Person } from '@berth/sdk'
+import { TextField } from '../ui/field.tsx'
+import { usePeopleText } from './text.ts'
+
+interface OwnPasswordProps {
+  person: Pick<Person, 'has_password'>
+  value: string
+  onChange: (value: string) => void
+}
+
+/** Asked of who has one before she changes how she signs in. */
+export function OwnPassword({ person, value, onChange }: OwnPasswordProps) {
+  const t = usePeopleText()
+  if (!person.has_password) return null
+  return (
+    <TextField
+      label={t.currentPassword}
+      type="password"
+      autoComplete="current-password"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}

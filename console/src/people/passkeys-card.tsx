@@ -1,0 +1,87 @@
+import type { Passkey, Person } from '@berth/sdk'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { RenameDialog } from '../account/rename-dialog.tsx'
+import { berth, queryClient } from '../client.ts'
+import { Button } from '../ui/button.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Card } from '../ui/page.tsx'
+import { Failed, Loaded } from '../ui/states.tsx'
+import { type Column, Table } from '../ui/table.tsx'
+import { useUiText } from '../ui/text.ts'
+import { Time } from '../ui/time.tsx'
+import { AddPasskey } from './add-passkey.tsx'
+import { passkeysQuery, signInOptionsQuery } from './queries.ts'
+import { usePeopleText } from './text.ts'
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['session'] })
+
+/** Keys that sign in without password and code. */
+export function PasskeysCard({ person }: { person: Person }) {
+  const t = usePeopleText()
+  const query = useQuery(passkeysQuery)
+  const origin = useQuery(signInOptionsQuery).data?.passkey_origin ?? null
+  const isPossible = origin === location.origin
+  const elsewhere = origin === null ? t.passkeysImpossible : t.passkeysElsewhere(origin)
+  const [isAdding, setIsAdding] = useState(false)
+  const add = isPossible ? <Button onClick={() => setIsAdding(true)}>{t.addPasskey}</Button> : null
+  return (
+    <Card title={t.passkeys} actions={add}>
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length > 0 ? (
+            <Passkeys items={items} />
+          ) : (
+            <div className="body">
+              <p className="muted">{isPossible ? t.passkeysAbout : elsewhere}</p>
+            </div>
+          )
+        }
+      </Loaded>
+      {isAdding ? <AddPasskey person={person} onAdded={refresh} onClose={() => setIsAdding(false)} /> : null}
+    </Card>
+  )
+}
+
+function Passkeys({ items }: { items: readonly Passkey[] }) {
+  const t = usePeopleText()
+  const words = useUiText()
+  const [renamed, setRenamed] = useState<Passkey | null>(null)
+  const remove = useMutation({
+    mutationFn: ({ passkey_id }: Passkey) => berth.passkeys.delete(passkey_id),
+    onSettled: refresh,
+  })
+  const columns: Column<Passkey>[] = [
+    { title: t.passkeyName, cell: ({ name }) => <span className="title">{name}</span> },
+    { title: t.kept, cell: ({ is_synced }) => (is_synced ? t.synced : t.oneDevice) },
+    { title: t.lastUsed, cell: ({ last_used_at }) => (last_used_at ? <Time at={last_used_at} /> : '—') },
+    { title: t.added, cell: ({ created_at }) => <Time at={created_at} /> },
+    {
+      title: '',
+      isNumber: true,
+      cell: (passkey) => (
+        <Menu
+          label={words.actions(passkey.name)}
+          items={[
+            { title: t.rename, onSelect: () => setRenamed(passkey) },
+            { title: t.removePasskey, isDangerous: true, onSelect: () => remove.mutate(passkey) },
+          ]}
+        />
+      ),
+    },
+  ]
+  return (
+    <>
+      <Table label={t.passkeys} rows={items} columns={columns} idOf={({ passkey_id }) => passkey_id} />
+      {remove.error ? <Failed error={remove.error} /> : null}
+      {renamed ? (
+        <RenameDialog
+          name={renamed.name}
+          rename={(name) => berth.passkeys.update(renamed.passkey_id, { name })}
+          onRenamed={refresh}
+          onClose={() => setRenamed(null)}
+        />
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,27 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Button } from '../ui/button.tsx'
+import { Failed } from '../ui/states.tsx'
+import { goToProvider } from './provider.ts'
+import { signInOptionsQuery } from './queries.ts'
+import { usePeopleText } from './text.ts'
+
+/** Signs in, or up, with what somebody is at the operator's OpenID Connect provider. */
+export function ProviderButton({ next = '/' }: { next?: string | undefined }) {
+  const t = usePeopleText()
+  const provider = useQuery(signInOptionsQuery).data?.provider
+  const go = useMutation({ mutationFn: () => goToProvider(next) })
+  if (!provider) return null
+  // It leads back to one origin alone, where this tab must have begun.
+  const isHere = provider.origin === location.origin
+  return (
+    <>
+      <Button
+        isBusy={go.isPending || go.isSuccess}
+        onClick={() => (isHere ? go.mutate() : location.assign(`${provider.origin}/sign-in`))}
+      >
+        {t.withProvider(provider.name)}
+      </Button>
+      {go.error ? <Failed error={go.error} /> : null}
+    </>
+  )
+}

@@ -1,0 +1,28 @@
+import { Button } from '../ui/button.tsx'
+import { Command } from '../ui/copy.tsx'
+import { Note } from '../ui/states.tsx'
+import { usePeopleText } from './text.ts'
+
+/** Shown this once: to be copied, or kept as a file. */
+export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
+  const t = usePeopleText()
+  const text = codes.join('\n')
+  return (
+    <div className="stack">
+      <Note tone="warn">{t.codesOnce}</Note>
+      <Command text={text} />
+      <div className="row">
+        <Button kind="primary" onClick={onDone}>
+          {t.codesKept}
+        </Button>
+        <a
+          className="button"
+          download={`${location.hostname}-recovery-codes.txt`}
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(`${text}\n`)}`}
+        >
+          {t.download}
+        </a>
+      </div>
+    </div>
+  )
+}

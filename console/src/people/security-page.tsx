@@ -1,0 +1,32 @@
+import './security.css'
+import { useQuery } from '@tanstack/react-query'
+import { personQuery } from '../session.ts'
+import { Page } from '../ui/page.tsx'
+import { Loaded } from '../ui/states.tsx'
+import { PasskeysCard } from './passkeys-card.tsx'
+import { PasswordCard } from './password-card.tsx'
+import { ProviderCard } from './provider-card.tsx'
+import { SessionsCard } from './sessions-card.tsx'
+import { usePeopleText } from './text.ts'
+import { TwoFactorCard } from './two-factor-card.tsx'
+
+/** How a person signs in, and where she has. */
+export function SecurityPage() {
+  const t = usePeopleText()
+  const query = useQuery(personQuery)
+  return (
+    <Page title={t.security} about={t.securityAbout}>
+      <Loaded query={query}>
+        {(person) => (
+          <div className="stack">
+            <PasswordCard person={person} />
+            <TwoFactorCard person={person} />
+            <PasskeysCard person={person} />
+            {person.identity_provider ? <ProviderCard name={person.identity_provider} /> : null}
+            <SessionsCard />
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

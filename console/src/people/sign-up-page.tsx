@@ -1,0 +1,30 @@
+import { useState } from 'react'
+import { berth } from '../client.ts'
+import { ChoosePassword } from './choose-password.tsx'
+import { ProviderButton } from './provider-button.tsx'
+import { takeSecret } from './queries.ts'
+import { SendLink } from './send-link.tsx'
+import { SignFrame } from './sign-frame.tsx'
+import { usePeopleText } from './text.ts'
+
+/** Without the secret of a mail it sends one; with it, it finishes. */
+export function SignUpPage() {
+  const t = usePeopleText()
+  const [token] = useState(takeSecret)
+  if (token === '')
+    return (
+      <SignFrame title={t.signUp} about={t.signUpAbout}>
+        <SendLink send={(request) => berth.signIn.signUp(request)} />
+        <ProviderButton />
+      </SignFrame>
+    )
+  return (
+    <SignFrame title={t.finish}>
+      <ChoosePassword
+        submit={t.finish}
+        hasName
+        choose={(password, name) => berth.signIn.completeSignUp({ token, name, password })}
+      />
+    </SignFrame>
+  )
+}

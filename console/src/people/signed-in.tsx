@@ -1,0 +1,55 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { berth } from '../client.ts'
+import { personQuery, sessionQuery } from '../session.ts'
+import { setAccountOfTab } from '../tab.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Select } from '../ui/field.tsx'
+import { usePeopleText } from './text.ts'
+
+/** Who is signed in, to which account, and the way out. */
+export function SignedIn() {
+  const t = usePeopleText()
+  const { data: person } = useQuery(personQuery)
+  const { data: account } = useQuery(sessionQuery)
+  const signOut = useMutation({
+    mutationFn: () => berth.signIn.signOut(),
+    // A fresh page: nothing of this person stays in the tab.
+    onSuccess: () => {
+      setAccountOfTab(null)
+      location.assign('/sign-in')
+    },
+  })
+  const choose = useMutation({
+    mutationFn: (account_id: string) => berth.person.chooseAccount({ account_id }),
+    // This tab goes there, and those that are opened later; the others stay where they are.
+    onSuccess: (_person, account_id) => {
+      setAccountOfTab(account_id)
+      location.assign('/')
+    },
+  })
+  if (!person) return null
+  return (
+    <div className="signed-in">
+      {person.accounts.length > 1 ? (
+        <Select
+          aria-label={t.account}
+          value={account?.account_id ?? ''}
+          options={person.accounts.map(({ account_id, name }) => ({ value: account_id, title: name }))}
+          onChange={(id) => choose.mutate(id)}
+        />
+      ) : null}
+      <div className="row between">
+        <span className="who" title={person.email}>
+          <strong>{person.name}</strong>
+          <span className="muted small">{person.email}</span>
+        </span>
+        <IconButton
+          icon="out"
+          label={t.signOut}
+          disabled={signOut.isPending}
+          onClick={() => signOut.mutate()}
+        />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,34 @@
+import type { ServerCreate, Template } from '@berth/sdk'
+import { berthCommand, type Example } from '../../ui/show-as.tsx'
+
+/** The order as a program gives it. */
+export function exampleOf(request: ServerCreate, template: Template | undefined): Example {
+  const { name = '', preset_id, cpu, ram_mb, disk_gb } = request
+  const command = berthCommand(name === '' ? 'server create' : `server create ${name}`, {
+    template: template?.slug,
+    preset: preset_id,
+    cpu,
+    'ram-mb': ram_mb,
+    'disk-gb': disk_gb,
+    zone: request.zone_slug,
+    'cpu-type': request.cpu_type,
+    'ssh-key': request.ssh_key_ids,
+    'no-ssh-key': request.ssh_key_ids === undefined,
+    project: request.project_id,
+    label: Object.entries(request.labels ?? {}).map((pair) => pair.join('=')),
+    publish: request.published_ports?.map(({ port, protocol }) => `${port}/${protocol}`),
+    'no-ipv4': request.enable_ipv4 === false,
+    'no-ipv6': request.enable_ipv6 === false,
+    network: request.network_ids,
+    firewall: request.firewall_ids,
+    'delete-protection': request.delete_protection,
+  })
+  return {
+    title: 'POST /servers',
+    berth: command,
+    method: 'POST',
+    path: '/servers',
+    body: request,
+    sdk: `servers.create(${JSON.stringify(request, null, 2)})`,
+  }
+}

@@ -1,0 +1,136 @@
+import type { Preset } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { useFormats } from '../../format.ts'
+import { Segments } from '../../ui/field.tsx'
+import { Card } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { limitsQuery, presetsQuery } from '../queries.ts'
+import { Choices } from './choices.tsx'
+import type { ChangeOrder, Order } from './order.ts'
+import { Slider } from './slider.tsx'
+import { useCreateText } from './text.ts'
+
+interface PlanSectionProps {
+  order: Pick<Order, 'plan_type' | 'zone_slug' | 'cpu_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
+  onChange: ChangeOrder
+  /** Of the image, or of the disk that can't shrink. */
+  smallestDisk: number
+}
+
+export function PlanSection({ order, onChange, smallestDisk }: PlanSectionProps) {
+  const t = useCreateText()
+  const kinds = [
+    { value: 'preset', title: t.preset },
+    { value: 'custom', title: t.custom },
+  ] as const
+  return (
+    <Card
+      title={t.plan}
+      actions={
+        <Segments
+          label={t.plan}
+          value={order.plan_type}
+          options={kinds}
+          onChange={(plan_type) => onChange({ plan_type })}
+        />
+      }
+    >
+      {order.plan_type === 'preset' ? (
+        <Presets order={order} onChange={onChange} smallestDisk={smallestDisk} />
+      ) : (
+        <Sliders order={order} onChange={onChange} smallestDisk={smallestDisk} />
+      )}
+    </Card>
+  )
+}
+
+function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
+  const t = useCreateText()
+  const query = useQuery(presetsQuery(order.zone_slug, order.cpu_type))
+  const fits = ({ is_available, disk_gb }: Preset) => is_available && disk_gb >= smallestDisk
+  const { data: presets = [] } = query
+  const chosen = presets.find(({ preset_id }) => preset_id === order.preset_id)
+  const first = presets.find(fits)
+  // A preset that can't be had is not chosen: then it is the first that can.
+  const next = first && !(chosen && fits(chosen)) ? first.preset_id : null
+  useEffect(() => {
+    if (next !== null) onChange({ preset_id: next })
+  })
+  return (
+    <Loaded query={query}>
+      {(offered) => (
+        <Choices
+          label={t.plan}
+          value={order.preset_id}
+          onChange={(preset_id) => onChange({ preset_id })}
+          choices={offered.map((preset) => ({
+            value: preset.preset_id,
+            isDisabled: !fits(preset),
+            content: <PresetContent preset={preset} isAvailable={fits(preset)} />,
+          }))}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+function PresetContent({ preset, isAvailable }: { preset: Preset; isAvailable: boolean }) {
+  const t = useCreateText()
+  const format = useFormats()
+  return (
+    <>
+      <span className="row between">
+        <strong>{preset.slug}</strong>
+        {isAvailable ? null : <span className="muted small">{t.soldOut}</span>}
+      </span>
+      <span>
+        {preset.cpu} CPU · {format.ram(preset.ram_mb)} · {preset.disk_gb}{' '}
+        {format.locale === 'ru' ? 'ГБ' : 'GB'}
+      </span>
+      <span className="price">
+        <b>{format.money(preset.price_month_rub)}</b> <span className="muted small">{t.month}</span>
+      </span>
+      <span className="muted small">
+        {format.money(preset.price_hour_rub, 4)} {t.hour}
+      </span>
+    </>
+  )
+}
+
+function Sliders({ order, onChange, smallestDisk }: PlanSectionProps) {
+  const t = useCreateText()
+  const format = useFormats()
+  const query = useQuery(limitsQuery(order.zone_slug, order.cpu_type))
+  const gigabytes = (value: number) => `${format.number(value)} ${format.locale === 'ru' ? 'ГБ' : 'GB'}`
+  return (
+    <Loaded query={query}>
+      {({ cpu, ram_mb, disk_gb }) => (
+        <div className="body stack">
+          <Slider
+            label={t.cores}
+            value={order.cpu}
+            range={cpu}
+            onChange={(value) => onChange({ cpu: value })}
+          />
+          <Slider
+            label={t.memory}
+            value={order.ram_mb}
+            range={ram_mb}
+            isDoubling
+            format={format.ram}
+            onChange={(value) => onChange({ ram_mb: value })}
+          />
+          <Slider
+            label={t.disk}
+            value={order.disk_gb}
+            range={{ ...disk_gb, min: Math.max(disk_gb.min, smallestDisk) }}
+            isDoubling
+            format={gigabytes}
+            onChange={(value) => onChange({ disk_gb: value })}
+          />
+        </div>
+      )}
+    </Loaded>
+  )
+}

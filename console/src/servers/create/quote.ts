@@ -1,0 +1,28 @@
+import type { QuoteRequest } from '@berth/sdk'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { berth } from '../../client.ts'
+
+/** Of a slider that is pulled, not every step is asked about; short enough that nobody waits. */
+const PAUSE_MS = 60
+
+/** The price, and what stands in the way, of what the form has; the last one until the next is there. */
+export function useQuote(request: QuoteRequest | null) {
+  const text = JSON.stringify(request)
+  const [asked, setAsked] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const query = useQuery({
+    queryKey: ['quote', asked],
+    queryFn: ({ signal }) => {
+      const body: QuoteRequest = JSON.parse(asked) // written above from one
+      return berth.quote(body, { signal })
+    },
+    enabled: asked !== 'null',
+    staleTime: 10_000,
+    placeholderData: keepPreviousData,
+  })
+  return { query, isCurrent: asked === text && !query.isPlaceholderData }
+}

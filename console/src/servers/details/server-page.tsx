@@ -1,0 +1,116 @@
+import '../servers.css'
+import { isBerthError, type ServerDetails } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
+import { useFormats } from '../../format.ts'
+import { Page } from '../../ui/page.tsx'
+import type { Example } from '../../ui/show-as.tsx'
+import { Empty, Loaded, Note } from '../../ui/states.tsx'
+import { serverQuery } from '../queries.ts'
+import { ServerStatus } from '../server-status.tsx'
+import { useServersText } from '../text.ts'
+import { RunningOperation } from './running-operation.tsx'
+import { ServerActions } from './server-actions.tsx'
+import { useDetailsText } from './text.ts'
+
+const route = getRouteApi('/shell/servers/$serverId')
+
+/** What is above the tabs of a server. */
+export function ServerPage() {
+  const t = useDetailsText()
+  const { serverId } = route.useParams()
+  const query = useQuery(serverQuery(serverId))
+  if (isBerthError(query.error) && query.error.status === 404)
+    return (
+      <div className="card">
+        <Empty title={t.gone}>
+          <Link to="/servers" className="button">
+            {t.all}
+          </Link>
+        </Empty>
+      </div>
+    )
+  return <Loaded query={query}>{(server) => <Known server={server} />}</Loaded>
+}
+
+function Known({ server }: { server: ServerDetails }) {
+  const t = useDetailsText()
+  const words = useServersText()
+  const format = useFormats()
+  const { name, status, current_operation: operation } = server
+  const size = words.size(server.cpu, format.ram(server.ram_mb), server.disk_gb)
+  const about = [size, server.template?.title, server.zone?.title ?? server.zone_slug]
+    .filter(Boolean)
+    .join(' · ')
+  return (
+    <Page
+      title={name}
+      crumbs={<Link to="/servers">{words.servers}</Link>}
+      beside={<ServerStatus status={status} />}
+      about={about}
+      examples={examplesOf(server)}
+      scope="servers:write"
+      actions={<ServerActions server={server} />}
+    >
+      {operation ? <RunningOperation operationId={operation.operation_id} /> : null}
+      {server.status_reason ? (
+        <Note tone={status === 'error' ? 'bad' : 'warn'}>
+          {t.reason}: <code>{server.status_reason}</code>
+          {server.delete_at ? <p>{t.deleteAt(format.exact(server.delete_at))}</p> : null}
+        </Note>
+      ) : null}
+      <Tabs server={server} />
+      <Outlet />
+    </Page>
+  )
+}
+
+function Tabs({ server }: { server: ServerDetails }) {
+  const t = useDetailsText()
+  const hasConsole = server.zone?.features.includes('console') === true
+  const tabs = [
+    { to: '/servers/$serverId', title: t.tabs.overview },
+    { to: '/servers/$serverId/metrics', title: t.tabs.metrics },
+    ...(hasConsole ? [{ to: '/servers/$serverId/terminal', title: t.tabs.terminal } as const] : []),
+    { to: '/servers/$serverId/network', title: t.tabs.network },
+    { to: '/servers/$serverId/events', title: t.tabs.events },
+    { to: '/servers/$serverId/settings', title: t.tabs.settings },
+  ] as const
+  return (
+    <nav className="tabs" aria-label={server.name}>
+      {tabs.map(({ to, title }) => (
+        <Link
+          key={to}
+          to={to}
+          params={{ serverId: server.server_id }}
+          activeOptions={{ exact: true }}
+          replace
+        >
+          {title}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function examplesOf({ server_id, name, allowed_actions }: ServerDetails): Example[] {
+  const actions = (['start', 'stop', 'reboot'] as const).filter((action) => allowed_actions.includes(action))
+  return [
+    {
+      title: 'GET /servers/{server_id}/details',
+      berth: `berth server show ${name}`,
+      method: 'GET',
+      path: `/servers/${server_id}/details`,
+      sdk: `servers.details('${server_id}')`,
+    },
+    ...actions.map(
+      (action): Example => ({
+        title: `POST /servers/{server_id}/${action}`,
+        berth: `berth server ${action} ${name}`,
+        method: 'POST',
+        path: `/servers/${server_id}/${action}`,
+        sdk: `servers.${action}('${server_id}')`,
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,42 @@
+import type { BerthEvent, Server, ServerDetails, ServerList } from '@berth/sdk'
+import { queryClient } from '../client.ts'
+
+/** An event has the server as lists show it. */
+function isServer(data: object): data is Server {
+  return 'server_id' in data && 'status' in data && 'name' in data
+}
+
+/** Whether an event says all there is to know of a server: one that is new or gone changes lists, too. */
+const isWhole = ({ type, data }: BerthEvent) =>
+  isServer(data) && type !== 'server.created' && type !== 'server.deleted'
+
+/**
+ * Shows what events say of servers, in place, wherever these are shown.
+ * @returns the events for which lists have to be asked for again
+ */
+export function applyServerEvents(events: readonly BerthEvent[]): BerthEvent[] {
+  const latest = new Map<string, Server>()
+  for (const event of events)
+    if (isWhole(event) && isServer(event.data)) latest.set(event.data.server_id, event.data)
+  if (latest.size === 0) return [...events]
+  queryClient.setQueriesData<ServerList>({ queryKey: ['server', 'list'] }, (list) =>
+    list?.items.some(({ server_id }) => latest.has(server_id))
+      ? {
+          ...list,
+          items: list.items.map((server) => {
+            const changed = latest.get(server.server_id)
+            return changed ? { ...server, ...changed } : server
+          }),
+        }
+      : list,
+  )
+  for (const [id, server] of latest) {
+    const key = ['server', 'one', id]
+    queryClient.setQueryData<ServerDetails>(key, (known) =>
+      known ? { ...known, ...server, ssh: { ...known.ssh, ...server.ssh } } : known,
+    )
+    // What may be done with it is in its details alone.
+    void queryClient.invalidateQueries({ queryKey: key })
+  }
+  return events.filter((event) => !isWhole(event))
+}

@@ -1,0 +1,49 @@
+import type { Server } from '@berth/sdk'
+
+const statuses = [
+  'creating',
+  'running',
+  'stopped',
+  'starting',
+  'stopping',
+  'rebooting',
+  'resizing',
+  'suspended',
+  'error',
+  'deleting',
+] as const satisfies readonly Server['status'][]
+
+/** What the address of the list holds, so that a link shows a colleague the same. */
+export interface ServersSearch {
+  q?: string
+  status?: Server['status']
+  zone?: string
+  project?: string
+  label?: string
+  offset?: number
+}
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
+
+export function readServersSearch(search: Record<string, unknown>): ServersSearch {
+  const status = statuses.find((candidate) => candidate === search.status)
+  const [q, zone, project, label] = [search.q, search.zone, search.project, search.label].map(text)
+  const { offset } = search
+  return {
+    ...(q ? { q } : {}),
+    ...(status ? { status } : {}),
+    ...(zone ? { zone } : {}),
+    ...(project ? { project } : {}),
+    ...(label ? { label } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+/** What the API is asked for; `q` is looked for in what it replies. */
+export const filterOf = ({ status, zone, project, label, offset }: ServersSearch) => ({
+  ...(status ? { status } : {}),
+  ...(zone ? { zone_slug: zone } : {}),
+  ...(project ? { project_id: project } : {}),
+  ...(label ? { label } : {}),
+  ...(offset ? { offset } : {}),
+})

@@ -1,0 +1,34 @@
+import { messages } from '../../messages.ts'
+
+export const useTerminalText = messages({
+  en: {
+    connecting: 'Connecting…',
+    connected: 'Connected to the serial console. It works while the guest has no network.',
+    off: 'The server is off. Start it to use its console.',
+    again: 'Reconnect',
+    fullScreen: 'Full screen',
+    screen: 'Serial console',
+    endings: {
+      server_off: 'The server was switched off.',
+      access_ended: 'Your session ended.',
+      idle: 'Disconnected, because nothing was typed for long.',
+      service_stopping: 'The service is restarting.',
+      disconnected: 'The connection was lost.',
+    },
+  },
+  ru: {
+    connecting: 'Подключение…',
+    connected: 'Подключено к последовательной консоли. Она работает и без сети.',
+    off: 'Сервер выключен. Запустите его, чтобы открыть консоль.',
+    again: 'Подключиться',
+    fullScreen: 'На весь экран',
+    screen: 'Последовательная консоль',
+    endings: {
+      server_off: 'Сервер выключен.',
+      access_ended: 'Сеанс завершён.',
+      idle: 'Отключено: долго ничего не вводили.',
+      service_stopping: 'Сервис перезапускается.',
+      disconnected: 'Связь потеряна.',
+    },
+  },
+})

@@ -1,0 +1,33 @@
+const KEY = 'berth.account'
+
+/** Of this tab alone, also after it is loaded again: two tabs may be in two accounts at once. */
+let present: string | null = kept()
+
+function kept(): string | null {
+  try {
+    return sessionStorage.getItem(KEY)
+  } catch {
+    return null
+  }
+}
+
+/** The account that the tab's requests are for; null while that is the one that the session is in. */
+export const accountOfTab = (): string | null => present
+
+export function setAccountOfTab(id: string | null): void {
+  present = id
+  try {
+    if (id === null) sessionStorage.removeItem(KEY)
+    else sessionStorage.setItem(KEY, id)
+  } catch {
+    // A browser that keeps nothing asks the session again when it loads the page.
+  }
+}
+
+/** Requests of this tab. */
+export const fetchInAccount = (url: string, init: RequestInit): Promise<Response> => {
+  if (present === null) return fetch(url, init)
+  const headers = new Headers(init.headers)
+  headers.set('berth-account', present)
+  return fetch(url, { ...init, headers })
+}

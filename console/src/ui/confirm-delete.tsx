@@ -1,0 +1,48 @@
+import { type ReactNode, useState } from 'react'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { TextField } from './field.tsx'
+import { Failed } from './states.tsx'
+import { useUiText } from './text.ts'
+
+interface ConfirmDeleteProps {
+  title: string
+  /** To be typed. */
+  name: string
+  /** What will be lost. */
+  children: ReactNode
+  mutation: { mutate: () => void; isPending: boolean; error: Error | null }
+  onClose: () => void
+}
+
+/** What destroys says what will be lost, and asks for the name. */
+export function ConfirmDelete({ title, name, children, mutation, onClose }: ConfirmDeleteProps) {
+  const t = useUiText()
+  const [typed, setTyped] = useState('')
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (typed === name) mutation.mutate()
+        }}
+      >
+        <div>{children}</div>
+        <TextField
+          label={t.typeName(name)}
+          value={typed}
+          autoFocus
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        {mutation.error ? <Failed error={mutation.error} /> : null}
+        <div className="actions">
+          <Button onClick={onClose}>{t.cancel}</Button>
+          <Button type="submit" kind="danger" disabled={typed !== name} isBusy={mutation.isPending}>
+            {t.delete}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react'
+import { type Scope, useMay } from '../session.ts'
+import { Note } from './states.tsx'
+import { useUiText } from './text.ts'
+
+/** Nothing for those who may not. */
+export function Allowed({ scope, children }: { scope: Scope; children: ReactNode }) {
+  return useMay(scope) ? children : null
+}
+
+/** For those who may not: all of it to be seen, none of it to be used, and why. */
+export function Guarded({ scope, children }: { scope: Scope; children: ReactNode }) {
+  const t = useUiText()
+  if (useMay(scope)) return children
+  return (
+    <div className="stack">
+      <Note>{t.readOnlyAbout}</Note>
+      <fieldset disabled>{children}</fieldset>
+    </div>
+  )
+}
+
+/** Beside the title of a page whose buttons are missing. */
+export function ReadOnly({ scope }: { scope: Scope }) {
+  const t = useUiText()
+  return useMay(scope) ? null : (
+    <span className="tag" title={t.readOnlyAbout}>
+      {t.readOnly}
+    </span>
+  )
+}

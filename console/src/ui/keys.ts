@@ -1,0 +1,26 @@
+import { useEffect, useRef } from 'react'
+
+/** Whether a key is typed into something, or belongs to a dialog that is open. */
+function isElsewhere(target: EventTarget | null): boolean {
+  const isTyped =
+    target instanceof HTMLElement &&
+    (target.matches('input, select, textarea') || target.closest('.xterm') !== null)
+  return isTyped || document.querySelector('dialog[open]') !== null
+}
+
+/** Keys of a page, by what they are called: `j`, `/`, `?`. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const current = useRef(keys)
+  current.current = keys
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isElsewhere(event.target)) return
+      const run = current.current[event.key]
+      if (!run) return
+      event.preventDefault()
+      run()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+}

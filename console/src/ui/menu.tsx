@@ -1,0 +1,93 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { Icon, type IconName } from './icon.tsx'
+
+export interface MenuItem {
+  title: string
+  icon?: IconName
+  isDangerous?: boolean
+  isDisabled?: boolean
+  onSelect: () => void
+}
+
+interface MenuProps {
+  label: string
+  icon?: IconName
+  /** What the button shows; without it, it is its icon alone. */
+  children?: ReactNode
+  items: readonly MenuItem[]
+}
+
+const STEPS: Readonly<Record<string, (at: number, count: number) => number>> = {
+  ArrowDown: (at, count) => (at + 1) % count,
+  ArrowUp: (at, count) => (at - 1 + count) % count,
+  Home: () => 0,
+  End: (_at, count) => count - 1,
+}
+
+/** A button with a list of actions: arrows move, Escape closes. */
+export function Menu({ label, icon = 'more', children, items }: MenuProps) {
+  const [isOpen, setIsOpen] = useState(false)
+  const root = useRef<HTMLDivElement>(null)
+  const close = () => {
+    setIsOpen(false)
+    root.current?.querySelector('button')?.focus()
+  }
+  useEffect(() => {
+    if (!isOpen) return
+    root.current?.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus()
+    const leave = ({ target }: Event) => {
+      if (target instanceof Node && !root.current?.contains(target)) setIsOpen(false)
+    }
+    document.addEventListener('pointerdown', leave)
+    return () => document.removeEventListener('pointerdown', leave)
+  }, [isOpen])
+  const move = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' || event.key === 'Tab') return close()
+    const entries: (Element | null)[] = [
+      ...(root.current?.querySelectorAll('[role=menuitem]:not(:disabled)') ?? []),
+    ]
+    const at = entries.indexOf(document.activeElement)
+    const step = STEPS[event.key]
+    if (!step) return
+    event.preventDefault()
+    const next = entries[step(at, entries.length)]
+    if (next instanceof HTMLElement) next.focus()
+  }
+  return (
+    <div className="menu" ref={root}>
+      <button
+        type="button"
+        className={children ? 'button' : 'button icon-only'}
+        data-kind={children ? 'plain' : 'quiet'}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={children ? undefined : label}
+        title={children ? undefined : label}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {children ?? <Icon name={icon} />}
+        {children ? <Icon name="down" /> : null}
+      </button>
+      {isOpen ? (
+        <div className="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
+          {items.map((item) => (
+            <button
+              key={item.title}
+              type="button"
+              role="menuitem"
+              data-danger={item.isDangerous}
+              disabled={item.isDisabled}
+              onClick={() => {
+                close()
+                item.onSelect()
+              }}
+            >
+              {item.icon ? <Icon name={item.icon} /> : null}
+              {item.title}
+            </button>
+          ))}
+        </div>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,85 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { type Scope, useMay } from '../session.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
+import { Page } from './page.tsx'
+import type { Example } from './show-as.tsx'
+import { Empty, Loaded } from './states.tsx'
+import { type Column, Pager, Table } from './table.tsx'
+import { useUiText } from './text.ts'
+
+/** A list as the API pages it. */
+interface List<Row> {
+  items: readonly Row[]
+  total: number
+}
+
+interface ResourcePageProps<Row> {
+  title: string
+  about?: ReactNode
+  query: UseQueryResult<List<Row>>
+  columns: readonly Column<Row>[]
+  idOf: (row: Row) => string
+  nameOf: (row: Row) => string
+  empty: { title: string; about: string }
+  examples: readonly Example[]
+  /** What creating and the actions of a row need. */
+  scope: Scope
+  /** What can be done with a row. */
+  actionsOf?: (row: Row) => readonly MenuItem[]
+  /** The form for another one, in a drawer. */
+  create?: { title: string; form: (close: () => void) => ReactNode } | undefined
+  page?: { offset: number; limit: number; onChange: (offset: number) => void }
+}
+
+/** A small resource: a table, a drawer that creates, and a menu of actions for each row. */
+export function ResourcePage<Row>(props: ResourcePageProps<Row>) {
+  const { title, about, query, columns, idOf, nameOf, empty, examples, scope, actionsOf, create, page } =
+    props
+  const t = useUiText()
+  const may = useMay(scope)
+  const [isCreating, setIsCreating] = useState(false)
+  const close = () => setIsCreating(false)
+  const button = create ? (
+    <Button kind="primary" icon="plus" onClick={() => setIsCreating(true)}>
+      {create.title}
+    </Button>
+  ) : null
+  const menu: Column<Row>[] =
+    actionsOf && may
+      ? [
+          {
+            title: '',
+            isNumber: true,
+            cell: (row) => <Menu label={t.actions(nameOf(row))} items={actionsOf(row)} />,
+          },
+        ]
+      : []
+  return (
+    <Page title={title} about={about} actions={button} scope={scope} examples={examples}>
+      <Loaded query={query}>
+        {({ items, total }) =>
+          total === 0 ? (
+            <div className="card">
+              <Empty title={empty.title}>
+                <p>{empty.about}</p>
+              </Empty>
+            </div>
+          ) : (
+            <div className="stack">
+              <Table label={title} rows={items} columns={[...columns, ...menu]} idOf={idOf} nameOf={nameOf} />
+              {page ? <Pager {...page} total={total} /> : null}
+            </div>
+          )
+        }
+      </Loaded>
+      {create && isCreating ? (
+        <Dialog title={create.title} isSide onClose={close}>
+          {create.form(close)}
+        </Dialog>
+      ) : null}
+    </Page>
+  )
+}

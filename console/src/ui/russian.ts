@@ -1,0 +1,130 @@
+import type { ErrorCode, Problem } from '@berth/sdk'
+
+type IssueCode = NonNullable<Problem['errors']>[number]['code']
+
+const gone = (what: string) => `${what}: такого нет, или уже удалено.`
+
+/** The API speaks English: each of its errors in Russian, by code. One that is missing does not compile. */
+const texts: Readonly<Record<ErrorCode, string>> = {
+  access_denied: 'Вход отклонён.',
+  account_not_found: gone('Аккаунт'),
+  account_status_conflict: 'Статус аккаунта этого не позволяет. Обновите страницу.',
+  account_suspended:
+    'Аккаунт приостановлен: можно смотреть, останавливать и удалять. Обратитесь к оператору.',
+  address_in_use: 'Адрес занят сервером, или у сервера уже есть такой.',
+  address_not_allowed: 'С этого адреса токен не принимается.',
+  address_not_found: gone('Адрес'),
+  address_unavailable: 'В зоне нет свободных адресов. Попробуйте позже или выберите другую зону.',
+  already_member: 'Этот человек уже состоит в аккаунте.',
+  authorization_pending: 'Вход ещё не одобрен.',
+  backend_unavailable: 'Сейчас это недоступно. Повторите чуть позже.',
+  bad_request: 'Запрос составлен неверно.',
+  capacity_unavailable: 'Сейчас в зоне нет места для такого сервера. Выберите меньший план или другую зону.',
+  delete_protected: 'Сервер защищён от удаления. Сначала снимите защиту в настройках.',
+  email_unverified: 'Провайдер не подтверждает ваш адрес почты. Подтвердите его там или войдите с паролем.',
+  expired_token: 'Код устарел. Начните вход сначала.',
+  firewall_in_use: 'Файрвол подключён к серверам. Сначала отключите его.',
+  firewall_limit_reached: 'Слишком много серверов у файрвола или файрволов у сервера.',
+  firewall_not_found: gone('Файрвол'),
+  identity_for_another: 'У провайдера вы другой человек. Войдите с тем адресом, который указан там.',
+  identity_not_found: 'Провайдер не подключён.',
+  idempotency_key_in_use: 'Такой запрос уже выполняется. Подождите.',
+  idempotency_key_reused: 'Ключ запроса уже использован для другого запроса.',
+  insufficient_balance: 'На балансе недостаточно средств. Пополните его.',
+  insufficient_scope: 'Вашей роли это не разрешено.',
+  internal_error: 'Непредвиденная ошибка. Повторите; если не поможет, сообщите оператору номер запроса.',
+  invalid_json: 'Тело запроса не является верным JSON.',
+  invalid_token: 'Токен недействителен.',
+  invitation_for_another: 'Приглашение для другого человека. Войдите с тем адресом, на который оно пришло.',
+  invitation_not_found: gone('Приглашение'),
+  last_owner: 'У аккаунта должен остаться владелец. Сначала назначьте другого.',
+  link_invalid: 'Ссылка недействительна: она уже использована или устарела. Запросите новую.',
+  member_not_found: gone('Участник'),
+  missing_token: 'Нужно войти.',
+  network_address_unavailable: 'Этот адрес в сети занят или не подходит. Выберите другой.',
+  network_attached: 'Сервер уже в этой сети.',
+  network_in_use: 'В сети есть серверы. Сначала отключите их.',
+  network_not_found: gone('Сеть'),
+  no_account: 'Вы вошли, но не состоите ни в одном аккаунте. Попросите владельца пригласить вас.',
+  no_provider: 'Вход через провайдера не настроен.',
+  not_a_member: 'Вы больше не состоите в этом аккаунте.',
+  not_supported: 'Эта зона такого не умеет.',
+  operation_in_progress: 'На сервере уже выполняется операция. Дождитесь её завершения.',
+  operation_not_found: gone('Операция'),
+  operator_required: 'Это для тех, у кого есть роль оператора.',
+  origin_not_allowed: 'Страница другого сайта этого сделать не может.',
+  passkey_limit_reached: 'Ключей доступа уже десять. Удалите ненужный.',
+  passkey_not_found: gone('Ключ доступа'),
+  passkey_refused: 'Ключ доступа не принят. Войдите с паролем.',
+  passkeys_unavailable: 'Для ключей доступа нужны имя хоста и TLS, их настраивает оператор.',
+  payload_too_large: 'Слишком много данных в запросе.',
+  person_required: 'Это может только человек, который вошёл сам.',
+  port_is_system: 'Этим портом управляет сервис: снять его нельзя.',
+  port_not_found: gone('Порт'),
+  port_taken: 'Этот внешний порт занят. Выберите другой.',
+  precondition_failed: 'Объект тем временем изменился. Обновите страницу и повторите.',
+  project_is_default: 'Основной проект удалить нельзя.',
+  project_not_empty: 'В проекте есть серверы. Сначала удалите или перенесите их.',
+  project_not_found: gone('Проект'),
+  provider_refused: 'Провайдер не подтвердил, кто вы. Начните вход сначала.',
+  quota_exceeded: 'Достигнут лимит аккаунта. Удалите лишнее или обратитесь к оператору.',
+  rate_limited: 'Слишком много запросов. Подождите немного и повторите.',
+  reference_taken: 'Этот номер платежа уже проведён с другой суммой. Укажите другой.',
+  role_not_allowed: 'Эта роль выше вашей: дать или отнять её вы не можете.',
+  server_not_found: gone('Сервер'),
+  server_state_conflict: 'Сейчас состояние сервера этого не позволяет.',
+  session_ended: 'Сеанс завершён. Войдите снова.',
+  session_not_found: gone('Сеанс'),
+  sign_in_again: 'У вас нет пароля. Выйдите, войдите снова и сделайте это в течение 10 минут.',
+  sign_in_failed: 'Неверный адрес или пароль.',
+  sign_up_closed: 'Регистрация закрыта.',
+  slow_down: 'Слишком часто. Подождите немного.',
+  ssh_key_exists: 'Такой ключ уже есть.',
+  ssh_key_not_found: gone('Ключ'),
+  ticket_invalid: 'Прошло слишком много времени. Начните вход сначала.',
+  token_expired: 'Срок токена истёк.',
+  token_not_found: gone('Токен'),
+  token_not_revocable: 'Этот токен может больше вашего: отозвать его вы не можете.',
+  token_revoked: 'Токен отозван.',
+  two_factor_off: 'Двухфакторный вход выключен.',
+  two_factor_on: 'Двухфакторный вход уже включён.',
+  two_factor_required: 'Оператору нужен двухфакторный вход. Включите его на странице «Безопасность».',
+  unsupported_media_type: 'У тела запроса неверный тип.',
+  user_code_not_found: 'Такого кода нет, или он устарел. Проверьте его на экране, где он показан.',
+  validation_failed: 'В запросе есть ошибки.',
+  webhook_not_found: gone('Вебхук'),
+  webhook_not_verified: 'Адрес ещё не ответил на проверку.',
+  wrong_code: 'Код неверен или уже использован. Дождитесь следующего и проверьте часы на устройстве.',
+  wrong_password: 'Пароль неверен.',
+}
+
+/** What is wrong with a field. @param limit the number that the API names, if any */
+const issues: Readonly<Record<IssueCode, (limit: string) => string>> = {
+  required: () => 'нужно заполнить',
+  unknown_field: () => 'такого поля нет',
+  wrong_type: () => 'значение не того вида',
+  too_long: (limit) => (limit ? `не больше ${limit}` : 'слишком длинно'),
+  too_short: (limit) => (limit ? `не меньше ${limit}` : 'не должно быть пусто'),
+  below_minimum: (limit) => (limit ? `не меньше ${limit}` : 'слишком мало'),
+  above_maximum: (limit) => (limit ? `не больше ${limit}` : 'слишком много'),
+  not_a_step: (limit) => (limit ? `с шагом ${limit}` : 'не тот шаг'),
+  not_in_enum: () => 'такого варианта нет',
+  invalid_format: () => 'записано не в том виде',
+  not_found: () => 'такого нет',
+  mutually_exclusive: () => 'вместе с другим полем нельзя',
+  disk_too_small: (limit) => (limit ? `для этого образа не меньше ${limit} ГБ` : 'мало для этого образа'),
+  invalid_public_key: () => 'это не открытый ключ SSH',
+  password_too_common: () => 'слишком распространённый пароль',
+}
+
+/** A newer service may know codes that the console does not. */
+export function russianOf(code: string): string | null {
+  const known: Readonly<Record<string, string>> = texts
+  return known[code] ?? null
+}
+
+export function russianIssue({ code, message }: { code: string; message: string }): string {
+  const [, limit = ''] = /(?:at (?:least|most)|multiple of) (\d+)/.exec(message) ?? []
+  const known: Readonly<Record<string, (limit: string) => string>> = issues
+  return known[code]?.(limit) ?? message
+}

@@ -1,0 +1,81 @@
+import { isBerthError } from '@berth/sdk'
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import { Copy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+import { useProblemText } from './problems.ts'
+import { useUiText } from './text.ts'
+
+/** Shown only for a first load that takes its time. */
+export function Loading({ lines = 6 }: { lines?: number }) {
+  const t = useUiText()
+  return (
+    <div className="stack" role="status" aria-label={t.loading}>
+      {Array.from({ length: lines }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines of nothing have no other name
+        <div key={at} className="skeleton" />
+      ))}
+    </div>
+  )
+}
+
+/** What went wrong, what to do, and what to give to the operator. */
+export function Failed({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  const t = useUiText()
+  const text = useProblemText()(error)
+  return (
+    <div className="note" data-tone="bad" role="alert">
+      <Icon name="alert" />
+      <div className="stack" style={{ gap: 6 }}>
+        <span>{text}</span>
+        {isBerthError(error) ? (
+          <span className="row small muted">
+            {t.code}: <Copy text={error.code} />
+            {error.requestId ? (
+              <>
+                {t.requestId}: <Copy text={error.requestId} />
+              </>
+            ) : null}
+          </span>
+        ) : null}
+        {onRetry ? (
+          <span>
+            <Button icon="restart" onClick={onRetry}>
+              {t.retry}
+            </Button>
+          </span>
+        ) : null}
+      </div>
+    </div>
+  )
+}
+
+export function Note({ tone = 'plain', children }: { tone?: 'plain' | 'warn' | 'bad'; children: ReactNode }) {
+  return (
+    <div className="note" data-tone={tone}>
+      <Icon name={tone === 'plain' ? 'info' : 'alert'} />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  )
+}
+
+interface QueryStateProps<Data> {
+  query: { data: Data | undefined; error: Error | null; refetch: () => unknown }
+  children: (data: Data) => ReactNode
+}
+
+/** Data that is known is shown, whatever became of the last request; without any it is loading or has failed. */
+export function Loaded<Data>({ query, children }: QueryStateProps<Data>) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error) return <Failed error={query.error} onRetry={() => void query.refetch()} />
+  return <Loading />
+}

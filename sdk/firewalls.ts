@@ -1,0 +1,31 @@
+import type { FirewallCreate, FirewallUpdate } from './openapi.ts'
+import { everyItem } from './paging.ts'
+import type { Call, CallOptions, Query } from './request.ts'
+
+export function firewalls(call: Call) {
+  const list = (query: Query<'GET /firewalls'> = {}, options?: CallOptions) =>
+    call('GET /firewalls', { query }, options)
+  return {
+    /** One page, newest first; with server_id those that the server has. */
+    list,
+    /** All, page by page. */
+    listAll: (query: Query<'GET /firewalls'> = {}, options?: CallOptions) =>
+      everyItem(list, 'firewall_id', query, options),
+    get: (firewall_id: string, options?: CallOptions) =>
+      call('GET /firewalls/{firewall_id}', { path: { firewall_id } }, options),
+    create: (body: FirewallCreate, options?: CallOptions) => call('POST /firewalls', { body }, options),
+    /** Changes what is given; rules replace all rules at once. */
+    update: (firewall_id: string, body: FirewallUpdate, options?: CallOptions) =>
+      call('PATCH /firewalls/{firewall_id}', { path: { firewall_id }, body }, options),
+    delete: (firewall_id: string, options?: CallOptions) =>
+      call('DELETE /firewalls/{firewall_id}', { path: { firewall_id } }, options),
+    attach: (firewall_id: string, server_ids: string[], options?: CallOptions) =>
+      call('POST /firewalls/{firewall_id}/servers', { path: { firewall_id }, body: { server_ids } }, options),
+    detach: (firewall_id: string, server_id: string, options?: CallOptions) =>
+      call(
+        'DELETE /firewalls/{firewall_id}/servers/{server_id}',
+        { path: { firewall_id, server_id } },
+        options,
+      ),
+  }
+}

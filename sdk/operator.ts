@@ -1,0 +1,22 @@
+import type { Credit, StatusChange } from './openapi.ts'
+import type { Call, CallOptions, Query } from './request.ts'
+
+/** What those who run the installation see and do, signed in on a page of the service; a token will not do. */
+export const operator = (call: Call) => ({
+  /** One page of all accounts. */
+  accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
+    call('GET /operator/accounts', { query }, options),
+  suspendAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/suspend', { path: { account_id }, body }, options),
+  resumeAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/resume', { path: { account_id }, body }, options),
+  /** Adds to a balance, once for each reference. */
+  creditAccount: (account_id: string, body: Credit, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/credit', { path: { account_id }, body }, options),
+  /** What each zone has, and how much of it is sold. */
+  capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
+  images: (options?: CallOptions) => call('GET /operator/images', {}, options),
+  /** One page of the operations of all accounts that are in progress, or have failed. */
+  operations: (query: Query<'GET /operator/operations'> = {}, options?: CallOptions) =>
+    call('GET /operator/operations', { query }, options),
+})

@@ -1,0 +1,111 @@
+import type {
+  AccountChoice,
+  AddressRequest,
+  CodeProof,
+  IdentityTicket,
+  LinkUse,
+  PasskeyCreate,
+  PasskeyUpdate,
+  PasskeyUse,
+  PasswordChange,
+  PasswordProof,
+  PasswordReset,
+  PersonUpdate,
+  ProviderAnswer,
+  SignInRequest,
+  SignUpCompletion,
+  TicketUse,
+  TwoFactorConfirmation,
+} from './openapi.ts'
+import { everyItem } from './paging.ts'
+import type { Call, CallOptions, Query } from './request.ts'
+
+/** Signing up and in, on a page of the service: the session is a cookie that no script sees. */
+export const signIn = (call: Call) => ({
+  /** What the operator allows. */
+  options: (options?: CallOptions) => call('GET /sign-in/options', {}, options),
+  withPassword: (body: SignInRequest, options?: CallOptions) => call('POST /sign-in', { body }, options),
+  /** The second step, with the ticket of the first and a code. */
+  withCode: (body: TicketUse, options?: CallOptions) => call('POST /sign-in/two-factor', { body }, options),
+  /** Gets a challenge for a passkey. */
+  beginPasskey: (options?: CallOptions) => call('POST /sign-in/passkey-challenge', {}, options),
+  withPasskey: (body: PasskeyUse, options?: CallOptions) => call('POST /sign-in/passkey', { body }, options),
+  /** Gets the page of the OpenID Connect provider to open. */
+  beginProvider: (options?: CallOptions) => call('POST /sign-in/provider/begin', {}, options),
+  /** With what the provider led back with. */
+  withProvider: (body: ProviderAnswer, options?: CallOptions) =>
+    call('POST /sign-in/provider', { body }, options),
+  /** With a one-time link of the operator. */
+  withLink: (body: LinkUse, options?: CallOptions) => call('POST /sign-in/link', { body }, options),
+  signOut: (options?: CallOptions) => call('POST /sign-out', {}, options),
+  /** Sends a link to an address. */
+  signUp: (body: AddressRequest, options?: CallOptions) => call('POST /sign-up', { body }, options),
+  completeSignUp: (body: SignUpCompletion, options?: CallOptions) =>
+    call('POST /sign-up/complete', { body }, options),
+  /** Sends a link to choose another password with. */
+  resetPassword: (body: AddressRequest, options?: CallOptions) =>
+    call('POST /password-reset', { body }, options),
+  completeReset: (body: PasswordReset, options?: CallOptions) =>
+    call('POST /password-reset/complete', { body }, options),
+})
+
+/** The person who is signed in. */
+export const person = (call: Call) => ({
+  get: (options?: CallOptions) => call('GET /person', {}, options),
+  update: (body: PersonUpdate, options?: CallOptions) => call('PATCH /person', { body }, options),
+  /** Ends all other sessions. */
+  changePassword: (body: PasswordChange, options?: CallOptions) =>
+    call('POST /person/password', { body }, options),
+  /** Gets a secret for an app. */
+  beginTwoFactor: (body: PasswordProof = {}, options?: CallOptions) =>
+    call('POST /person/two-factor', { body }, options),
+  /** Turns two-factor authentication on; returns recovery codes. */
+  confirmTwoFactor: (body: TwoFactorConfirmation, options?: CallOptions) =>
+    call('POST /person/two-factor/confirm', { body }, options),
+  disableTwoFactor: (body: CodeProof, options?: CallOptions) =>
+    call('POST /person/two-factor/disable', { body }, options),
+  replaceRecoveryCodes: (body: CodeProof, options?: CallOptions) =>
+    call('POST /person/two-factor/recovery-codes', { body }, options),
+  /** Connects who has just signed in with what she is at the provider. */
+  addIdentity: (body: IdentityTicket, options?: CallOptions) =>
+    call('POST /person/identity', { body }, options),
+  removeIdentity: (options?: CallOptions) => call('DELETE /person/identity', {}, options),
+  /** Goes on with another account of the person. */
+  chooseAccount: (body: AccountChoice, options?: CallOptions) =>
+    call('POST /person/account', { body }, options),
+})
+
+/** The keys that sign the person in. */
+export function passkeys(call: Call) {
+  const list = (query: Query<'GET /person/passkeys'> = {}, options?: CallOptions) =>
+    call('GET /person/passkeys', { query }, options)
+  return {
+    /** One page. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'passkey_id', {}, options),
+    /** Gets what the browser makes a passkey of. */
+    begin: (body: PasswordProof = {}, options?: CallOptions) =>
+      call('POST /person/passkey-challenge', { body }, options),
+    create: (body: PasskeyCreate, options?: CallOptions) => call('POST /person/passkeys', { body }, options),
+    update: (passkey_id: string, body: PasskeyUpdate, options?: CallOptions) =>
+      call('PATCH /person/passkeys/{passkey_id}', { path: { passkey_id }, body }, options),
+    delete: (passkey_id: string, options?: CallOptions) =>
+      call('DELETE /person/passkeys/{passkey_id}', { path: { passkey_id } }, options),
+  }
+}
+
+/** The browsers that the person is signed in with. */
+export function sessions(call: Call) {
+  const list = (query: Query<'GET /account/sessions'> = {}, options?: CallOptions) =>
+    call('GET /account/sessions', { query }, options)
+  return {
+    /** One page. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'session_id', {}, options),
+    /** Signs that browser out. */
+    delete: (session_id: string, options?: CallOptions) =>
+      call('DELETE /account/sessions/{session_id}', { path: { session_id } }, options),
+  }
+}

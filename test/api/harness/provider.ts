@@ -1,0 +1,122 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+// @ts-expect-error it brings no types
+import { Provider } from 'oidc-provider'
+import { onTestFinished } from 'vitest'
+import { SITE } from '../../harness/app.ts'
+
+/** What the provider knows of somebody, by her name there. */
+type Claims = Readonly<Record<string, unknown>>
+
+/** A server on this machine that answers what is set. */
+export async function answering() {
+  let answer: RequestListener = (_request, response) => response.writeHead(500).end()
+  const server = createServer((request, response) => answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo // listening, at a port
+  const issuer = new URL(`http://127.0.0.1:${port}`)
+  const set = (listener: RequestListener) => {
+    answer = listener
+  }
+  return { oidc: { issuer, clientId: 'berth', clientSecret: 'hush' }, set }
+}
+
+/**
+ * A real provider, whose people need no password there.
+ * @param site where the console is, once somebody asks
+ */
+export async function openProvider(site = () => SITE) {
+  const { oidc, set } = await answering()
+  const people = new Map<string, Claims>()
+  let current = ''
+  let made: ReturnType<typeof makeProvider> | null = null
+  const serve: RequestListener = (request, response) => {
+    made ??= makeProvider(oidc.issuer.origin, site(), people)
+    if (request.url !== '/interaction') return made.callback(request, response)
+    return made.signIn(request, response, current)
+  }
+  set(serve)
+  const be = (subject: string) => {
+    current = subject
+  }
+  return {
+    oidc,
+    people,
+    stop: () => set((request: IncomingMessage) => request.destroy()),
+    start: () => set(serve),
+    /** Who every browser is there from here on. */
+    be,
+    /** Signs somebody in there. @returns the query that her browser is led back with */
+    visit: (url: string, subject: string) => {
+      be(subject)
+      return follow(url)
+    },
+  }
+}
+
+function makeProvider(issuer: string, site: string, people: ReadonlyMap<string, Claims>) {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const client = {
+    client_secret: 'hush',
+    redirect_uris: [`${site}/sign-in/provider`],
+    id_token_signed_response_alg: 'ES256',
+  }
+  const provider = new Provider(issuer, {
+    clients: [
+      { ...client, client_id: 'berth' },
+      { ...client, client_id: 'other' },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig', kid: 'key' }] },
+    cookies: { keys: ['a key of this test'] },
+    claims: { email: ['email', 'email_verified'], profile: ['name'] },
+    features: { devInteractions: { enabled: false } },
+    ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+    interactions: { url: () => '/interaction' },
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ sub: accountId, ...people.get(accountId) }),
+    }),
+    loadExistingGrant: ({ oidc: asked }: { oidc: Asked }) => grant(asked),
+  })
+  const grant = async ({ client: { clientId }, session: { accountId } }: Asked) => {
+    const given = new provider.Grant({ clientId, accountId })
+    given.addOIDCScope('openid email profile')
+    await given.save()
+    return given
+  }
+  const callback: RequestListener = provider.callback()
+  return {
+    callback,
+    signIn: (request: IncomingMessage, response: ServerResponse, accountId: string) =>
+      provider.interactionFinished(request, response, { login: { accountId } }),
+  }
+}
+
+/** What the provider is asked for, of its own types. */
+interface Asked {
+  client: { clientId: string }
+  session: { accountId: string }
+}
+
+/** Goes where a browser is sent until that is the service again. */
+async function follow(start: string): Promise<string> {
+  const jar = new Map<string, string>()
+  let url = new URL(start)
+  while (url.origin !== SITE) {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const reply = await fetch(url, { redirect: 'manual', headers: { cookie } })
+    for (const set of reply.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      jar.set(name, value)
+    }
+    const next = reply.headers.get('location')
+    if (next === null) throw new Error(`the provider replied ${reply.status}: ${await reply.text()}`)
+    url = new URL(next, url)
+  }
+  return url.search.slice(1)
+}

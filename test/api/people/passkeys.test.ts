@@ -1,0 +1,218 @@
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { testApp } from '../../harness/app.ts'
+import { openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
+
+const EMAIL = 'ann@example.com'
+const SITE = 'http://localhost'
+const outcome = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]
+
+/** CBOR, of what attestations have. */
+function cbor(value: unknown): Buffer {
+  const head = (major: number, size: number) =>
+    Buffer.from(
+      size < 24
+        ? [(major << 5) | size]
+        : size < 256
+          ? [(major << 5) | 24, size]
+          : [(major << 5) | 25, size >> 8, size & 0xff],
+    )
+  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
+  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
+  if (Array.isArray(value)) return Buffer.concat([head(4, value.length), ...value.map(cbor)])
+  if (!(value instanceof Map)) throw new Error('not written here')
+  return Buffer.concat([head(5, value.size), ...[...value].flatMap(([key, own]) => [cbor(key), cbor(own)])])
+}
+
+interface Faults {
+  origin?: string
+  type?: string
+  rpId?: string
+  /** Without its user unlocking it. */
+  isUnverified?: boolean
+  attestation?: Map<string, unknown>
+  format?: string
+}
+
+/** A device that holds one key. */
+function authenticator(faults: Faults = {}) {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const id = randomBytes(16)
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const clientData = (type: string, challenge: string, origin = SITE) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
+  const data = ({ rpId = 'localhost', isUnverified = false }: Faults, more = Buffer.alloc(0)) => {
+    const flags = 1 | (isUnverified ? 0 : 4) | (more.length > 0 ? 64 : 0)
+    return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags, 0, 0, 0, 0]), more])
+  }
+  return {
+    make: (challenge: string, own: Faults = faults) => {
+      const point = (text: string) => Buffer.from(text, 'base64url')
+      const key = cbor(
+        new Map<number, unknown>([
+          [1, 2],
+          [3, -7],
+          [-1, 1],
+          [-2, point(x)],
+          [-3, point(y)],
+        ]),
+      )
+      const credential = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, key])
+      const parts = new Map<string, unknown>([
+        ['fmt', own.format ?? 'none'],
+        ['attStmt', own.attestation ?? new Map()],
+        ['authData', data(own, credential)],
+      ])
+      return {
+        credential: id.toString('base64url'),
+        client_data: clientData(own.type ?? 'webauthn.create', challenge, own.origin).toString('base64url'),
+        attestation: cbor(parts).toString('base64url'),
+      }
+    },
+    sign: (challenge: string, own: Faults = faults) => {
+      const client = clientData(own.type ?? 'webauthn.get', challenge, own.origin)
+      const signed = data(own)
+      const digest = createHash('sha256').update(client).digest()
+      return {
+        credential: id.toString('base64url'),
+        client_data: client.toString('base64url'),
+        authenticator_data: signed.toString('base64url'),
+        signature: sign('sha256', Buffer.concat([signed, digest]), privateKey).toString('base64url'),
+      }
+    },
+  }
+}
+
+type Device = ReturnType<typeof authenticator>
+type Browser = Pick<ReturnType<typeof openBrowser>, 'call'>
+
+async function add({ call }: Browser, device: Device, faults?: Faults) {
+  const { body } = await call('POST', '/person/passkey-challenge', { password: PASSWORD })
+  const made = device.make(body.challenge, faults)
+  return call('POST', '/person/passkeys', { ticket: body.ticket, name: 'Phone', ...made })
+}
+
+async function enter({ call }: Browser, device: Device, faults?: Faults) {
+  const { body } = await call('POST', '/sign-in/passkey-challenge')
+  return call('POST', '/sign-in/passkey', { ticket: body.ticket, ...device.sign(body.challenge, faults) })
+}
+
+test('a passkey signs its person in by itself, as both factors; others see and change nothing of it', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const bob = await signUp(t, 'bob@example.com')
+  const device = authenticator()
+  const made = await add(ann, device)
+  expect(made).toMatchObject({ status: 201, body: { name: 'Phone', is_synced: false, last_used_at: null } })
+  const person_id = ann.person.person_id
+  await t.db
+    .insertInto('two_factors')
+    .values({ person_id, secret: '', enabled_at: 1, last_step: 0, created_at: 0 })
+    .execute()
+  const browser = openBrowser(t)
+  expect(await enter(browser, device)).toMatchObject({ status: 200, body: { is_signed_in: true } })
+  expect((await browser.call('GET', '/person')).body.email).toBe(EMAIL)
+  const path = `/person/passkeys/${made.body.passkey_id}`
+  expect((await bob.call('GET', '/person/passkeys')).body).toEqual({ items: [], total: 0 })
+  for (const reply of [await bob.call('PATCH', path, { name: 'x' }), await bob.call('DELETE', path)])
+    expect(outcome(reply)).toEqual([404, 'passkey_not_found'])
+  expect((await ann.call('PATCH', path, { name: 'Old phone' })).body.name).toBe('Old phone')
+  expect((await ann.call('DELETE', path)).status).toBe(204)
+  expect(outcome(await browser.call('GET', '/person'))).toEqual([401, 'session_ended'])
+  expect(outcome(await enter(browser, device))).toEqual([403, 'passkey_refused'])
+  await t.app.mails.look()
+  const toAnn = t.mails.filter(({ to }) => to === EMAIL).map(({ subject }) => subject)
+  expect(toAnn.slice(1)).toEqual(['A passkey for localhost was added', 'A passkey for localhost was removed'])
+})
+
+test('what was signed elsewhere, for something else, without unlocking, or by another key is refused', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const device = authenticator()
+  const wrong: Faults[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'http://localhost:81' },
+    { rpId: 'evil.example' },
+    { type: 'webauthn.payment' },
+    { isUnverified: true },
+  ]
+  for (const faults of wrong)
+    expect(outcome(await add(ann, device, faults))).toEqual([403, 'passkey_refused'])
+  // Statements about who made a key: their certificates name addresses that would be fetched.
+  const vouched = { format: 'packed', attestation: new Map<string, unknown>([['x5c', [randomBytes(9)]]]) }
+  for (const faults of [vouched, { format: 'tpm' }, { format: 'apple' }])
+    expect(outcome(await add(ann, device, faults))).toEqual([403, 'passkey_refused'])
+  expect((await add(ann, device)).status).toBe(201)
+  const browser = openBrowser(t)
+  for (const faults of wrong)
+    expect(outcome(await enter(browser, device, faults))).toEqual([403, 'passkey_refused'])
+  const { body } = await browser.call('POST', '/sign-in/passkey-challenge')
+  const other = { ...authenticator().sign(body.challenge), credential: device.sign('x').credential }
+  const forged = await browser.call('POST', '/sign-in/passkey', { ticket: body.ticket, ...other })
+  expect(outcome(forged)).toEqual([403, 'passkey_refused'])
+  expect(browser.cookie()).toBe('')
+})
+
+test('a challenge is signed once, within ten minutes, and for what it was made for', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const device = authenticator()
+  await add(ann, device)
+  const { call } = openBrowser(t)
+  const begin = async () => (await call('POST', '/sign-in/passkey-challenge')).body
+  const first = await begin()
+  const use = { ticket: first.ticket, ...device.sign(first.challenge) }
+  const both = await Promise.all([
+    call('POST', '/sign-in/passkey', use),
+    call('POST', '/sign-in/passkey', use),
+  ])
+  expect(both.map(outcome).sort()).toEqual([
+    [200, undefined],
+    [403, 'ticket_invalid'],
+  ])
+  const second = await begin()
+  const mixed = { ticket: second.ticket, ...device.sign(first.challenge) }
+  expect(outcome(await call('POST', '/sign-in/passkey', mixed))).toEqual([403, 'passkey_refused'])
+  t.clock.advance(10 * 60_000)
+  const late = { ticket: second.ticket, ...device.sign(second.challenge) }
+  expect(outcome(await call('POST', '/sign-in/passkey', late))).toEqual([403, 'ticket_invalid'])
+  const third = await begin()
+  const made = { ticket: third.ticket, name: 'x', ...authenticator().make(third.challenge) }
+  expect(outcome(await ann.call('POST', '/person/passkeys', made))).toEqual([403, 'ticket_invalid'])
+})
+
+test('one is added by who shows her password again, in the session in which she began, and at most ten', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const bob = await signUp(t, 'bob@example.com')
+  expect(outcome(await t.call('POST', '/person/passkey-challenge', {}))).toEqual([403, 'person_required'])
+  expect(outcome(await ann.call('POST', '/person/passkey-challenge', {}))).toEqual([422, 'validation_failed'])
+  const { body } = await ann.call('POST', '/person/passkey-challenge', { password: PASSWORD })
+  const made = { ticket: body.ticket, name: 'x', ...authenticator().make(body.challenge) }
+  expect(outcome(await bob.call('POST', '/person/passkeys', made))).toEqual([403, 'passkey_refused'])
+  expect(outcome(await ann.call('POST', '/person/passkeys', made))).toEqual([201, undefined])
+  const same = authenticator()
+  for (let n = 0; n < 8; n += 1) expect((await add(ann, n === 0 ? same : authenticator())).status).toBe(201)
+  // Of two at the same moment for the last place one has it.
+  const last = await Promise.all([add(ann, authenticator()), add(ann, authenticator())])
+  expect(last.map(outcome).sort()).toEqual([
+    [201, undefined],
+    [409, 'passkey_limit_reached'],
+  ])
+  expect(outcome(await add(bob, same))).toEqual([403, 'passkey_refused'])
+})
+
+test('where the console has no name, or no TLS, none are offered', async () => {
+  const isOffered = async (site: string) => {
+    const t = await testApp({ siteUrl: () => site })
+    const { call } = openBrowser(t)
+    const refused = outcome(await call('POST', '/sign-in/passkey-challenge'))
+    const { passkey_origin } = (await call('GET', '/sign-in/options')).body
+    expect(refused).toEqual(passkey_origin ? [200, undefined] : [409, 'passkeys_unavailable'])
+    return passkey_origin
+  }
+  expect(await isOffered('https://cloud.example')).toBe('https://cloud.example')
+  for (const site of ['http://cloud.example', 'http://127.0.0.1:8080', 'https://192.0.2.7'])
+    expect(await isOffered(site)).toBe(null)
+})

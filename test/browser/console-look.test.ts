@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { make } from '../api/harness/ordering.ts'
+import { catalogWith } from '../harness/addresses.ts'
+import { launch } from './chromium.ts'
+import { type Console, serveConsole } from './console.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** One of everything. @returns all pages that show it */
+async function furnish(t: Console): Promise<string[]> {
+  const id = await make(t, { name: 'web-1' })
+  const { network_id } = (
+    await t.call('POST', '/networks', { name: 'backend', zone_slug: 'local-1', ip_range: '10.1.0.0/24' })
+  ).body
+  await t.call('POST', `/networks/${network_id}/servers`, { server_id: id })
+  const rules = [{ direction: 'in', protocol: 'tcp', ports: '22', cidrs: ['203.0.113.0/24'] }]
+  const { firewall_id } = (await t.call('POST', '/firewalls', { name: 'web', rules })).body
+  await t.call('POST', `/firewalls/${firewall_id}/servers`, { server_ids: [id] })
+  await t.call('POST', '/account/invitations', { email: 'bob@example.com', role: 'viewer' })
+  return [
+    '/',
+    '/servers',
+    '/servers/new',
+    `/servers/${id}`,
+    `/servers/${id}/metrics`,
+    `/servers/${id}/terminal`,
+    `/servers/${id}/network`,
+    `/servers/${id}/events`,
+    `/servers/${id}/settings`,
+    '/networks',
+    `/networks/${network_id}`,
+    '/firewalls',
+    `/firewalls/${firewall_id}`,
+    '/addresses',
+    '/projects',
+    '/ssh-keys',
+    '/billing',
+    '/account',
+    '/account/members',
+    '/account/tokens',
+    '/account/webhooks',
+    '/account/security',
+    '/account/activity',
+    '/device',
+    '/operator',
+    '/operator/operations',
+    '/operator/capacity',
+    '/operator/images',
+  ]
+}
+
+/** Whoever is signed in runs the installation from here on. */
+async function makeOperator({ db }: Console, page: Page): Promise<void> {
+  const people = await db.updateTable('people').set({ is_operator: 1 }).returning('person_id').execute()
+  const app = { secret: '', enabled_at: 1, last_step: 0, created_at: 1 }
+  await db
+    .insertInto('two_factors')
+    .values(people.map((person) => ({ ...person, ...app })))
+    .execute()
+  await page.reload()
+  await page.getByRole('link', { name: 'Capacity' }).waitFor()
+}
+
+/** As a link of the console does, without loading it again. */
+async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState({}, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+}
+
+/** Every pair of language, theme and width; no fault needs all three. */
+const looks = [
+  { language: 'en', theme: 'light', width: 1440 },
+  { language: 'ru', theme: 'dark', width: 1440 },
+  { language: 'ru', theme: 'light', width: 375 },
+  { language: 'en', theme: 'dark', width: 375 },
+] as const
+
+async function look(page: Page, { language, theme, width }: (typeof looks)[number]): Promise<void> {
+  // Where the page is narrow, the choice is in its menu.
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.getByLabel(/^(Language|Язык)$/).selectOption(language)
+  await page.getByLabel(/^(Theme|Тема)$/).selectOption(theme)
+  await page.setViewportSize({ width, height: 900 })
+}
+
+const scrollsSideways = (page: Page) =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+
+async function seriousOn(page: Page): Promise<string[]> {
+  const found = await page.evaluate(async () => {
+    const { violations }: import('axe-core').AxeResults = await Reflect.get(globalThis, 'axe').run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ; ')}`)
+  })
+  return (await scrollsSideways(page)) ? [...found, 'scrolls sideways'] : found
+}
+
+test('axe finds nothing serious on any page, in both themes and languages, wide and narrow; 200 % of zoom lose nothing', async () => {
+  const t = await serveConsole({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  const pages = await furnish(t)
+  const page = await t.open(browser)
+  await makeOperator(t, page)
+  await page.evaluate(axe)
+  const found: string[] = []
+  for (const path of pages) {
+    await go(page, path)
+    for (const one of looks) {
+      await look(page, one)
+      const serious = await seriousOn(page)
+      found.push(...serious.map((line) => `${path} ${Object.values(one).join(' ')}: ${line}`))
+    }
+    // As wide as 1440 px are at 200 %.
+    await page.setViewportSize({ width: 720, height: 450 })
+    if (await scrollsSideways(page)) found.push(`${path} scrolls sideways at 200 %`)
+  }
+  expect(found).toEqual([])
+}, 180_000)
+
+test('an operator finds an account, credits, suspends and resumes it, by clicking; others have no such page', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  expect(await page.getByRole('link', { name: 'Capacity' }).count()).toBe(0)
+  await go(page, '/operator')
+  await page.getByRole('alert').getByText('operator_required').waitFor()
+  await makeOperator(t, page)
+  const [{ email = '' } = {}] = await t.db.selectFrom('accounts').select('email').execute()
+  await page.getByLabel('E-mail address or id').fill(email.toUpperCase())
+  const row = page.getByRole('row').filter({ hasText: email })
+  await row.getByText('Active').waitFor()
+  await expect.poll(() => page.url()).toContain('q=')
+  const change = async (action: string, fields: Record<string, string>) => {
+    await row.getByRole('button', { name: `Account: ${email}` }).click()
+    await page.getByRole('menuitem', { name: action }).click()
+    const dialog = page.getByRole('dialog')
+    for (const [label, text] of Object.entries(fields)) await dialog.getByLabel(label).fill(text)
+    await dialog.getByRole('button', { name: action }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await change('Credit', { 'Amount in rubles': '250,50', Reason: 'Bank transfer' })
+  await row.getByText('10,250.50').first().waitFor()
+  await change('Suspend', { Reason: 'Sends spam' })
+  await row.getByText('Suspended').waitFor()
+  await change('Resume', { Reason: 'Mended' })
+  await row.getByText('Active').waitFor()
+}, 60_000)

@@ -1,0 +1,460 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { post } from '../../api/billing/ledger.ts'
+import { parseMoney } from '../../api/money.ts'
+import { addMember } from '../../api/people/members.ts'
+import { codeOf } from '../../api/people/totp.ts'
+import { fromBase32, linkTo, openBrowser } from '../api/harness/browser.ts'
+import { make } from '../api/harness/ordering.ts'
+import { openProvider } from '../api/harness/provider.ts'
+import { screenOf } from '../cli/harness/screen.ts'
+import { catalogWith } from '../harness/addresses.ts'
+import { launch } from './chromium.ts'
+import { type Console, serveConsole } from './console.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ9iQ9m0a1bVJt5y5Z3m0Zk0qkq2u3v4w5x6y7z8a9b0 ann@laptop'
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+const status = (page: Page, text: string) =>
+  page
+    .locator('header')
+    .filter({ has: page.getByRole('heading', { level: 1 }) })
+    .getByText(text)
+
+const PASSWORD = 'a long enough passphrase'
+
+/** A page of somebody who has opened the link of the last mail to her. */
+async function openMail(t: Console, place: string, email: string): Promise<Page> {
+  const context = await browser.newContext({ locale: 'en-US' })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${t.address}${place}#${await linkTo(t, email)}`)
+  await page.getByLabel('Your name').fill(email.split('@')[0] ?? '')
+  await page.getByLabel('New password').fill(PASSWORD)
+  return page
+}
+
+test('somebody new signs up, adds a key, creates a server, looks at it, types into it, resizes and deletes it, by clicking', async () => {
+  const t = await serveConsole()
+  const stranger = await browser.newPage({ locale: 'en-US' })
+  await stranger.goto(`${t.address}/sign-up`)
+  await stranger.getByLabel('E-mail').fill('ann@example.com')
+  await button(stranger, 'Send the link').click()
+  await stranger.getByText('a mail is on its way').waitFor()
+  await stranger.close()
+  const page = await openMail(t, '/sign-up', 'ann@example.com')
+  const wrong: string[] = []
+  page.on('console', (line) => line.type() === 'error' && wrong.push(line.text()))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(t.address)) wrong.push(request.url())
+  })
+  await button(page, 'Finish signing up').click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  const { account_id: accountId } = await t.db
+    .selectFrom('members')
+    .select('account_id')
+    .executeTakeFirstOrThrow()
+  const payment = { amount: parseMoney('5000'), description: 'test', reference: null }
+  await post(t.db, t.clock, { accountId, type: 'payment', ...payment })
+
+  await page.getByLabel('Public key').fill(KEY)
+  await button(page, 'Add key').click()
+  await page.getByText('Your key ann@laptop is here.').waitFor()
+  await page.getByRole('link', { name: 'New server' }).first().click()
+  await page.getByRole('radio', { name: /^micro / }).check({ force: true })
+  await page.getByText('₽420.00').nth(1).waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('web-1')
+  await button(page, 'Create server').click()
+  await page.getByRole('heading', { name: 'web-1' }).waitFor()
+  await status(page, 'Running').waitFor()
+  await page.getByText(/^ssh -p \d+ \w+@127\.0\.0\.1$/).waitFor()
+
+  await page.getByRole('link', { name: 'Metrics' }).click()
+  await page.getByRole('img', { name: /^CPU: / }).waitFor()
+  await page.getByText('24 h').click()
+  await expect.poll(() => page.url()).toContain('range=24h')
+  await page.getByRole('link', { name: 'Terminal' }).click()
+  await page.getByText('Connected to the serial console').waitFor()
+  await page.keyboard.type('echo typed $((1+1))\n')
+  await page.locator('.xterm-rows').getByText('typed', { exact: false }).nth(1).waitFor()
+
+  await button(page, 'Stop').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
+  await status(page, 'Stopped').waitFor()
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByRole('radio', { name: /^small / }).check({ force: true })
+  await button(page, 'Resize for ₽840.00 a month').click()
+  await page.getByText('2 CPU · 2 GiB · 40 GB · Micro Linux').waitFor()
+
+  await button(page, 'Delete server').click()
+  const last = page.getByRole('dialog')
+  expect(await last.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
+  await last.getByLabel('Type web-1 to confirm').fill('web-1')
+  await last.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No servers yet').waitFor()
+  expect(wrong).toEqual([])
+})
+
+test('what happens elsewhere shows at once; a lost connection is said, and heals by itself', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.getByRole('link', { name: 'Projects' }).click()
+  await page.getByText('Default').first().waitFor()
+  await t.call('POST', '/account/projects', { name: 'made elsewhere' })
+  await page.getByRole('link', { name: 'made elsewhere' }).waitFor()
+  const { port } = new URL(t.address)
+  const listener = t.app.http.server
+  const closed = new Promise((resolve) => listener.close(resolve))
+  listener.closeAllConnections()
+  await closed
+  await page.getByText('Connection lost at').waitFor()
+  await t.call('POST', '/account/projects', { name: 'made meanwhile' })
+  await new Promise<void>((resolve) => void listener.listen(Number(port), '127.0.0.1', resolve))
+  await page.getByRole('link', { name: 'made meanwhile' }).waitFor()
+  await expect.poll(() => page.getByText('Connection lost at').count()).toBe(0)
+  // Of a long list what is in sight is drawn, and the rest as it comes near.
+  for (let at = 0; at < 46; at += 1) await t.call('POST', '/account/projects', { name: `shop-${at}` })
+  await page.getByRole('link', { name: 'shop-45' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Default' }).count()).toBe(0)
+  await page.keyboard.press('End')
+  await page.getByRole('link', { name: 'Default' }).waitFor()
+})
+
+/** Sets two-factor authentication up by clicking. @returns what the app shows, never the same twice */
+async function setUpTwoFactor(t: Console, page: Page): Promise<() => string> {
+  await button(page, 'Set up').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Current password').fill(PASSWORD)
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByRole('img', { name: 'QR code for the app' }).waitFor()
+  const key = String(await dialog.locator('.setup .copy').textContent()).replaceAll(/\s/g, '')
+  const code = () => {
+    t.clock.advance(30_000)
+    return codeOf(fromBase32(key), Math.floor(t.clock.now() / 30_000))
+  }
+  await dialog.getByLabel('Code of the app').fill(code())
+  await dialog.getByRole('button', { name: 'Turn on' }).click()
+  expect(String(await dialog.locator('pre').textContent()).split('\n')).toHaveLength(10)
+  await dialog.getByRole('button', { name: 'I have kept them' }).click()
+  await page.getByText('10 recovery codes left').waitFor()
+  return code
+}
+
+test('a session that is ended elsewhere asks for password and code, and loses nothing that was typed', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/account/security`)
+  await page.getByLabel('New password').fill(PASSWORD)
+  await button(page, 'Change the password').click()
+  await page.getByText('Changed.').waitFor()
+  const code = await setUpTwoFactor(t, page)
+  const email = (await page.locator('.who').getAttribute('title')) ?? ''
+  await page.getByRole('link', { name: 'Projects' }).click()
+  await button(page, 'New project').click()
+  await page.getByLabel('Name', { exact: true }).fill('shop')
+  const other = openBrowser(t)
+  const { ticket } = (await other.call('POST', '/sign-in', { email, password: PASSWORD })).body
+  await other.call('POST', '/sign-in/two-factor', { ticket, code: code() })
+  const { items } = (await other.call('GET', '/account/sessions')).body
+  const first = items.find(({ is_current }: { is_current: boolean }) => !is_current)
+  await other.call('DELETE', `/account/sessions/${first.session_id}`)
+  await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+  const again = page.getByRole('dialog', { name: 'Your session has ended' })
+  await again.getByLabel('Password').fill(PASSWORD)
+  await again.getByLabel('E-mail').fill(email)
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await again.getByLabel('Code').fill(code())
+  await again.getByRole('button', { name: 'Sign in' }).click()
+  await again.waitFor({ state: 'detached' })
+  await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+  await page.getByRole('link', { name: 'shop' }).waitFor()
+})
+
+test('berth on a terminal logs in once its code is typed into the page and approved', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  const home = mkdtempSync(path.join(tmpdir(), 'berth-browser-'))
+  onTestFinished(() => rmSync(home, { recursive: true }))
+  const berth = screenOf(`login ${t.address}`, { HOME: home, XDG_CONFIG_HOME: home })
+  await berth.shows('Waiting for your approval')
+  const [, code = ''] = /enter the code (\S+)/.exec(berth.text()) ?? []
+  await page.goto(`${t.address}/device`)
+  await page.getByLabel('Code').fill(code.toLowerCase())
+  await button(page, 'Next').click()
+  await page.getByText('127.0.0.1 (the network that you are in, too)').waitFor()
+  await page.getByText('All that your role (owner) allows').waitFor()
+  await page.getByText('Approve only what you have started yourself').waitFor()
+  await button(page, 'Approve').click()
+  await page.getByRole('heading', { name: 'Approved' }).waitFor()
+  await berth.shows('Logged in as customer1@example.com.')
+  expect(await berth.ended()).toBe(0)
+})
+
+test('a passkey is added by clicking, signs in instead of password and code, and is removed', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser, {}, t.site)
+  const device = await page.context().newCDPSession(page)
+  await device.send('WebAuthn.enable')
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+    automaticPresenceSimulation: true,
+  } as const
+  await device.send('WebAuthn.addVirtualAuthenticator', { options })
+  await page.goto(`${t.site}/account/security`)
+  await button(page, 'Add a passkey').click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Phone')
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('on one device').waitFor()
+  // Whatever else she would need: it stands for both factors.
+  const [passkey] = await t.db.selectFrom('passkeys').selectAll().execute()
+  const factor = { person_id: passkey?.person_id ?? '', secret: '', last_step: 0, created_at: 0 }
+  await t.db
+    .insertInto('two_factors')
+    .values({ ...factor, enabled_at: 1 })
+    .execute()
+  await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
+  await button(page, 'Sign in with a passkey').click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.goto(`${t.site}/account/security`)
+  await button(page, /Phone/).click()
+  await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await page.getByText('A passkey signs you in by finger').waitFor()
+})
+
+test('who is known elsewhere signs in by one click, and disconnects it', async () => {
+  const provider = await openProvider(() => t.site)
+  const t = await serveConsole({ oidc: provider.oidc })
+  provider.be('ann')
+  provider.people.set('ann', { email: 'ann@example.com', email_verified: true, name: 'Ann' })
+  const page = await t.open(browser, {}, t.site)
+  await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
+  await button(page, 'Continue with 127.0.0.1').click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByTitle('ann@example.com').waitFor()
+  await page.goto(`${t.site}/account/security`)
+  await button(page, 'Disconnect').click()
+  await button(page, 'Disconnect').waitFor({ state: 'detached' })
+  // From here on the address is one that has signed up.
+  await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
+  await button(page, 'Continue with 127.0.0.1').click()
+  await page.getByText('Sign in as usual once').waitFor()
+  await page.goto(`${t.site}/sign-in/provider?code=slipped&state=x`)
+  await page.getByText('This sign-in was not begun in this tab').waitFor()
+})
+
+test('a viewer who was invited by mail sees the servers, and can start nothing; once removed, she can sign out', async () => {
+  const t = await serveConsole()
+  const id = await make(t, { name: 'web-1' })
+  await t.call('POST', `/servers/${id}/stop`)
+  const owner = await t.open(browser)
+  await owner.getByRole('link', { name: 'Members' }).click()
+  await button(owner, 'Invite somebody').click()
+  const form = owner.getByRole('dialog')
+  await form.getByLabel('E-mail').fill('bob@example.com')
+  await form.getByLabel('Role').selectOption('viewer')
+  await form.getByRole('button', { name: 'Invite somebody' }).click()
+  await owner.getByText('bob@example.com').waitFor()
+
+  const page = await openMail(t, '/invitation', 'bob@example.com')
+  await page.getByText(/^bob@example.com is invited to ./).waitFor()
+  await button(page, 'Accept the invitation').click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByTitle('bob@example.com').waitFor()
+  await page.getByRole('link', { name: 'Servers', exact: true }).click()
+  await page.getByRole('link', { name: 'web-1' }).click()
+  await status(page, 'Stopped').waitFor()
+  await status(page, 'View only').waitFor()
+  expect(await button(page, /Start|Reboot|Delete/).count()).toBe(0)
+  await page.getByRole('link', { name: 'Settings' }).click()
+  expect(await button(page, 'Delete server').isDisabled()).toBe(true)
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder('A page, a server, or what to do').fill('start')
+  await page.getByText('Nothing found').waitFor()
+  const refused = await page.evaluate(async (path) => {
+    const reply = await fetch(path, { method: 'POST' })
+    return `${reply.status} ${JSON.parse(await reply.text()).code}`
+  }, `/v1/servers/${id}/start`)
+  expect(refused).toBe('403 insufficient_scope')
+
+  await owner.getByRole('button', { name: 'bob', exact: true }).click()
+  await owner.getByRole('menuitem', { name: 'Change the role' }).click()
+  await owner.getByRole('dialog').getByLabel('Role').selectOption('member')
+  await owner.getByRole('dialog').getByRole('button', { name: 'Change the role' }).click()
+  await page.goto(`${t.address}/servers/${id}`)
+  await button(page, 'Start').click()
+  await status(page, 'Running').waitFor()
+
+  await owner.getByRole('button', { name: 'bob', exact: true }).click()
+  await owner.getByRole('menuitem', { name: 'Remove' }).click()
+  await owner.getByRole('dialog').getByRole('textbox').fill('bob@example.com')
+  await owner.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await owner.getByRole('cell', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
+  await page.goto(t.address)
+  await page.getByText('You are signed in, but in no account').waitFor()
+  await button(page, 'Sign out').click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
+
+test('two tabs are in two accounts at once, and neither shows what is in the other', async () => {
+  const t = await serveConsole()
+  const id = await make(t, { name: 'web-1' })
+  const one = await t.open(browser)
+  const { person_id: personId } = await t.db.selectFrom('people').selectAll().executeTakeFirstOrThrow()
+  const accountId = await t.makeAccount()
+  await addMember(t.db, t.clock, { accountId, personId, role: 'owner' })
+  const two = await one.context().newPage()
+  await two.goto(t.address)
+  await two.getByLabel('Account', { exact: true }).selectOption('Customer 2')
+  await expect.poll(() => two.getByLabel('Account', { exact: true }).inputValue()).toBe(accountId)
+  await two.getByRole('link', { name: 'Projects' }).click()
+  await one.getByRole('link', { name: 'Projects' }).click()
+  for (const [page, name] of [
+    [one, 'of one'],
+    [two, 'of two'],
+  ] as const) {
+    await button(page, 'New project').click()
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+    await page.getByRole('link', { name }).waitFor()
+  }
+  await one.reload()
+  await one.getByRole('link', { name: 'of one' }).waitFor()
+  expect(await one.getByText('of two').count()).toBe(0)
+  expect(await two.getByText('of one').count()).toBe(0)
+  const names = (await t.call('GET', '/account/projects')).body.items.map(
+    ({ name }: { name: string }) => name,
+  )
+  expect(names).toEqual(['of one', 'Default'])
+  await two.goto(`${t.address}/servers/${id}/network`)
+  await two.getByText('This server has been deleted.').waitFor()
+  expect(await two.getByText('web-1').count()).toBe(0)
+})
+
+test('networks, firewalls and addresses are made, given to a server and taken away, by clicking', async () => {
+  const t = await serveConsole({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  await make(t, { name: 'web-1', enable_ipv4: false })
+  const page = await t.open(browser)
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('link', { name: 'Networks' }).click()
+  await button(page, 'New network').click()
+  await dialog.getByLabel('Name', { exact: true }).fill('backend')
+  await dialog.getByRole('button', { name: 'New network' }).click()
+  await page.getByRole('link', { name: 'backend' }).click()
+  await page.getByLabel('Attach a server').selectOption('web-1')
+  await button(page, 'Attach').click()
+  await page.getByText('10.1.0.2').waitFor()
+  await button(page, 'Detach').click()
+  await dialog.getByRole('button', { name: 'Detach' }).click()
+  await page.getByText('No servers here yet.').waitFor()
+
+  await page.getByRole('link', { name: 'Firewalls' }).click()
+  await button(page, 'New firewall').click()
+  await dialog.getByLabel('Name', { exact: true }).fill('web')
+  await dialog.getByRole('button', { name: 'New firewall' }).click()
+  await page.getByText('2 rules').waitFor()
+  await button(page, 'Add a rule').click()
+  await page.getByLabel('Ports of rule 3').fill('99999')
+  await button(page, 'Save rules').click()
+  await page.getByText(/must be from 1 to 65535/).waitFor()
+  await page.getByLabel('Ports of rule 3').fill('8000-9000')
+  await page.getByLabel('From or to of rule 3').fill('203.0.113.7')
+  await button(page, 'Save rules').click()
+  await page.getByText('3 rules').waitFor()
+  expect(await page.getByLabel('From or to of rule 3').inputValue()).toBe('203.0.113.7/32')
+  await page.getByLabel('Attach a server').selectOption('web-1')
+  await button(page, 'Attach').click()
+  await page.getByRole('link', { name: 'web-1' }).click()
+  await page.getByRole('region', { name: 'Firewalls' }).getByRole('link', { name: 'web' }).first().waitFor()
+
+  await page.getByRole('link', { name: 'Addresses' }).click()
+  await button(page, 'Reserve an address').click()
+  await dialog.getByRole('button', { name: 'Reserve an address' }).click()
+  await page.getByText('No server').waitFor()
+  const chosen = async (name: string) => {
+    await button(page, /^Actions for 203/).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  await chosen('Move to a server')
+  await dialog.getByLabel('Server').selectOption('web-1')
+  await dialog.getByRole('button', { name: 'Move to a server' }).click()
+  await page.getByRole('link', { name: 'web-1' }).waitFor()
+  await chosen('Reverse DNS')
+  await dialog.getByLabel('Reverse DNS').fill('web.example.com')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('web.example.com').waitFor()
+  await chosen('Take away')
+  await page.getByText('No server').waitFor()
+  await chosen('Release')
+  const [{ address }] = (await t.call('GET', '/addresses')).body.items
+  await dialog.getByLabel(/^Type/).fill(address)
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No addresses').waitFor()
+})
+
+/** What a page tries to do to the console of a visitor who is signed in. */
+const HOSTILE = (berth: string, id: string, ticket: string) => `<title>Hostile</title>
+<iframe name="reply"></iframe><iframe name="frame" src="${berth}/servers/${id}"></iframe>
+<form method="post" action="${berth}/v1/servers/${id}/stop" enctype="text/plain" target="reply">
+  <input name='{"force":true,"x":"' value='"}'>
+</form>
+<script type="module">
+  const tried = []
+  const note = (name) => (value) => tried.push(name + ': ' + value)
+  document.forms[0].submit()
+  const stop = '${berth}/v1/servers/${id}/stop'
+  const options = { method: 'POST', credentials: 'include' }
+  await fetch(stop, { ...options, mode: 'no-cors' }).then((reply) => note('blind')(reply.type), () => note('blind')('failed'))
+  const json = { 'content-type': 'application/json' }
+  await fetch(stop, { ...options, headers: json, body: '{"force":true}' }).then(() => note('json')('answered'), () => note('json')('failed'))
+  await fetch('${berth}/v1/servers', { credentials: 'include' }).then(() => note('read')('answered'), () => note('read')('failed'))
+  await new Promise((resolve) => {
+    const socket = new WebSocket('${berth.replace('http', 'ws')}/v1/console', ['berth.console.v1', '${ticket}'])
+    socket.onopen = () => resolve(note('socket')('opened'))
+    socket.onerror = () => resolve(note('socket')('failed'))
+  })
+  globalThis.tried = tried
+</script>`
+
+test('a page of another origin can do nothing with a browser that is signed in', async () => {
+  const t = await serveConsole()
+  const id = await make(t, { name: 'web-1' })
+  const page = await t.open(browser)
+  const ticket: string = await page.evaluate(async (path) => {
+    const reply = await fetch(path, { method: 'POST' })
+    return JSON.parse(await reply.text()).ticket
+  }, `/v1/servers/${id}/console`)
+  const evil = createServer((_request, reply) =>
+    reply.setHeader('content-type', 'text/html').end(HOSTILE(t.address, id, ticket)),
+  )
+  await new Promise<void>((resolve) => void evil.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void evil.close())
+  const { port } = evil.address() as AddressInfo // it listens on a port
+  const visited = await page.context().newPage()
+  // Of the same site, to which browsers send even SameSite cookies; and of another one.
+  for (const host of ['127.0.0.1', 'localhost']) {
+    await visited.goto(`http://${host}:${port}/`)
+    await visited.waitForFunction('globalThis.tried')
+    const tried = await visited.evaluate('globalThis.tried')
+    expect(tried).toEqual(['blind: opaque', 'json: failed', 'read: failed', 'socket: failed'])
+    // The browser shows an error of its own in the place of a page that may not be framed.
+    const framed = visited.frames().map((frame) => frame.url())
+    expect(framed.filter((url) => url.includes('/servers/') && !url.includes('/v1/'))).toEqual([])
+  }
+  expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
+  const { items } = (await t.call('GET', `/servers/${id}/operations`)).body
+  expect(items.map(({ type }: { type: string }) => type)).toEqual(['create'])
+})

@@ -1,0 +1,66 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+import { readPages } from '../../api/http/pages.ts'
+import { createLink } from '../../api/people/links.ts'
+import { addMember } from '../../api/people/members.ts'
+import { createPerson } from '../../api/people/people.ts'
+import { type TestApp, testApp } from '../harness/app.ts'
+
+export interface Console extends TestApp {
+  address: string
+  /** The same, by the name that passkeys are for. */
+  site: string
+  /** A page that is signed in; what it reports as errors fails its test. */
+  open(browser: Browser, options?: Parameters<Browser['newContext']>[0], from?: string): Promise<Page>
+}
+
+/** The console as it was built, served by the real service, whose clock goes on by itself. */
+export async function serveConsole(options: Parameters<typeof testApp>[0] = {}): Promise<Console> {
+  const pages = readPages('console/dist')
+  if (!pages) throw new Error('The console is not built: run node setup.mjs')
+  let site = ''
+  const t = await testApp({ pages, siteUrl: () => site, ...options })
+  const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
+  // Passkeys are for names alone.
+  site = `http://localhost:${new URL(address).port}`
+  t.app.events.start()
+  const timer = setInterval(() => {
+    t.clock.advance(200)
+    void t.work().catch(() => {})
+  }, 50)
+  onTestFinished(() => clearInterval(timer))
+  return {
+    ...t,
+    address,
+    site,
+    open: (browser, options, from = address) => openPage(t, from, browser, options),
+  }
+}
+
+async function openPage(
+  { db, clock, accountId }: TestApp,
+  address: string,
+  browser: Browser,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Page> {
+  const email = `ann${Math.random()}@example.com`
+  const person = await createPerson(db, clock, { email, name: 'Ann', language: 'en', password: null })
+  if (!person) throw new Error('the address is taken')
+  await addMember(db, clock, { accountId, personId: person.person_id, role: 'owner' })
+  const secret = await createLink(db, clock, {
+    purpose: 'sign_in',
+    email,
+    person_id: person.person_id,
+    language: 'en',
+  })
+  const context: BrowserContext = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    locale: 'en-US',
+    ...options,
+  })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${address}/sign-in#${secret}`)
+  await page.getByRole('heading', { name: /Overview|Обзор/ }).waitFor()
+  return page
+}

@@ -1,0 +1,13 @@
+// What must compile with orval's zod schemas: bodies in which only what is required stands.
+import { CreateServerBody, RebootServerBody, UpdateServerBody } from '../generated/orval-zod/api.ts'
+
+const reboot: Parameters<typeof RebootServerBody.parse>[0] = {}
+RebootServerBody.parse(reboot)
+UpdateServerBody.parse({ name: 'renamed' })
+CreateServerBody.parse({
+  zone_slug: 'local-1',
+  plan_type: 'custom',
+  cpu_type: 'amd',
+  ...{ cpu: 1, ram_mb: 512, disk_gb: 5 },
+  template_id: crypto.randomUUID(),
+})

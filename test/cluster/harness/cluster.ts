@@ -1,0 +1,299 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { stringify } from 'yaml'
+import { IncusClient } from '../../../api/drivers/incus/client.ts'
+import { until } from '../../qemu/harness/service.ts'
+
+const run = promisify(execFile)
+
+/** What Incus and LXD call their programs. */
+const products = {
+  incus: {
+    daemon: 'incusd',
+    folder: 'INCUS_DIR',
+    group: 'root',
+    admin: ['incus', 'admin'],
+    tools: '/usr/libexec/incus',
+  },
+  lxd: { daemon: 'lxd', folder: 'LXD_DIR', group: 'lxd', admin: ['lxd'], tools: '/usr/sbin' },
+}
+type Product = (typeof products)[keyof typeof products]
+
+const READY_SECONDS = 60
+/** Shorter than the default, so that a member that was killed is soon known to be. */
+const OFFLINE_SECONDS = 11
+const DISK = '2GiB'
+
+/** For tests: daemons of Incus, or of LXD, each with a folder and a loopback address of its own. */
+export class Cluster {
+  readonly #folder = passable(mkdtempSync(path.join(tmpdir(), 'berth-incus-')))
+  /** Of the loopback: several clusters may be here at once. */
+  readonly #net = `127.${randomInt(1, 255)}.${randomInt(255)}`
+  readonly #product: Product
+  readonly #members = new Map<string, ChildProcess>()
+
+  private constructor(product: Product) {
+    this.#product = product
+  }
+
+  /** @param count of members; one alone is no cluster */
+  static async open(count: number): Promise<Cluster> {
+    const cluster = new Cluster(await installed())
+    try {
+      await cluster.#wall('add')
+      await cluster.#form(count)
+      return cluster
+    } catch (error) {
+      await cluster.dispose()
+      throw error
+    }
+  }
+
+  get names(): string[] {
+    return [...this.#members.keys()]
+  }
+
+  /** As a zone names its members. */
+  get addresses(): string[] {
+    return this.names.map((name) => `unix:${this.#folderOf(name)}/unix.socket`)
+  }
+
+  /** The file with the certificate that all members have. */
+  get certificate(): string {
+    return path.join(this.#folderOf('m1'), 'cluster.crt')
+  }
+
+  get httpsAddresses(): string[] {
+    return this.names.map((_, at) => `https://${this.#addressOf(at + 1)}`)
+  }
+
+  /** An address at which nothing answers, as that of a host without power. */
+  get nowhere(): string {
+    return `https://${this.#addressOf(99)}`
+  }
+
+  client(): IncusClient {
+    return new IncusClient({ addresses: this.addresses, tls: null })
+  }
+
+  /** A way to the first member on which its events are lost. */
+  async deaf(): Promise<{ address: string; close: () => void }> {
+    const [path = ''] = this.addresses.map((address) => address.slice('unix:'.length))
+    const server = createServer((client) => {
+      const member = createConnection(path)
+      const end = () => {
+        client.destroy()
+        member.destroy()
+      }
+      for (const socket of [client, member]) socket.on('error', end).on('close', end)
+      client.on('data', (bytes) => (bytes.includes('GET /1.0/events') ? end() : member.write(bytes)))
+      member.pipe(client)
+    })
+    await new Promise<void>((resolve) => server.listen(`${this.#folder}/deaf.socket`, resolve))
+    return { address: `unix:${this.#folder}/deaf.socket`, close: () => void server.close() }
+  }
+
+  /** An instance is as it is left by a member that dies while it creates it: a row, without a disk. */
+  async breakOff(instance: string): Promise<void> {
+    const client = this.client()
+    const query = `DELETE FROM storage_volumes WHERE name = '${instance}'`
+    await client.call('POST', '/internal/sql', { body: { database: 'global', query } })
+    client.close()
+    const disks = path.join(this.#folderOf('m1'), 'storage-pools/default/containers')
+    for (const name of readdirSync(disks).filter((found) => found.endsWith(instance)))
+      await run('btrfs', ['subvolume', 'delete', path.join(disks, name)])
+  }
+
+  /** The member's daemon ends as by a power cut; what it runs goes on, as it is another process. */
+  async kill(name: string): Promise<void> {
+    const child = this.#members.get(name)
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async start(name: string): Promise<void> {
+    const running = this.#members.get(name)
+    if (running && running.exitCode === null && running.signalCode === null) return
+    const { daemon, group } = this.#product
+    mkdirSync(this.#folderOf(name), { recursive: true })
+    const out = openSync(path.join(this.#folder, `${name}.out`), 'a')
+    const args = ['--group', group, `--logfile=${path.join(this.#folder, `${name}.log`)}`]
+    this.#members.set(name, spawn(daemon, args, { env: this.#env(name), stdio: ['ignore', out, out] }))
+    await this.#admin(name, ['waitready', `--timeout=${READY_SECONDS}`])
+  }
+
+  /** An instance ends as by a power cut: its monitor, and the helpers of its ports. */
+  async vanish(instance: string): Promise<void> {
+    const lines = processes()
+    const monitors = lines.filter(
+      ({ line }) => line.includes('[lxc monitor]') && line.endsWith(`_${instance}`),
+    )
+    const inits = lines
+      .filter(({ parent }) => monitors.some(({ pid }) => pid === parent))
+      .map(({ pid }) => pid)
+    // A helper of a port names the instance's first process.
+    const helpers = lines.filter(
+      ({ line }) => line.includes('forkproxy') && inits.some((pid) => line.includes(` ${pid} `)),
+    )
+    for (const { pid } of [...monitors, ...helpers]) process.kill(pid, 'SIGKILL')
+    await sleep(200)
+  }
+
+  /** Ends all of it: instances, daemons, mounts, and the folder. */
+  async dispose(): Promise<void> {
+    for (const name of this.#members.keys()) await this.kill(name)
+    const lines = processes()
+    const monitors = lines.filter(({ line }) => line.includes(`[lxc monitor] ${this.#folder}/`))
+    const inits = lines
+      .filter(({ parent }) => monitors.some(({ pid }) => pid === parent))
+      .map(({ pid }) => pid)
+    const helpers = lines.filter(
+      ({ line }) => line.includes('forkproxy') && inits.some((pid) => line.includes(` ${pid} `)),
+    )
+    for (const { pid } of [...monitors, ...helpers]) process.kill(pid, 'SIGKILL')
+    for (const pid of inits) tryKill(pid)
+    await sleep(500)
+    await this.#wall('delete')
+    for (const mount of mountsBelow(this.#folder)) await run('umount', ['-l', mount]).catch(() => {})
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** The rules that operators give their members, under a name of their own. */
+  async #wall(change: 'add' | 'delete'): Promise<void> {
+    const table = `berth_${path.basename(this.#folder).replaceAll(/\W/g, '_')}`
+    const remove = `table inet ${table}\ndelete table inet ${table}\n`
+    const nowhere = `chain nowhere { type filter hook input priority 0; ip daddr ${this.#net}.99 drop; };`
+    const rules = readFileSync(path.resolve(import.meta.dirname, '../../../deploy/incus.nft'), 'utf8')
+    const nft = run('nft', ['-f', '-'])
+    const added = `${rules.replaceAll('berth_incus', table)}\ntable inet ${table} { ${nowhere} }\n`
+    nft.child.stdin?.end(change === 'add' ? added : remove)
+    await nft
+  }
+
+  async #form(count: number): Promise<void> {
+    const names = Array.from({ length: count }, (_, at) => `m${at + 1}`)
+    const [first = 'm1', ...others] = names
+    await this.start(first)
+    const pool = { name: 'default', driver: 'btrfs', config: { size: DISK } }
+    const cluster = { enabled: true, server_name: first }
+    const config = { 'core.https_address': this.#addressOf(1) }
+    await this.#init(first, { storage_pools: [pool], ...(others.length > 0 && { cluster, config }) })
+    if (others.length === 0) return
+    const client = this.client()
+    for (const [at, name] of others.entries()) {
+      const token = await tokenFor(client, name)
+      await this.start(name)
+      await this.#init(name, {
+        cluster: {
+          enabled: true,
+          server_name: name,
+          server_address: this.#addressOf(at + 2),
+          cluster_token: token,
+          member_config: [{ entity: 'storage-pool', name: 'default', key: 'size', value: DISK }],
+        },
+      })
+    }
+    // In the first settings it is more than LXD 5.0 bears. A member that has just joined may not hear it at once.
+    const body = { config: { 'cluster.offline_threshold': `${OFFLINE_SECONDS}` } }
+    await until('all members know when one is offline', 60_000, () =>
+      client.call('PATCH', '/1.0', { body }).then(
+        () => true,
+        () => sleep(500, false),
+      ),
+    )
+    client.close()
+  }
+
+  async #init(name: string, settings: object): Promise<void> {
+    const child = this.#admin(name, ['init', '--preseed'])
+    child.child.stdin?.end(stringify(settings))
+    await child
+  }
+
+  #admin(name: string, args: string[]) {
+    const [program = '', ...first] = this.#product.admin
+    return run(program, [...first, ...args], { env: this.#env(name) })
+  }
+
+  #env(name: string): NodeJS.ProcessEnv {
+    const { folder, tools } = this.#product
+    return { ...process.env, PATH: `${process.env.PATH}:${tools}`, [folder]: this.#folderOf(name) }
+  }
+
+  #addressOf(number: number): string {
+    return `${this.#net}.${number}:8443`
+  }
+
+  #folderOf(name: string): string {
+    return path.join(this.#folder, name)
+  }
+}
+
+async function installed(): Promise<Product> {
+  const hasIncus = await run('incus', ['--version']).then(
+    () => true,
+    () => false,
+  )
+  return hasIncus ? products.incus : products.lxd
+}
+
+/** Users of containers go through it to their files. */
+function passable(folder: string): string {
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+/** What a member joins with, as the commands of both products make it. */
+async function tokenFor(client: IncusClient, name: string): Promise<string> {
+  const { metadata } = await client.call('POST', '/1.0/cluster/members', { body: { server_name: name } })
+  // As the API documents it.
+  const { serverName, fingerprint, addresses, secret, expiresAt } = (
+    metadata as { metadata: Record<string, unknown> }
+  ).metadata
+  const token = { server_name: serverName, fingerprint, addresses, secret, expires_at: expiresAt }
+  return Buffer.from(JSON.stringify(token)).toString('base64')
+}
+
+interface Process {
+  pid: number
+  parent: number
+  line: string
+}
+
+function processes(): Process[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const line = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
+        const parent = /\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'latin1'))?.[1]
+        return [{ pid: Number(name), parent: Number(parent), line }]
+      } catch {
+        return [] // it ended while we looked
+      }
+    })
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended with its parent.
+  }
+}
+
+function mountsBelow(folder: string): string[] {
+  return readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((mount) => mount.startsWith(`${folder}/`))
+    .reverse()
+}

@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { folder, order, run, serve } from './harness/berthd.ts'
+import { listening } from './harness/child.ts'
+
+const TIMEOUT_MS = 120_000
+const sample = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
+const shipped = readFileSync(sample, 'utf8')
+
+test(
+  'a first start makes a catalogue of the installation, which no later one replaces',
+  async () => {
+    const data = folder()
+    const own = path.join(data, 'catalog.yaml')
+    const first = await serve(data)
+    expect((await listening(first)).catalog).toBe(own)
+    expect(readFileSync(own, 'utf8')).toBe(shipped)
+    first.process.kill('SIGTERM')
+    await first.ended
+    writeFileSync(own, shipped.replace('title: This machine', 'title: Elsewhere'))
+    const second = await serve(data)
+    expect((await second.call('GET', '/zones')).body[0].title).toBe('Elsewhere')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an installation that was served from the sample takes the catalogue over that was in force',
+  async () => {
+    const data = folder()
+    const own = path.join(data, 'catalog.yaml')
+    // As the version before left it: paths started from the folder of the sample.
+    writeFileSync(
+      path.join(data, 'catalog.last-good.yaml'),
+      shipped
+        .replace('title: This machine', 'title: Edited')
+        .replace('- build: micro', '- file: package.json # not really'),
+    )
+    const service = await serve(data)
+    expect((await service.call('GET', '/zones')).body[0].title).toBe('Edited')
+    expect(service.stdout).toContain(`The catalogue is ${own} from here on: edit it there.`)
+    const image = path.join(path.dirname(sample), 'package.json')
+    expect(readFileSync(own, 'utf8')).toContain(`- file: "${image}" # not really`)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a catalogue that lost what servers use, or an image file, is refused before and at the start, by name',
+  async () => {
+    const data = folder()
+    const own = path.join(data, 'catalog.yaml')
+    const first = await serve(data)
+    expect((await first.call('POST', '/servers', await order(first))).status).toBe(202)
+    first.process.kill('SIGTERM')
+    await first.ended
+    const env = { BERTH_DATA: data }
+    expect(await run(['catalog', 'check'], env)).toMatchObject({ code: 0, stderr: '' })
+    writeFileSync(
+      own,
+      shipped.replace('- slug: micro', '- slug: mini').replace('- build: micro', '- file: none.img'),
+    )
+    const faults = [
+      `template mini: no such image file, or no access: ${path.join(data, 'none.img')}.`,
+      'template micro is missing, but servers use it',
+    ]
+    for (const command of [
+      ['catalog', 'check'],
+      ['image', 'list'],
+    ]) {
+      const { code, stderr } = await run(command, env)
+      expect(code).toBe(1)
+      for (const fault of faults) expect(stderr).toContain(fault)
+    }
+    const second = await serve(data)
+    const { warnings } = await listening(second)
+    for (const fault of faults) expect(JSON.stringify(warnings)).toContain(fault)
+    expect((await second.call('GET', '/templates')).body[0].slug).toBe('micro')
+    // Another catalogue is held against the last good one, too.
+    const other = path.join(folder(), 'other.yaml')
+    writeFileSync(other, shipped.replaceAll('local-1', 'msk-1'))
+    const check = await run(['catalog', 'check'], { ...env, BERTH_CATALOG: other })
+    expect(check).toMatchObject({ code: 1, stderr: expect.stringContaining('zone local-1 is missing') })
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a catalogue that is named elsewhere is used as it is, and one that is missing there is not made',
+  async () => {
+    const [data, etc] = [folder(), folder()]
+    const file = path.join(etc, 'catalog.yaml')
+    const env = { BERTH_DATA: data, BERTH_CATALOG: file }
+    expect(await run(['catalog', 'check'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/can't be read/),
+    })
+    mkdirSync(path.join(etc, 'images'))
+    writeFileSync(path.join(etc, 'images/own.img'), Buffer.alloc(1 << 20))
+    writeFileSync(file, shipped.replace('- build: micro', '- file: images/own.img'))
+    expect(await run(['catalog', 'check'], env)).toMatchObject({ code: 0, stderr: '' })
+    expect(existsSync(path.join(data, 'catalog.yaml'))).toBe(false)
+    rmSync(path.join(etc, 'images/own.img'))
+    const refused = await run(['serve'], { ...env, BERTH_COMPUTE: 'simulator', PORT: '0' })
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(path.join(etc, 'images/own.img')),
+    })
+  },
+  TIMEOUT_MS,
+)

@@ -1,0 +1,247 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../api/clock.ts'
+import { sharedMachines } from '../../api/commands/simulated-machines.ts'
+import type { Database } from '../../api/database/database.ts'
+import { openPostgres } from '../../api/database/postgres.ts'
+import { Simulator } from '../../api/drivers/simulator.ts'
+import { BEGINNING } from '../../api/events/types.ts'
+import { type Server, startPostgres } from '../harness/postgres.ts'
+import { berthd, folder, order, type Service, serveOn } from './harness/berthd.ts'
+import { Customers } from './harness/customers.ts'
+import { Fleet } from './harness/fleet.ts'
+import { brokenAtRest, brokenLedgers } from './harness/invariants.ts'
+import { randomNumbers } from './harness/load.ts'
+import { PORTS } from './harness/orders.ts'
+
+/** What is taken over from a dead process is done after so long. */
+const TAKEN_OVER_MS = 15_000
+
+let postgres: Server
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.remove())
+
+interface Cluster {
+  url: string
+  services: Service[]
+}
+
+/** Processes of these roles on one database and data folder, for one account. */
+async function cluster(name: string, roles: readonly ('api' | 'worker')[]): Promise<Cluster> {
+  const url = await postgres.create(name)
+  const data = folder()
+  const [first = 'api', ...others] = roles
+  const one = await serveOn(url, data, { BERTH_ROLE: first })
+  const more = others.map((role) => serveOn(url, data, { BERTH_ROLE: role, TOKEN: one.token }))
+  return { url, services: [one, ...(await Promise.all(more))] }
+}
+
+const idOf = async (reply: Response) => ((await reply.json()) as { server_id: string }).server_id // by the contract
+
+/** One of those that were started. */
+function at(services: readonly Service[], index: number): Service {
+  const service = services[index]
+  if (!service) throw new Error(`there is no process ${index}`)
+  return service
+}
+
+test('what one process is asked for another one does at once, and whoever waits at a third hears of it', async () => {
+  const { services, url } = await cluster('three', ['api', 'api', 'worker'])
+  const [api, other] = [at(services, 0), at(services, 1)]
+  const id = await idOf(await api.send('POST', '/servers', { ...(await order(api)), start_on_create: false }))
+  const status = async () => (await api.call('GET', `/servers/${id}`)).body.status
+  await expect.poll(status).toBe('stopped')
+
+  const stream = await other.send('GET', '/events/stream')
+  const reader = stream.body?.getReader()
+  await reader?.read()
+  const heard: number[] = []
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const news = reader?.read()
+    const { body } = await api.send('POST', '/account/projects', { name })
+    await body?.cancel()
+    const begun = performance.now()
+    expect(new TextDecoder().decode((await news)?.value)).toContain('project.created')
+    heard.push(performance.now() - begun)
+  }
+  await reader?.cancel()
+  expect(Math.min(...heard)).toBeLessThan(100)
+
+  // As the migration of a version to come: those that serve don't know it, and go on.
+  const db = openPostgres(url)
+  onTestFinished(() => db.destroy())
+  await sql`ALTER TABLE servers ADD COLUMN later integer NOT NULL DEFAULT 0`.execute(db)
+  await sql`INSERT INTO kysely_migration VALUES ('9999-later', '')`.execute(db)
+  const { body } = await api.call('DELETE', `/servers/${id}`)
+  const operationId = body.operation_id ?? body.current_operation?.operation_id
+  const waited = (await other.call('GET', `/operations/${operationId}?wait=20`)).body
+  expect(waited.status).toBe('succeeded')
+  expect(Date.now() - Date.parse(waited.finished_at)).toBeLessThan(1_000)
+
+  // A ticket for a console is good at any process, and limits are shared by those that answer.
+  const policy = (await api.send('GET', '/account/me')).headers.get('ratelimit-policy')
+  expect(policy).toContain('q=500000')
+  await sql`DELETE FROM kysely_migration WHERE name = '9999-later'`.execute(db)
+  const alone = berthd(['serve', '--role', 'worker'], { BERTH_DATA: folder(), DATABASE_URL: url, PORT: '0' })
+  expect(await alone.ended).toMatchObject({ code: 2 })
+  expect(alone.stderr).toMatch(/^BERTH_ROLE \(--role\) is "worker": QEMU runs servers on this host alone/)
+})
+
+/** How many days the month of faults has, and which ones; npm test has one of them. */
+const DAYS = Number(process.env.BERTH_TEST_DAYS ?? 1)
+const SEED = Number(process.env.BERTH_TEST_SEED ?? 15)
+const HOUR_MS = 3600_000
+
+/** What can befall a process, the database or a clock. Each lasts no longer than it takes to be found out. */
+const faults: Record<string, (fleet: Fleet, random: () => number) => Promise<unknown>> = {
+  'a worker is killed': async (fleet, random) => {
+    // One that does something for all, as one of them always does.
+    const held = await fleet.holders()
+    const busy = fleet.members.findIndex(({ service }) => held.has(service?.process.pid ?? 0))
+    const index = busy >= 0 && random() < 0.7 ? busy : 2
+    const pid = fleet.at(index).service?.process.pid ?? 0
+    await fleet.end(index, 'SIGKILL')
+    const gone = async () => !(await fleet.holders()).has(pid)
+    await expect.poll(gone, { timeout: TAKEN_OVER_MS }).toBe(true)
+    await fleet.start(index)
+  },
+  'an API is killed': async (fleet, random) => {
+    const index = random() < 0.5 ? 0 : 1
+    await fleet.end(index, 'SIGKILL')
+    await sleep(2_000)
+    await fleet.start(index)
+  },
+  'the database restarts': async () => {
+    await postgres.stop()
+    await sleep(500)
+    await postgres.start()
+  },
+  'a process is cut off': (fleet, random) => fleet.part(one(random), 'refuses', 3_000),
+  'a process is cut off in silence': (fleet, random) => fleet.part(one(random), 'is silent', 10_000),
+  'a clock is ahead': (fleet, random) => fleet.step(one(random), HOUR_MS, 4_000),
+  'a clock is behind': (fleet, random) => fleet.step(one(random), -HOUR_MS, 4_000),
+  'a disk is full': (fleet, random) => fleet.fill(random() < 0.5 ? 2 : 3, 6_000),
+  'a process is paused': (fleet, random) => fleet.pause(one(random), 10_000),
+  'a process is restarted': async (fleet, random) => {
+    const index = one(random)
+    await fleet.end(index, 'SIGTERM')
+    await fleet.start(index)
+  },
+}
+/** What the first day has: each of the kinds, some side by side. */
+const FIRST_DAY = [
+  ['a worker is killed', 'a clock is ahead'],
+  ['an API is killed', 'a disk is full'],
+  ['the database restarts'],
+  ['a process is cut off in silence', 'a process is restarted'],
+]
+
+/** Any of the four. */
+const one = (random: () => number) => Math.floor(random() * 4)
+
+function faultsOf(day: number, random: () => number): string[][] {
+  if (day === 0) return FIRST_DAY
+  const names = Object.keys(faults)
+  const any = () => names[Math.floor(random() * names.length)] ?? ''
+  return [[any()], [any(), any()].slice(0, 1 + (one(random) % 2)), [any()]]
+}
+
+/** What is wrong once all that was begun has come to its end. */
+async function brokenAfter({ db }: Fleet, { accepted, strange }: Customers): Promise<string[]> {
+  const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
+  const ids = new Set(rows.map(({ server_id }) => server_id))
+  const machines = await new Simulator({ clock: systemClock, shared: sharedMachines(db) }).list()
+  return [
+    ...strange,
+    ...accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),
+    ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was made twice'] : []),
+    ...(await brokenAtRest({ db, machines, ports: PORTS })),
+    ...(await brokenLedgers(db)),
+  ]
+}
+
+/** The ids of events that have positions beyond one, as long as these are whole. */
+async function eventsFrom(db: Database, after: number): Promise<string[] | null> {
+  const events = db.selectFrom('events').select(['event_id', 'position']).orderBy('position')
+  const unseen = await events
+    .where((eb) => eb.or([eb('position', '>', after), eb('position', 'is', null)]))
+    .execute()
+  const isWhole = unseen.every(({ position }, index) => position === after + index + 1)
+  return isWhole ? unseen.map(({ event_id }) => event_id) : null
+}
+
+/** Orders are accepted again soon after what has befallen. */
+async function goesOn(customers: Customers, befell: readonly string[]): Promise<void> {
+  customers.replies.clear()
+  const until = performance.now() + 20_000
+  while (customers.done < 3) {
+    if (performance.now() > until)
+      throw new Error(`after ${befell}, replies are: ${JSON.stringify([...customers.replies])}`)
+    await sleep(100)
+  }
+}
+
+/** Hours in which nobody does anything but the service. */
+async function night(fleet: Fleet, random: () => number): Promise<void> {
+  for (let quarter = 0; quarter < 4; quarter += 1) {
+    await fleet.pass(6 * HOUR_MS)
+    if (quarter === one(random)) {
+      const held = await fleet.holders()
+      const busy = fleet.members.findIndex(({ service }) => held.has(service?.process.pid ?? 0))
+      if (busy >= 0) {
+        await fleet.end(busy, 'SIGKILL')
+        await fleet.start(busy)
+      }
+    }
+    const due = fleet.db.selectFrom('billing_meters').select('server_id')
+    const now = async () =>
+      (
+        await sql<{
+          ms: number
+        }>`SELECT CAST(EXTRACT(EPOCH FROM travel.clock_timestamp()) * 1000 AS bigint) AS ms`.execute(fleet.db)
+      ).rows[0]?.ms ?? 0
+    const late = async () => (await due.where('due_at', '<=', await now()).execute()).length
+    await expect.poll(late, { timeout: 2 * TAKEN_OVER_MS }).toBe(0)
+  }
+}
+
+test(
+  `in a month of faults at random nothing is lost, doubled or stuck (${DAYS} days of it)`,
+  async () => {
+    const random = randomNumbers(SEED)
+    const fleet = await Fleet.open(postgres, 'month')
+    const quotas = JSON.stringify({ servers: 12, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
+    await fleet.db.updateTable('accounts').set({ quotas }).execute()
+    const events = { last: BEGINNING, position: 0 }
+    for (let day = 0; day < DAYS; day += 1) {
+      const customers = new Customers(fleet, random, day, events.last)
+      onTestFinished(() => customers.stop())
+      for (const these of faultsOf(day, random)) {
+        if (DAYS > 1) console.log(`day ${day}: ${these.join(', ')}`)
+        await Promise.all(these.map((name) => faults[name]?.(fleet, random)))
+        await goesOn(customers, these)
+      }
+      await customers.rest()
+      const active = fleet.db
+        .selectFrom('operations')
+        .selectAll()
+        .where('status', 'in', ['pending', 'running'])
+      await expect.poll(() => active.execute(), { timeout: 2 * TAKEN_OVER_MS }).toEqual([])
+      // What came last is published, and followed.
+      const published = async () => (await eventsFrom(fleet.db, events.position))?.length
+      await expect.poll(async () => (await published()) === customers.heard.length).toBe(true)
+      expect(customers.heard).toEqual(await eventsFrom(fleet.db, events.position))
+      expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
+      await customers.stop()
+      events.last = customers.heard.at(-1) ?? events.last
+      events.position += customers.heard.length
+      expect(await brokenAfter(fleet, customers)).toEqual([])
+      await night(fleet, random)
+      expect(await brokenLedgers(fleet.db)).toEqual([])
+    }
+  },
+  90_000 * (DAYS + 1),
+)

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Service } from './berthd.ts'
+import type { Fleet } from './fleet.ts'
+
+const NAMES = ['ann', 'bob', 'cid', 'dan']
+/** A process that says nothing for so long is left for another one, as a load balancer does it. */
+const PATIENCE_MS = 5_000
+/** Of which there are too many for the account's quota. */
+const MOST = 16
+
+type Random = () => number
+
+/** Customers who order, use and delete servers at whichever process answers, and one who follows all events. */
+export class Customers {
+  readonly #fleet: Fleet
+  readonly #random: Random
+  #isOver = false
+  #isDeaf = false
+  #last: string
+  readonly #renting: Promise<void>[]
+  readonly #following: Promise<void>
+  /** Ids of servers that a reply had. */
+  readonly accepted: string[] = []
+  /** Ids of events, as they came. */
+  readonly heard: string[] = []
+  /** Replies that no client should have to understand. */
+  readonly strange: string[] = []
+  /** How many replies of each kind there were. */
+  readonly replies = new Map<string, number>()
+
+  /** @param last the event after which they listen */
+  constructor(fleet: Fleet, random: Random, day: number, last: string) {
+    this.#fleet = fleet
+    this.#random = random
+    this.#last = last
+    this.#renting = NAMES.map((name) => this.#rent(`${name}-${day}`))
+    this.#following = this.#follow()
+  }
+
+  /** Lets them end what they are about; only the stream goes on. */
+  async rest(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#renting)
+  }
+
+  async stop(): Promise<void> {
+    await this.rest()
+    this.#isDeaf = true
+    await this.#following
+  }
+
+  #pick<T>(list: readonly T[]): T | undefined {
+    return list[Math.floor(this.#random() * list.length)]
+  }
+
+  async #send(...[method, url, body, headers]: Parameters<Service['send']>): Promise<Answer | null> {
+    const service = this.#pick(this.#fleet.answering)
+    if (!service) return null
+    const count = (status: number | string) => {
+      const kind = `${method} ${url.split('/')[1]} ${status}`
+      this.replies.set(kind, (this.replies.get(kind) ?? 0) + 1)
+    }
+    try {
+      const reply = await Promise.race([service.send(method, url, body, headers), sleep(PATIENCE_MS)])
+      count(reply?.status ?? 'late')
+      if (!reply) return null
+      const text = await reply.text()
+      if (reply.status >= 500 && reply.status !== 503) this.strange.push(`${method} ${url}: ${text}`)
+      return { status: reply.status, body: JSON.parse(text || 'null') }
+    } catch {
+      count('none')
+      return null
+    }
+  }
+
+  /** How many orders were accepted. */
+  get done(): number {
+    return (this.replies.get('POST servers 202') ?? 0) + (this.replies.get('DELETE servers 202') ?? 0)
+  }
+
+  async #rent(name: string): Promise<void> {
+    const body = this.#fleet.order
+    for (let n = 0; !this.#isOver; n += 1) {
+      const listed = (await this.#send('GET', '/servers?limit=100'))?.body?.items ?? []
+      const id = this.#pick<{ server_id: string }>(listed)?.server_id
+      const dice = this.#random()
+      if (id && (listed.length >= MOST || dice < 0.3)) await this.#send('DELETE', `/servers/${id}`)
+      else if (id && dice < 0.6)
+        await this.#send('POST', `/servers/${id}/${this.#pick(['start', 'stop', 'reboot'])}`)
+      else if (dice < 0.65) await this.#invite(`${name}-${n}@example.com`)
+      else await this.#insist({ ...body, name: `${name}-${n}` }, `${name}-${n}`)
+      await sleep(100)
+    }
+  }
+
+  /** A mail, which a worker writes to its disk. */
+  #invite(email: string): Promise<Answer | null> {
+    return this.#send('POST', '/account/invitations', { email, role: 'viewer' })
+  }
+
+  /** With the same key, until somebody says what became of it. */
+  async #insist(body: object, key: string): Promise<void> {
+    while (!this.#isOver) {
+      const reply = await this.#send('POST', '/servers', body, { 'idempotency-key': key })
+      if (reply?.status === 202) {
+        this.accepted.push(reply.body.server_id)
+      }
+      // A 409 is a key of a request that died with its process, or that still runs: it is free after a minute.
+      if (reply && reply.status !== 503) return
+      await sleep(100)
+    }
+  }
+
+  /** Reads the stream of events, again and again from where it ended. */
+  async #follow(): Promise<void> {
+    while (!this.#isDeaf) {
+      const service = this.#pick(this.#fleet.answering)
+      const stop = new AbortController()
+      const { signal } = stop
+      try {
+        const authorization = `Bearer ${service?.token}`
+        const headers = { authorization, 'last-event-id': this.#last }
+        const reply = await fetch(`${service?.address}/events/stream`, { headers, signal })
+        const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
+        let text = ''
+        for (;;) {
+          const read = await Promise.race([reader?.read(), sleep(2_000)])
+          if (!read || read.done || this.#isDeaf) break
+          text += read.value
+          const messages = text.split('\n\n')
+          text = messages.pop() ?? ''
+          for (const message of messages) {
+            const id = /^id: ?(\S+)/m.exec(message)?.[1]
+            if (id) this.#last = id
+            if (id && /^data:/m.test(message)) this.heard.push(id)
+          }
+        }
+      } catch {
+        await sleep(100)
+      }
+      stop.abort()
+    }
+  }
+}
+
+interface Answer {
+  status: number
+  // Whoever reads it says what it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the test
+  body: any
+}

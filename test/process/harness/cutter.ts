@@ -1,0 +1,68 @@
+import { createConnection, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** When the connection of a commit is cut: before the server hears of it, or before its answer comes back. */
+type Cut = 'before' | 'after'
+/** What lies between a process and its database: nothing passes, and it hears so at once, or it hears nothing. */
+export type Wall = 'refuses' | 'is silent' | null
+
+export interface Cutter {
+  /** By which one goes through it. */
+  url: string
+  cutNext: (when: Cut) => void
+  part: (wall: Wall) => void
+}
+
+/** What passes a PostgreSQL client's connections on, until it is told to cut the next one that commits, or all. */
+export async function cutter(url: string): Promise<Cutter> {
+  const { hostname, port } = new URL(url)
+  let cut: Cut | null = null
+  let wall: Wall = null
+  const sockets = new Set<Socket>()
+  const proxy = createServer((client) => {
+    if (wall === 'refuses') return client.destroy()
+    const server = createConnection(Number(port), hostname)
+    for (const socket of [client, server]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => {
+        client.destroy()
+        server.destroy()
+        sockets.delete(socket)
+      })
+      if (wall) socket.pause()
+    }
+    let isCutting = false
+    client.on('data', (bytes) => {
+      const when = bytes.includes('COMMIT') ? cut : null
+      if (when) cut = null
+      if (when === 'before') return client.destroy()
+      isCutting ||= when === 'after'
+      server.write(bytes)
+    })
+    server.on('data', (bytes) => (isCutting ? client.destroy() : client.write(bytes)))
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const address = proxy.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the system gave no port')
+  const through = new URL(url)
+  through.port = String(address.port)
+  return {
+    url: through.href,
+    cutNext: (when) => {
+      cut = when
+    },
+    part: (now) => {
+      wall = now
+      // What was under way arrives when the wall is gone, as networks have it.
+      for (const socket of sockets)
+        if (now === 'refuses') socket.destroy()
+        else if (now) socket.pause()
+        else socket.resume()
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openPostgres } from '../../api/database/postgres.ts'
+import { type Server, startPostgres } from '../harness/postgres.ts'
+import { berthd, folder, order, run, type Service, serveOn } from './harness/berthd.ts'
+import { cutter } from './harness/cutter.ts'
+import { brokenAlways } from './harness/invariants.ts'
+import { PORTS } from './harness/orders.ts'
+
+let postgres: Server
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.remove())
+
+const statuses = async (service: Service) => {
+  const { items } = (await service.call('GET', '/servers?limit=200')).body
+  return new Set(items.map(({ status }: { status: string }) => status))
+}
+
+test('a commit whose answer is lost is found out: it counts where it took place, and fails where it did not', async () => {
+  const proxy = await cutter(await postgres.create('cut'))
+  const db = openPostgres(proxy.url)
+  onTestFinished(() => db.destroy())
+  await sql`CREATE TABLE notes (body text)`.execute(db)
+  const note = (body: string) =>
+    db.transaction().execute((tx) => sql`INSERT INTO notes VALUES (${body})`.execute(tx))
+  proxy.cutNext('after')
+  await note('kept')
+  proxy.cutNext('before')
+  await expect(note('lost')).rejects.toMatchObject({ code: '08006' })
+  await note('next')
+  const { rows } = await sql<{ body: string }>`SELECT body FROM notes`.execute(db)
+  expect(rows.map(({ body }) => body)).toEqual(['kept', 'next'])
+})
+
+test('on PostgreSQL the service and its commands do what they do on SQLite, with one key for all', async () => {
+  const url = await postgres.create('serve')
+  const data = folder()
+  const env = { BERTH_DATA: data, DATABASE_URL: url }
+  const service = await serveOn(url, data)
+  expect(service.stdout).not.toContain(':test@')
+  const made = await service.call('POST', '/servers', { ...(await order(service)), name: 'web-1' })
+  expect(made.status).toBe(202)
+  await expect.poll(() => statuses(service)).toEqual(new Set(['running']))
+  expect((await run(['server', 'list'], env)).stdout).toContain('web-1')
+  expect(await run(['server', 'stop', 'web-1'], env)).toMatchObject({
+    stdout: expect.stringContaining('within 5 seconds'),
+  })
+  await expect.poll(() => statuses(service)).toEqual(new Set(['stopped']))
+  expect(await run(['backup', '/tmp/never'], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('pg_dump'),
+  })
+  // It has made the key, by which the database knows its folder.
+  const stranger = berthd(['serve'], { ...env, BERTH_DATA: folder(), BERTH_COMPUTE: 'simulator', PORT: '0' })
+  expect(await stranger.ended).toMatchObject({ code: 1 })
+  expect(stranger.stderr).toContain('secret.key is not the key that seals the secrets in the database.')
+  const db = openPostgres(url)
+  await sql`INSERT INTO kysely_migration VALUES ('9999-later', '')`.execute(db)
+  await db.destroy()
+  expect(await run(['migrate'], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The database was written by a newer version of Berth: .*\n$/),
+  })
+})
+
+test('several migrate at once, and all find the newest schema', async () => {
+  const env = { BERTH_DATA: folder(), DATABASE_URL: await postgres.create('migrated') }
+  const ran = await Promise.all([1, 2, 3].map(() => run(['migrate'], env)))
+  for (const each of ran) expect(each).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('lists of events come from a replica while it follows, and from the primary otherwise', async () => {
+  const url = await postgres.create('followed')
+  const replica = await postgres.follow()
+  onTestFinished(() => replica.remove())
+  const onReplica = openPostgres(replica.url('followed'))
+  onTestFinished(() => onReplica.destroy())
+  const service = await serveOn(url, folder(), { DATABASE_REPLICA_URL: replica.url('followed') })
+  const isAsked = async () =>
+    (
+      await sql`SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'berthd replica %'
+      AND query LIKE '%from "events"%'`.execute(onReplica)
+    ).rows.length > 0
+  const events = async () => (await service.call('GET', '/events?limit=100')).body.total
+  const project = async (name: string) =>
+    expect((await service.call('POST', '/account/projects', { name })).status).toBe(201)
+  await project('a')
+  const askedTwice = async () => (await events()) > 0 && (await isAsked())
+  await expect.poll(askedTwice, { timeout: 10_000 }).toBe(true)
+
+  // One that stays behind is found out.
+  const before = await events()
+  await sql`SELECT pg_wal_replay_pause()`.execute(onReplica)
+  await project('b')
+  await expect.poll(events, { timeout: 5_000, interval: 100 }).toBe(before + 1)
+  await sql`SELECT pg_wal_replay_resume()`.execute(onReplica)
+
+  await replica.stop()
+  await project('c')
+  expect(await events()).toBe(before + 2)
+  await replica.start()
+  await expect.poll(askedTwice, { timeout: 10_000 }).toBe(true)
+}, 60_000)
+
+test('while the database restarts requests are refused with Retry-After, and then all continues by itself', async () => {
+  const url = await postgres.create('restart')
+  const service = await serveOn(url, folder())
+  const body = await order(service)
+  let isOver = false
+  onTestFinished(() => {
+    isOver = true
+  })
+  const accepted: string[] = []
+  const refused: Response[] = []
+  const customer = async (name: string) => {
+    for (let n = 0; !isOver; n += 1) {
+      const key = `${name}-${n}`
+      // As a client does it: the same key until there is an answer that says what became of it.
+      for (;;) {
+        const reply = await service.send(
+          'POST',
+          '/servers',
+          { ...body, name: key },
+          { 'idempotency-key': key },
+        )
+        if (reply.status === 202)
+          accepted.push(((await reply.json()) as { server_id: string }).server_id) // by the contract
+        else refused.push(reply)
+        if (reply.status === 202 || isOver) break
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  const customers = ['ann', 'bob', 'cid', 'dan'].map(customer)
+  await expect.poll(() => accepted.length).toBeGreaterThan(8)
+  await postgres.stop()
+  await expect.poll(() => refused.length).toBeGreaterThan(4)
+  await postgres.start()
+  const before = accepted.length
+  await expect.poll(() => accepted.length).toBeGreaterThan(before + 8)
+  isOver = true
+  await Promise.all(customers)
+
+  for (const { status, headers } of refused)
+    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([status === 409 ? 409 : 503, true])
+  await expect.poll(() => statuses(service)).toEqual(new Set(['running']))
+  const { items } = (await service.call('GET', '/servers?limit=200')).body
+  const names = items.map(({ name }: { name: string }) => name)
+  // Each name once: nothing was made twice, and what was accepted is there.
+  expect(new Set(names).size).toBe(names.length)
+  const ids = items.map(({ server_id }: { server_id: string }) => server_id)
+  expect(accepted.filter((id) => !ids.includes(id))).toEqual([])
+  const db = openPostgres(url)
+  onTestFinished(() => db.destroy())
+  expect(await brokenAlways({ db, machines: new Map(), ports: PORTS })).toEqual([])
+})

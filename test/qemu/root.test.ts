@@ -1,0 +1,64 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folder, run } from '../process/harness/berthd.ts'
+import { listening, startShell } from '../process/harness/child.ts'
+
+const isRoot = process.getuid?.() === 0
+
+test.skipIf(!isRoot)(
+  'machines never run as root: where only root reaches their folder the start is refused, and nothing is simulated instead',
+  async () => {
+    const closed = folder()
+    const data = path.join(closed, 'data')
+    mkdirSync(data)
+    // As if an earlier start had found that KVM hangs: that takes a second then, not twelve.
+    writeFileSync(path.join(data, 'kvm-failed'), readFileSync('/proc/sys/kernel/random/boot_id'))
+    for (const BERTH_COMPUTE of ['auto', 'qemu'])
+      expect(await run(['serve'], { BERTH_DATA: data, BERTH_COMPUTE, PORT: '0' })).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          new RegExp(`^BERTH_COMPUTE .* Machines would run as root, .*chmod o\\+x ${closed};`),
+        ),
+      })
+  },
+  240_000,
+)
+
+test('check looks at the machine itself, and the start is refused for what is missing there alone: emulation is not safe for strangers', async () => {
+  const open = folder()
+  chmodSync(open, 0o711)
+  const env = { BERTH_DATA: path.join(open, 'data'), BERTH_ACCEL: 'tcg', PORT: '0' }
+  const { code, stdout } = await run(['check'], env)
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^missing {2}virtualization: requested by BERTH_ACCEL=tcg\.$/m),
+  ])
+  expect(stdout).toMatch(/^ok {7}guest network$/m)
+  expect(stdout).toMatch(isRoot ? /^ok {7}own users$/m : /^missing {2}own users: the service is not root/m)
+  expect(stdout).toMatch(/^ok {7}confinement$/m)
+  const refused = await run(['serve'], { ...env, BERTH_PUBLIC: 'on' })
+  expect(refused.code).toBe(2)
+  const missing = [...refused.stderr.matchAll(/^ {2}([\w ]+): /gm)].map(([, name]) => name)
+  expect(missing).toEqual([...stdout.matchAll(/^missing {2}([\w ]+): /gm)].map(([, name]) => name))
+  // Of a machine on which root has all that it takes but KVM, nothing else is missing.
+  if (isRoot) expect(missing.filter((name) => name !== 'limits')).toEqual(['virtualization'])
+}, 240_000)
+
+test.skipIf(!isRoot)(
+  'a strict umask does not close the data folder to the users that machines run as',
+  async () => {
+    const open = folder()
+    chmodSync(open, 0o711)
+    const data = path.join(open, 'data')
+    const env = { BERTH_DATA: data, BERTH_COMPUTE: 'qemu', BERTH_ACCEL: 'tcg', PORT: '0' }
+    const service = startShell('umask 077', 'api/main.ts', 'serve', env)
+    onTestFinished(async () => {
+      service.process.kill('SIGKILL')
+      await service.ended
+    })
+    expect(await listening(service)).toMatchObject({ is_simulated: false })
+    for (const made of [data, path.join(data, 'vms')]) expect(statSync(made).mode & 0o777).toBe(0o711)
+  },
+  240_000,
+)

@@ -1,0 +1,50 @@
+// The pages on security name tests as proof: each must be there, or a claim outlives what shows it.
+import { expect, test } from 'vitest'
+import { files, read } from './harness/sources.ts'
+
+const pages = ['docs/security.md', 'docs/security-checklist.md']
+
+/** A file of tests, and names in “…” behind it up to the next file. */
+function named(page: string): { file: string; names: string[] }[] {
+  return read(page)
+    .split('\n')
+    .flatMap((line) => [...line.matchAll(/`([\w./-]+\.test\.ts)`((?: “[^”]+”)*)/g)])
+    .map(([, file = '', quoted = '']) => ({
+      file,
+      names: [...quoted.matchAll(/“([^”]+)”/g)].map(([, name = '']) => name),
+    }))
+}
+
+test.each(pages)('every test that %s names is there', (page) => {
+  const found = named(page)
+  expect(found.length).toBeGreaterThan(10)
+  const wrong = found.flatMap(({ file, names }) => {
+    if (!files.includes(file)) return [`no file ${file}`]
+    const text = read(file)
+    return names
+      .filter((name) => !text.includes(`test('${name}'`))
+      .map((name) => `${file} has no test “${name}”`)
+  })
+  expect(wrong, 'Name the test that shows it, or say that the item is not met.').toEqual([])
+})
+
+test('a name in quotes stands behind the file of its test, so that it is looked at', () => {
+  for (const page of pages) {
+    const quoted = [...read(page).matchAll(/“[^”]+”/g)].length
+    expect([page, named(page).flatMap(({ names }) => names).length]).toEqual([page, quoted])
+  }
+})
+
+test('items that nothing shows say why', () => {
+  const rows = read('docs/security-checklist.md')
+    .split('\n')
+    .filter((line) => /^\| +[\dA]/.test(line))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+  expect(rows.length).toBeGreaterThan(40)
+  for (const [, item, held = '', shown] of rows)
+    if (shown === '')
+      expect([item, held]).toEqual([
+        item,
+        expect.stringMatching(/\*\*|no passwords|There are none|operating\.md/),
+      ])
+})
