@@ -106,6 +106,11 @@ export class Layout {
     }
   }
 
+  /** Of what lies outside of the data folder, such as control groups: another data folder's has another name. */
+  get hash(): string {
+    return createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
+  }
+
   /**
    * A folder for the machine's sockets: among its files, or in a place for temporary files where the former have
    * too long a name, or where we are root and the machine's own user could not get to them.
@@ -114,8 +119,7 @@ export class Layout {
     const { run } = this.files(serverId)
     const isReachable = process.getuid?.() !== 0 || isPassable(this.machines)
     if (isReachable && Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
-    const hash = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
-    const base = ownFolder(join(shortFolder(), `berth-${process.getuid?.() ?? 0}-${hash}`))
+    const base = ownFolder(join(shortFolder(), `berth-${process.getuid?.() ?? 0}-${this.hash}`))
     this.#shortFolder = base
     // The id is cut down by hashing: two hex digests this long do not meet.
     const folder = join(base, createHash('sha256').update(serverId).digest('hex').slice(0, 20))

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -90,9 +89,7 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
     guests,
     address,
     pools: options.pools ?? (() => NO_POOLS),
-    cgroups: await Cgroups.open(
-      `berth-${createHash('sha256').update(layout.dataDir).digest('hex').slice(0, 12)}`,
-    ),
+    cgroups: await Cgroups.open(`berth-${layout.hash}`),
     clock: options.clock ?? systemClock,
     log: options.log,
     ownUsers: ownerObstacle === null,

@@ -20,6 +20,7 @@ import { LocalImages } from '../images/store.ts'
 import { microImage, microSpec } from '../images/test-image.ts'
 import type { Log } from '../log.ts'
 import { startTime } from '../proc.ts'
+import { Layout } from './layout.ts'
 import type { NetworkKind } from './network/passt.ts'
 import { openQemu, type QemuDriver } from './qemu.ts'
 
@@ -37,6 +38,8 @@ export class QemuWorld {
   readonly log: string[] = []
   /** Ports that are free now, given out one for each machine. */
   readonly #ports = new Map<string, number>()
+  /** Control groups of the data folder, under each name it had. */
+  readonly #groups = new Set<string>()
   readonly #numbers = new Map<string, number>()
   readonly #network: NetworkKind | undefined
   readonly #pools: PublicPools
@@ -88,6 +91,7 @@ export class QemuWorld {
       pools: () => this.#pools,
       ...(network && { network }),
     })
+    this.#groups.add(`berth-${new Layout(this.dataDir).hash}`)
   }
 
   /** Renames the data folder while no service runs; machines run on. */
@@ -210,8 +214,18 @@ export class QemuWorld {
       ...files,
       ...port,
       ...processesNaming(join(this.dataDir, 'vms', serverId)),
-      ...cgroupsOf(serverId),
+      ...this.#cgroupsOf(serverId),
     ]
+  }
+
+  #cgroupsOf(serverId: string): string[] {
+    return [...this.#groups]
+      .flatMap((group) =>
+        ['', 'cpu', 'memory', 'pids'].map((controller) =>
+          join('/sys/fs/cgroup', controller, group, serverId),
+        ),
+      )
+      .filter((path) => existsSync(path))
   }
 
   async close(): Promise<void> {
@@ -230,18 +244,6 @@ function processesNaming(path: string): string[] {
       return false // it ended while we looked
     }
   })
-}
-
-function cgroupsOf(serverId: string): string[] {
-  const folders = ['/sys/fs/cgroup', '/sys/fs/cgroup/cpu', '/sys/fs/cgroup/pids'].filter((path) =>
-    existsSync(path),
-  )
-  return folders.flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => name.startsWith('berth-'))
-      .map((name) => join(folder, name, serverId))
-      .filter((path) => existsSync(path)),
-  )
 }
 
 async function freePort(): Promise<number> {
