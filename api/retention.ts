@@ -10,11 +10,8 @@ import { forgetExcessKeys, forgetKeys } from './http/idempotency.ts'
 import { Loop } from './loop.ts'
 import { forgetTraffic } from './monitoring/traffic.ts'
 import { forgetExcessOperations } from './operations/operations.ts'
-import { forgetDeviceLogins } from './people/devices/devices.ts'
-import { forgetInvitations } from './people/invitations.ts'
-import { forgetLinks } from './people/links.ts'
+import { expiring, forgetExpired } from './people/expired.ts'
 import { forgetSessions } from './people/sessions.ts'
-import { forgetTickets } from './people/tickets.ts'
 import type { Peers } from './processes/peers.ts'
 import { forgetAddresses } from './servers/addresses/taking.ts'
 import { forgetServers } from './servers/gone.ts'
@@ -83,11 +80,8 @@ export class Retention {
     await inSteps((limit) => forgetRates(db, now - RATES_KEPT_DAYS * DAY, limit))
     await inSteps((limit) => forgetTraffic(db, now - TRAFFIC_KEPT_DAYS * DAY, limit))
     await inSteps((limit) => forgetTokens(db, now - TOKENS_KEPT_DAYS * DAY, limit))
-    await inSteps((limit) => forgetLinks(db, now, limit))
-    await inSteps((limit) => forgetDeviceLogins(db, now, limit))
-    await inSteps((limit) => forgetInvitations(db, now, limit))
+    for (const table of expiring) await inSteps((limit) => forgetExpired(db, table, now, limit))
     await inSteps((limit) => forgetSessions(db, now, limit))
-    await inSteps((limit) => forgetTickets(db, now, limit))
     await inSteps((limit) => forgetAddresses(db, now - ADDRESSES_KEPT_DAYS * DAY, limit))
     this.#walked = await forgetServers(db, this.#walked, now - SERVERS_KEPT_DAYS * DAY, AT_ONCE)
     // A clock that was ahead must not put the next time off for as long.

@@ -5,7 +5,7 @@ import type { SignedIn } from '../http/auth.ts'
 import { ApiError, notFound } from '../http/problem.ts'
 import { identityOf } from './identity-store.ts'
 import { type Notify, noteChange } from './notices.ts'
-import { canonicalEmail, findPerson } from './people.ts'
+import { canonicalEmail } from './people.ts'
 import { requireRecent } from './proof.ts'
 import type { Identity } from './provider.ts'
 import { peopleProblems } from './schema.ts'
@@ -68,11 +68,11 @@ export async function addIdentity(
       'The provider means another person. Sign in with the address that you have there.',
     )
   await db.transaction().execute(async (tx) => {
-    await holdPerson(tx, personId)
+    const person = await holdPerson(tx, personId)
     await requireRecent(tx, clock, sessionId)
     await tickets.spend(tx, ticket)
     await setIdentity(tx, { person_id: personId, issuer, subject, created_at: clock.now() })
-    await note(tx, options, await findPerson(tx, personId), 'identity_added', issuer)
+    await note(tx, options, person, 'identity_added', issuer)
   })
   mailed()
 }
@@ -81,12 +81,12 @@ export async function addIdentity(
 export async function removeIdentity(options: Options, { personId, sessionId }: SignedIn): Promise<void> {
   const { db, mailed } = options
   await db.transaction().execute(async (tx) => {
-    await holdPerson(tx, personId)
+    const person = await holdPerson(tx, personId)
     const row = await identityOf(tx, personId)
     if (!row) throw notFound(peopleProblems.identity_not_found)
     await tx.deleteFrom('identities').where('person_id', '=', personId).execute()
     await endSessions(tx, personId, sessionId)
-    await note(tx, options, await findPerson(tx, personId), 'identity_removed', row.issuer)
+    await note(tx, options, person, 'identity_removed', row.issuer)
   })
   mailed()
 }

@@ -230,13 +230,3 @@ async function removeRow(tx: Queries, clock: Clock, invitation: InvitationTable)
 function tell(tx: Queries, type: EventType, row: InvitationTable, at: number): Promise<void> {
   return record(tx, [{ accountId: row.account_id, type, data: invitationView(row), at }])
 }
-
-/** Deletes some of the invitations that have expired; @returns how many */
-export async function forgetInvitations(db: Database, now: number, limit: number): Promise<number> {
-  const old = db.selectFrom('invitations').select('invitation_id').where('expires_at', '<=', now).limit(limit)
-  const { numDeletedRows } = await db
-    .deleteFrom('invitations')
-    .where('invitation_id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import type { LinkTable } from '../database/people-schema.ts'
 import { ApiError } from '../http/problem.ts'
 import { peopleProblems } from './schema.ts'
@@ -69,13 +69,6 @@ export function linkInvalid(): ApiError {
     peopleProblems.link_invalid,
     'The link was used, has expired, or is not whole. Ask for another one.',
   )
-}
-
-/** Deletes some of the links that have expired; @returns how many */
-export async function forgetLinks(db: Database, now: number, limit: number): Promise<number> {
-  const old = db.selectFrom('links').select('hash').where('expires_at', '<=', now).limit(limit)
-  const { numDeletedRows } = await db.deleteFrom('links').where('hash', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
 }
 
 /** A page of the console. @param secret goes behind the #, which browsers keep to themselves */

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import { ApiError } from '../http/problem.ts'
 import type { Secrets } from '../secrets.ts'
 import { peopleProblems } from './schema.ts'
@@ -80,14 +80,4 @@ export function ticketInvalid(): ApiError {
     peopleProblems.ticket_invalid,
     'This took too long, or was done already. Begin again with the page to sign in.',
   )
-}
-
-/** Deletes some of the tickets that are no longer valid anyway; @returns how many */
-export async function forgetTickets(db: Database, now: number, limit: number): Promise<number> {
-  const old = db.selectFrom('spent_tickets').select('ticket_id').where('expires_at', '<=', now).limit(limit)
-  const { numDeletedRows } = await db
-    .deleteFrom('spent_tickets')
-    .where('ticket_id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
 }

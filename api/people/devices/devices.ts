@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto'
 import { findAccount } from '../../accounts/accounts.ts'
 import { refuseHeld } from '../../accounts/status.ts'
 import { mintToken } from '../../accounts/tokens.ts'
-import type { Database } from '../../database/database.ts'
 import { countOf } from '../../database/page.ts'
 import type { DeviceLoginTable, MemberTable } from '../../database/people-schema.ts'
 import type { TokenTable } from '../../database/schema.ts'
@@ -273,14 +272,4 @@ function denied(): ApiError {
     deviceProblems.access_denied,
     'The person has denied the login, or may not let the program in any more.',
   )
-}
-
-/** Deletes some of the logins that have expired; @returns how many */
-export async function forgetDeviceLogins(db: Database, now: number, limit: number): Promise<number> {
-  const old = db.selectFrom('device_logins').select('device_hash').where('expires_at', '<=', now).limit(limit)
-  const { numDeletedRows } = await db
-    .deleteFrom('device_logins')
-    .where('device_hash', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
 }
