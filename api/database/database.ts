@@ -31,6 +31,7 @@ import * as deviceLogins from './migrations/0028-device-logins.ts'
 import * as portStatus from './migrations/0029-port-status.ts'
 import * as passkeys from './migrations/0030-passkeys.ts'
 import * as identities from './migrations/0031-identities.ts'
+import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -72,6 +73,7 @@ export const migrations: Record<string, Migration> = {
   '0029-port-status': portStatus,
   '0030-passkeys': passkeys,
   '0031-identities': identities,
+  '0032-ordered-costs': orderedCosts,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */
