@@ -12,9 +12,9 @@ const isCluster = process.env.BERTH_TEST_CLUSTER === '1'
 
 export default defineConfig({
   test: {
-    // One file at a time per core is plenty: QEMU guests are emulated on the same two cores. Files that run the
-    // service in memory share a process (isolate: false), since to load the service takes longer than most of them.
-    maxWorkers: 2,
+    // Three files at a time keep two cores busy: those that run programs and machines wait half of their time. Files
+    // that run the service in memory share a process (isolate: false), since to load it takes longer than most of them.
+    maxWorkers: 3,
     // Nobody waits this long but where something hangs: a busy machine is no reason to fail.
     testTimeout: 120_000,
     hookTimeout: 120_000,
