@@ -434,6 +434,15 @@ export interface DeviceTokenRequest {
   device_code: string
 }
 
+export interface EmailChangeRequest {
+  /** E-mail address; capital letters make no difference */
+  email: string
+  /** The password as it is; required if the person has one */
+  password?: string | undefined
+  /** A code of the app, or a recovery code; required if two-factor authentication is on */
+  code?: string | undefined
+}
+
 export interface Event {
   /** Id of the event */
   event_id: string
@@ -2663,6 +2672,16 @@ export interface Routes {
   /** Change the password of the person */
   'POST /person/password': {
     body: PasswordChange
+    reply: undefined
+  }
+  /** Send a link to another e-mail address of the person */
+  'POST /person/email': {
+    body: EmailChangeRequest
+    reply: undefined
+  }
+  /** Change the e-mail address of the person, with the link of the mail */
+  'POST /person/email/confirm': {
+    body: LinkUse
     reply: undefined
   }
   /** Choose the account to go on with */

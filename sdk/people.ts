@@ -2,6 +2,7 @@ import type {
   AccountChoice,
   AddressRequest,
   CodeProof,
+  EmailChangeRequest,
   IdentityTicket,
   LinkUse,
   PasskeyCreate,
@@ -56,6 +57,12 @@ export const person = (call: Call) => ({
   /** Ends all other sessions. */
   changePassword: (body: PasswordChange, options?: CallOptions) =>
     call('POST /person/password', { body }, options),
+  /** Sends a link to the address to be. */
+  requestEmailChange: (body: EmailChangeRequest, options?: CallOptions) =>
+    call('POST /person/email', { body }, options),
+  /** With the link of the mail. Ends all other sessions. */
+  confirmEmailChange: (body: LinkUse, options?: CallOptions) =>
+    call('POST /person/email/confirm', { body }, options),
   /** Gets a secret for an app. */
   beginTwoFactor: (body: PasswordProof = {}, options?: CallOptions) =>
     call('POST /person/two-factor', { body }, options),

@@ -75,6 +75,17 @@ export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
+/** Lets one of these accounts that is known by an address be known by another, if no account is known by that yet. */
+export async function moveAccountEmail(
+  tx: Queries,
+  accountIds: readonly string[],
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  if (accountIds.length === 0 || (await findAccountByEmail(tx, to))) return
+  const known = tx.updateTable('accounts').where('email', '=', from).where('account_id', 'in', accountIds)
+  await known.set({ email: to }).execute()
+}
+
 export function listAccounts(db: Queries) {
   return db.selectFrom('accounts').selectAll().orderBy('account_id').execute()
 }

@@ -155,7 +155,8 @@ async function save(
     .execute()
 }
 
-function findByReference(db: Queries, accountId: string, reference: string) {
+/** An entry of an account, by the reference that it was booked with. */
+export function findByReference(db: Queries, accountId: string, reference: string) {
   return db
     .selectFrom('transactions')
     .selectAll()

@@ -39,7 +39,8 @@ export interface SessionTable {
 export interface LinkTable {
   /** SHA-256 of the link's secret, hex. */
   hash: string
-  purpose: 'sign_up' | 'reset' | 'sign_in'
+  purpose: 'sign_up' | 'reset' | 'sign_in' | 'email'
+  /** Where it went. */
   email: string
   /** Null where nobody has the address yet. */
   person_id: string | null

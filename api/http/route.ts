@@ -76,6 +76,7 @@ type PersonEvent =
   | 'signed_out'
   | 'session_revoked'
   | 'password_changed'
+  | 'email_changed'
   | 'two_factor_on'
   | 'two_factor_off'
   | 'recovery_codes_replaced'

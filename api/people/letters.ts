@@ -20,6 +20,7 @@ export interface Facts {
 /** What a person reads about afterwards. */
 export type Notice =
   | 'password_changed'
+  | 'email_changed'
   | 'two_factor_on'
   | 'two_factor_off'
   | 'two_factor_removed'
@@ -30,7 +31,7 @@ export type Notice =
   | 'identity_added'
   | 'identity_removed'
 
-export type Kind = 'sign_up' | 'known' | 'reset' | 'unknown' | 'invitation' | Notice
+export type Kind = 'sign_up' | 'known' | 'reset' | 'unknown' | 'email' | 'email_taken' | 'invitation' | Notice
 
 /** The mail of a notice. What was added stays when the password is another one: so it is looked through too. */
 const notice =
@@ -75,6 +76,29 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
     ],
     button: 'Open the site',
     after: 'If it was not you, ignore this mail.',
+  }),
+  email: ({ site }) => ({
+    subject: `Confirm this address for ${site}`,
+    before: [`Somebody, presumably you, wants to sign in to ${site} with this address from here on.`],
+    button: 'Confirm the address',
+    after:
+      'The link works once, for an hour, for the person who asked for it. If it was not you, ignore this mail: nothing was changed.',
+  }),
+  email_taken: ({ site }) => ({
+    subject: `You have an account at ${site}`,
+    before: [
+      `Somebody, presumably you, wanted to change another address at ${site} to this one, which has an account already.`,
+    ],
+    button: 'Sign in',
+    after: 'One address is for one person: nothing was changed. If it was not you, ignore this mail.',
+  }),
+  email_changed: ({ site }) => ({
+    subject: `Your e-mail address for ${site} was changed`,
+    before: [
+      `You no longer sign in to ${site} with this address, but with another one, which has confirmed it. All other sessions have ended.`,
+    ],
+    button: 'Open the site',
+    after: 'If it was not you, write to the operator: with this address you can no longer sign in.',
   }),
   invitation: ({ site, account, invitedBy }) => ({
     subject: `An invitation to ${account} at ${site}`,
@@ -162,6 +186,29 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     before: [`Кто-то, вероятно вы, запросил новый пароль на ${site}, но этот адрес там не зарегистрирован.`],
     button: 'Открыть сайт',
     after: 'Если это были не вы, не отвечайте на это письмо.',
+  }),
+  email: ({ site }) => ({
+    subject: `Подтвердите этот адрес для ${site}`,
+    before: [`Кто-то, вероятно вы, хочет входить на ${site} с этим адресом.`],
+    button: 'Подтвердить адрес',
+    after:
+      'Ссылка действует один раз, в течение часа, и только для того, кто её запросил. Если это были не вы, не отвечайте: ничего не изменилось.',
+  }),
+  email_taken: ({ site }) => ({
+    subject: `У вас уже есть учётная запись на ${site}`,
+    before: [
+      `Кто-то, вероятно вы, хотел сменить другой адрес на ${site} на этот, но он уже зарегистрирован.`,
+    ],
+    button: 'Войти',
+    after: 'Один адрес — для одного человека: ничего не изменилось. Если это были не вы, не отвечайте.',
+  }),
+  email_changed: ({ site }) => ({
+    subject: `Адрес почты на ${site} изменён`,
+    before: [
+      `Теперь вы входите на ${site} не с этим адресом, а с другим, подтверждённым. Остальные сеансы завершены.`,
+    ],
+    button: 'Открыть сайт',
+    after: 'Если это были не вы, напишите оператору: с этим адресом войти уже нельзя.',
   }),
   invitation: ({ site, account, invitedBy }) => ({
     subject: `Приглашение в «${account}» на ${site}`,

@@ -7,7 +7,7 @@ import { peopleProblems } from './schema.ts'
 
 const HOUR = 3600_000
 /** How long links can be opened. */
-export const linkLivesMs = { sign_up: 24 * HOUR, reset: HOUR, sign_in: 24 * HOUR } as const
+export const linkLivesMs = { sign_up: 24 * HOUR, reset: HOUR, sign_in: 24 * HOUR, email: HOUR } as const
 
 /** 256 bits that a link or a cookie carries. */
 export function newSecret(): string {
@@ -62,6 +62,11 @@ export async function findLink(
 export async function redeemLink(tx: Queries, link: LinkTable): Promise<void> {
   const { numDeletedRows } = await tx.deleteFrom('links').where('hash', '=', link.hash).executeTakeFirst()
   if (numDeletedRows === 0n) throw linkInvalid()
+}
+
+/** Ends the links that went to an address. */
+export async function endLinks(tx: Queries, email: string): Promise<void> {
+  await tx.deleteFrom('links').where('email', '=', email).execute()
 }
 
 export function linkInvalid(): ApiError {

@@ -1,10 +1,10 @@
 import { v7 as uuid } from 'uuid'
-import { findAccount, lockQuotas } from '../accounts/accounts.ts'
+import { findAccount, findAccountByEmail, lockQuotas } from '../accounts/accounts.ts'
 import { revokeTokensOf } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
-import type { MemberTable } from '../database/people-schema.ts'
+import type { MemberTable, PersonTable } from '../database/people-schema.ts'
 import { prepared } from '../database/prepared.ts'
 import type { AccountTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
@@ -56,6 +56,23 @@ export async function addMember(
   await tx.insertInto('members').values(row).execute()
   await tell(tx, 'member.created', await memberOf(tx, row), row.created_at)
   return row
+}
+
+/** An account that is known by a person's address is hers, unless it has somebody: the operator opened it for her. */
+export async function claimAccount(
+  tx: Queries,
+  clock: Clock,
+  { person_id: personId, email }: PersonTable,
+): Promise<void> {
+  const known = await findAccountByEmail(tx, email)
+  if (!known || (await hasMembers(tx, known.account_id))) return
+  await addMember(tx, clock, { accountId: known.account_id, personId, role: 'owner' })
+}
+
+/** Tells the accounts that a person is in what she is called there from here on. */
+export async function tellMemberships(tx: Queries, clock: Clock, personId: string): Promise<void> {
+  const rows = await tx.selectFrom('members').selectAll().where('person_id', '=', personId).execute()
+  for (const row of rows) await tell(tx, 'member.updated', await memberOf(tx, row), clock.now())
 }
 
 async function memberOf(tx: Queries, row: MemberTable): Promise<MemberRow> {

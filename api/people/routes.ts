@@ -1,30 +1,25 @@
 import Type from 'typebox'
-import type { Database } from '../database/database.ts'
-import { notAMember } from '../http/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { httpProblems, notFound } from '../http/problem.ts'
+import { notFound } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
 import { writeCookie } from './cookie.ts'
 import { deviceRoutes } from './devices/routes.ts'
+import { EmailChange } from './email-change.ts'
 import { letIn } from './entry.ts'
+import { MailBounds } from './mail-bounds.ts'
 import { memberRoutes } from './member-routes.ts'
-import { membership } from './members.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
 import { PasskeyChallenge, PasskeyUse } from './passkey-schema.ts'
 import { Passkeys } from './passkeys.ts'
 import { MIN_PASSWORD } from './passwords.ts'
-import { changePassword, showPerson, updatePerson } from './people.ts'
+import { personRoutes } from './person-routes.ts'
 import { Proof } from './proof.ts'
 import { Provider } from './provider.ts'
 import { providerRoutes } from './provider-routes.ts'
 import {
-  AccountChoice,
   AddressRequest,
   LinkUse,
-  PasswordChange,
   PasswordReset,
-  Person,
-  PersonUpdate,
   peopleProblems,
   Session,
   SignIn,
@@ -33,7 +28,7 @@ import {
   SignUpCompletion,
   TicketUse,
 } from './schema.ts'
-import { endSession, listSessions, moveSession } from './sessions.ts'
+import { endSession, listSessions } from './sessions.ts'
 import { type SignInOptions as Options, SignIns } from './sign-in.ts'
 import { Tickets } from './tickets.ts'
 import { TwoFactor } from './two-factor.ts'
@@ -48,10 +43,11 @@ export function peopleRoutes(options: Options): Route[] {
   const proof = new Proof(options)
   const twoFactor = new TwoFactor(options, proof)
   const tickets = new Tickets(options)
+  const mailBounds = new MailBounds(options)
   const passkeys = new Passkeys(options, { proof, tickets })
   const { oidc } = options
   const provider = oidc && new Provider({ ...options, provider: oidc })
-  const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider })
+  const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds })
   return [
     optionsRoute(options, passkeys, provider),
     ...signUpRoutes(options, signIns),
@@ -61,7 +57,10 @@ export function peopleRoutes(options: Options): Route[] {
     ...providerRoutes(options, { provider, tickets, signIns }),
     ...resetRoutes(options, signIns),
     ...deviceRoutes(options),
-    ...personRoutes(options, proof),
+    ...personRoutes(options, {
+      proof,
+      emailChange: new EmailChange(options, { proof, twoFactor, mailBounds }),
+    }),
     ...twoFactorRoutes(twoFactor),
     ...passkeyRoutes(passkeys),
     ...sessionRoutes(options),
@@ -259,82 +258,6 @@ function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
       },
     }),
   ]
-}
-
-function personRoutes(options: Options, proof: Proof): Route[] {
-  const { db } = options
-  return [
-    route({
-      id: 'getPerson',
-      method: 'GET',
-      path: '/person',
-      scope: 'person',
-      tag: personTag,
-      summary: 'Get the person who is signed in, and her accounts',
-      description:
-        'Shows who is signed in, with her role in each account that she is a member of. `account_id` is the account that requests are for.',
-      reply: { 200: Person },
-      run: ({ signedIn }) => showPerson(db, signedIn),
-    }),
-    route({
-      id: 'updatePerson',
-      method: 'PATCH',
-      path: '/person',
-      scope: 'person',
-      tag: personTag,
-      summary: 'Change the name or the language of the person',
-      description:
-        'Changes the fields in the body and leaves the others as they are. The e-mail address cannot be changed here.',
-      body: PersonUpdate,
-      reply: { 200: Person },
-      run: async ({ signedIn, body }) => {
-        await updatePerson(db, signedIn.personId, body)
-        return showPerson(db, signedIn)
-      },
-    }),
-    route({
-      id: 'changePassword',
-      method: 'POST',
-      path: '/person/password',
-      scope: 'person',
-      tag: personTag,
-      summary: 'Change the password of the person',
-      description: 'Ends all her sessions but this one. Tokens stay valid: they belong to accounts.',
-      body: PasswordChange,
-      reply: { 204: null },
-      errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again],
-      run: async ({ signedIn, body, report }) => {
-        const { current_password: current, new_password: chosen } = body
-        const person = await proof.require(signedIn, current, 'current_password')
-        await changePassword(options, { person, sessionId: signedIn.sessionId, chosen })
-        report({ event: 'password_changed', objectId: signedIn.personId })
-      },
-    }),
-    accountRoute(db),
-  ]
-}
-
-function accountRoute(db: Database): Route {
-  return route({
-    id: 'chooseAccount',
-    method: 'POST',
-    path: '/person/account',
-    scope: 'person',
-    tag: personTag,
-    summary: 'Choose the account to go on with',
-    description:
-      'Requests of this session are for that account from here on, unless they name another in `Berth-Account`: a page that may be open twice names it always.',
-    body: AccountChoice,
-    reply: { 200: Person },
-    run: async ({ signedIn, body }) => {
-      const { account_id: accountId } = body
-      const { personId, sessionId } = signedIn
-      if (!(await membership.first(db, { accountId, personId }))) throw notAMember()
-      await moveSession(db, sessionId, accountId)
-      return showPerson(db, { ...signedIn, accountId })
-    },
-    errors: [httpProblems.not_a_member],
-  })
 }
 
 function sessionRoutes({ db, clock }: Options): Route[] {

@@ -248,6 +248,20 @@ export const RecoveryCodes = Type.Object(
   { title: 'RecoveryCodes', description: 'For when the app is lost; shown only now' },
 )
 
+const OwnCode = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'A code of the app, or a recovery code; required if two-factor authentication is on',
+    examples: ['492039'],
+  }),
+)
+
+export const EmailChangeRequest = Type.Object(
+  { email: EmailAddress, password: OwnPassword, code: OwnCode },
+  { title: 'EmailChangeRequest', description: 'The address to be, and who is signed in shows who she is' },
+)
+
 export const AddressRequest = Type.Object(
   { email: EmailAddress, language: Type.Optional(Language) },
   { title: 'AddressRequest', description: 'Where to send a mail with a link' },

@@ -1,23 +1,24 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Static } from 'typebox'
-import { createAccount, findAccountByEmail } from '../accounts/accounts.ts'
+import { createAccount } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { ProviderSettings } from '../config.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { LinkTable, PersonTable } from '../database/people-schema.ts'
 import { CredentialRefused, type SignedIn } from '../http/auth.ts'
 import { currentOrigin, onBehalfOf } from '../http/origin.ts'
-import { ApiError, httpProblems } from '../http/problem.ts'
+import { ApiError } from '../http/problem.ts'
 import { networkOf } from '../http/rate-limit.ts'
 import type { Visit } from '../http/route.ts'
 import type { Mail } from '../mail/mailer.ts'
-import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
+import { enqueueMail } from '../mail/queue.ts'
 import type { Secrets } from '../secrets.ts'
 import { Attempts } from './attempts.ts'
 import { nameOf, noProvider, personOfIdentity, setIdentity, verifiedEmail } from './identities.ts'
 import { createLink, findLink, hashSecret, linkInvalid, pageOn, redeemLink } from './links.ts'
+import type { MailBounds } from './mail-bounds.ts'
 import { letter } from './mails.ts'
-import { addMember, hasMembers } from './members.ts'
+import { claimAccount } from './members.ts'
 import { noteChange } from './notices.ts'
 import type { PasskeyUse } from './passkey-schema.ts'
 import { notePasskeyUse, type Passkeys, refused } from './passkeys.ts'
@@ -61,6 +62,7 @@ export interface SignInParts {
   twoFactor: TwoFactor
   passkeys: Passkeys
   provider: Provider | null
+  mailBounds: MailBounds
 }
 
 /** Somebody whose second factor is still to come. */
@@ -88,12 +90,9 @@ export class SignIns {
   readonly #byEmail: Attempts
   /** Of a person from one network: nobody locks her out from elsewhere. */
   readonly #byBoth: Attempts
-  readonly #mailsByNetwork: Attempts
-  readonly #mailsByEmail: Attempts
-  /** To a person from one network: a stranger uses up his own, and hers are left. */
-  readonly #mailsByBoth: Attempts
+  readonly #mailBounds: MailBounds
 
-  constructor(options: SignInOptions, { tickets, twoFactor, passkeys, provider }: SignInParts) {
+  constructor(options: SignInOptions, { tickets, twoFactor, passkeys, provider, mailBounds }: SignInParts) {
     const { clock } = options
     this.#options = options
     this.#tickets = tickets
@@ -103,9 +102,7 @@ export class SignIns {
     this.#byNetwork = new Attempts(clock, { burst: 20, everyMs: MINUTE / 2 })
     this.#byEmail = new Attempts(clock, { burst: 50, everyMs: MINUTE })
     this.#byBoth = new Attempts(clock, { burst: 10, everyMs: 3 * MINUTE })
-    this.#mailsByNetwork = new Attempts(clock, { burst: 10, everyMs: 2 * MINUTE })
-    this.#mailsByEmail = new Attempts(clock, { burst: 12, everyMs: 5 * MINUTE })
-    this.#mailsByBoth = new Attempts(clock, { burst: 3, everyMs: 10 * MINUTE })
+    this.#mailBounds = mailBounds
   }
 
   /**
@@ -115,7 +112,7 @@ export class SignIns {
   async requestSignUp(to: { email: string; language: PersonTable['language'] }, visit: Visit): Promise<void> {
     const { db, clock, signUp } = this.#options
     if (signUp !== 'open') throw signUpClosed(signUp)
-    const email = await this.#takeMail(to.email, visit)
+    const email = await this.#mailBounds.take(to.email, visit)
     const person = await personByEmail(db, email)
     await this.#mail(async (tx) => {
       // Made in any case, so that the reply takes as long; whom it is not sent to it is no use.
@@ -268,16 +265,16 @@ export class SignIns {
     this.#byNetwork.take(networkOf(visit.address))
     const link = await findLink(db, clock, token, 'sign_in')
     return db.transaction().execute(async (tx) => {
+      const person = await holdReader(tx, link)
       await redeemLink(tx, link)
-      const { person_id } = await this.#personOf(tx, link)
-      return this.#enter(tx, await holdPerson(tx, person_id), visit)
+      return this.#enter(tx, person, visit)
     })
   }
 
   /** Mails the link to choose another password with. @throws ApiError rate_limited, backend_unavailable */
   async requestReset(to: { email: string; language: PersonTable['language'] }, visit: Visit): Promise<void> {
     const { db, clock } = this.#options
-    const email = await this.#takeMail(to.email, visit)
+    const email = await this.#mailBounds.take(to.email, visit)
     const person = await personByEmail(db, email)
     await this.#mail(async (tx) => {
       const { person_id, language } = person ?? { person_id: null, language: to.language }
@@ -296,11 +293,12 @@ export class SignIns {
     const { db, clock, passwords, mailed } = this.#options
     this.#byNetwork.take(networkOf(visit.address))
     const link = await findLink(db, clock, given.token, 'reset')
-    const person = await this.#personOf(db, link)
-    await requireGoodPassword('password', given.password, person)
+    const { person_id: personId } = link
+    if (personId === null) throw linkInvalid()
+    await requireGoodPassword('password', given.password, await findPerson(db, personId))
     const password = await passwords.hash(given.password)
-    const { person_id: personId } = person
     const entry = await db.transaction().execute(async (tx) => {
+      const person = await holdReader(tx, link)
       await redeemLink(tx, link)
       await setPassword(tx, personId, password)
       await endSessions(tx, personId)
@@ -309,24 +307,6 @@ export class SignIns {
     })
     mailed()
     return { ...entry, personId }
-  }
-
-  /** Counts a mail before it is known whether anybody has the address. */
-  async #takeMail(given: string, visit: Visit): Promise<string> {
-    const email = canonicalEmail(given)
-    const network = networkOf(visit.address)
-    // The narrow ones first: what these refuse is nobody else's loss.
-    this.#mailsByNetwork.take(network)
-    this.#mailsByBoth.take(`${network} ${email}`)
-    this.#mailsByEmail.take(email)
-    if ((await countMails(this.#options.db)) >= MOST_WAITING)
-      throw new ApiError(
-        httpProblems.backend_unavailable,
-        'No mails can be sent right now. Try again later.',
-        {},
-        { 'retry-after': '600' },
-      )
-    return email
   }
 
   async #mail(write: (tx: Queries) => Promise<Mail>): Promise<void> {
@@ -339,18 +319,10 @@ export class SignIns {
     return pageOn(this.#options, path, secret)
   }
 
-  async #personOf(db: Queries, { person_id }: LinkTable): Promise<PersonTable> {
-    if (person_id === null) throw linkInvalid()
-    return findPerson(db, person_id)
-  }
-
-  /** An account that the operator opened for this address is hers, unless it has somebody. */
-  async #giveAccount(tx: Queries, { person_id: personId, email, name }: PersonTable): Promise<void> {
+  async #giveAccount(tx: Queries, person: PersonTable): Promise<void> {
     const { clock } = this.#options
-    const accountId = await createAccount(tx, clock, { email, name })
-    const known = accountId ?? (await findAccountByEmail(tx, email))?.account_id
-    if (known === undefined || (await hasMembers(tx, known))) return
-    await addMember(tx, clock, { accountId: known, personId, role: 'owner' })
+    await createAccount(tx, clock, person)
+    await claimAccount(tx, clock, person)
   }
 
   /** After the first factor, whichever it was. @param person who is held */
@@ -367,6 +339,14 @@ export class SignIns {
     const { session_id: sessionId, account_id: accountId } = session
     return { signedIn: { personId, email, sessionId, accountId }, secret }
   }
+}
+
+/** Whom a link was mailed to, held. @throws ApiError link_invalid */
+async function holdReader(tx: Queries, { person_id, email }: LinkTable): Promise<PersonTable> {
+  const person = person_id === null ? null : await holdPerson(tx, person_id)
+  // Whoever reads what goes to an address that she has left is not she.
+  if (person?.email !== email) throw linkInvalid()
+  return person
 }
 
 function signInFailed(person: PersonTable | undefined): ApiError {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { PersonTable, TwoFactorTable } from '../database/people-schema.ts'
 import { CredentialRefused, type SignedIn } from '../http/auth.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError, bodyIssue, invalid } from '../http/problem.ts'
 import { generatePassword, type Secrets } from '../secrets.ts'
 import { Attempts } from './attempts.ts'
 import { hashSecret } from './links.ts'
@@ -113,15 +113,32 @@ export class TwoFactor {
     { password, code }: { password?: string; code: string },
     change: (tx: Queries, person: PersonTable) => Promise<Result>,
   ): Promise<Result> {
-    const { db, mailed } = this.#options
     const person = await this.#proof.require(signedIn, password, 'password')
-    const result = await this.withCode(person, code, () =>
+    return this.confirmed(signedIn, { person, code }, async (tx) => {
+      if (!(await isTwoFactorOn(tx, person.person_id)))
+        throw new ApiError(peopleProblems.two_factor_off, 'Two-factor authentication is off.')
+      return change(tx, person)
+    })
+  }
+
+  /**
+   * Carries out what takes her second factor as well, if she has one. The first was shown.
+   * @throws ApiError session_ended, validation_failed, wrong_code, rate_limited
+   */
+  async confirmed<Result>(
+    signedIn: SignedIn,
+    { person, code }: { person: PersonTable; code: string | undefined },
+    change: (tx: Queries) => Promise<Result>,
+  ): Promise<Result> {
+    const { db, mailed } = this.#options
+    const result = await this.withCode(person, code ?? '', () =>
       db.transaction().execute(async (tx) => {
         await requireSession(tx, signedIn)
-        if (!(await isTwoFactorOn(tx, person.person_id)))
-          throw new ApiError(peopleProblems.two_factor_off, 'Two-factor authentication is off.')
-        await this.useCode(tx, person, code)
-        return change(tx, person)
+        if (await isTwoFactorOn(tx, person.person_id)) {
+          if (code === undefined) throw invalid([bodyIssue('code', 'required', 'code is required.')])
+          await this.useCode(tx, person, code)
+        }
+        return change(tx)
       }),
     )
     mailed()

@@ -269,6 +269,12 @@ const reset = createRoute({
   component: lazyRouteComponent(() => import('../people/reset-page.tsx'), 'ResetPage'),
 })
 
+const email = createRoute({
+  getParentRoute: () => root,
+  path: '/email',
+  component: lazyRouteComponent(() => import('../people/email-page.tsx'), 'EmailPage'),
+})
+
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
@@ -288,6 +294,7 @@ const tree = root.addChildren([
   provider,
   signUp,
   reset,
+  email,
   invitation,
   device,
   shell.addChildren([

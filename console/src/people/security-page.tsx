@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { personQuery } from '../session.ts'
 import { Page } from '../ui/page.tsx'
 import { Loaded } from '../ui/states.tsx'
+import { EmailCard } from './email-card.tsx'
 import { PasskeysCard } from './passkeys-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { ProviderCard } from './provider-card.tsx'
@@ -19,6 +20,7 @@ export function SecurityPage() {
       <Loaded query={query}>
         {(person) => (
           <div className="stack">
+            <EmailCard person={person} />
             <PasswordCard person={person} />
             <TwoFactorCard person={person} />
             <PasskeysCard person={person} />

@@ -9,7 +9,7 @@ export function SignFrame({
   children,
 }: {
   title: string
-  about?: string
+  about?: string | undefined
   children: ReactNode
 }) {
   useEffect(() => {

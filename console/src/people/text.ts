@@ -86,6 +86,15 @@ export const usePeopleText = messages({
     person: 'You',
     changePassword: 'Change the password',
     currentPassword: 'Current password',
+    changeEmail: 'Change the address',
+    changeEmailAbout: 'You get a mail with a link there. Until you open it, everything stays as it is.',
+    newEmail: 'New address',
+    emailSent: (email: string) =>
+      `A mail is on its way to ${email}. Open its link within an hour, in a browser that you are signed in with.`,
+    confirmEmail: 'Confirm the address',
+    confirmEmailAbout: (email: string) => `From here on you sign in with this address instead of ${email}.`,
+    signInFirst: 'Sign in with your present address first.',
+    emailChanged: 'Changed: from here on you sign in with this address. All other sessions have ended.',
     changed: 'Changed. All other sessions have ended.',
   },
   ru: {
@@ -174,6 +183,15 @@ export const usePeopleText = messages({
     person: 'Вы',
     changePassword: 'Сменить пароль',
     currentPassword: 'Текущий пароль',
+    changeEmail: 'Сменить адрес',
+    changeEmailAbout: 'Туда придёт письмо со ссылкой. Пока вы её не откроете, всё остаётся как есть.',
+    newEmail: 'Новый адрес',
+    emailSent: (email: string) =>
+      `Письмо на ${email} уже в пути. Откройте ссылку в течение часа в браузере, в котором вы вошли.`,
+    confirmEmail: 'Подтвердить адрес',
+    confirmEmailAbout: (email: string) => `Теперь вы будете входить с этим адресом вместо ${email}.`,
+    signInFirst: 'Сначала войдите с прежним адресом.',
+    emailChanged: 'Адрес изменён, теперь вы входите с ним. Остальные сеансы завершены.',
     changed: 'Пароль изменён. Остальные сеансы завершены.',
   },
 })

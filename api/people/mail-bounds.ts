@@ -1,0 +1,47 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { ApiError, httpProblems } from '../http/problem.ts'
+import { networkOf } from '../http/rate-limit.ts'
+import type { Visit } from '../http/route.ts'
+import { countMails, MOST_WAITING } from '../mail/queue.ts'
+import { Attempts } from './attempts.ts'
+import { canonicalEmail } from './people.ts'
+
+const MINUTE = 60_000
+
+/** How many mails somebody may have sent to an address that she types. */
+export class MailBounds {
+  readonly #db: Database
+  readonly #byNetwork: Attempts
+  readonly #byEmail: Attempts
+  /** To a person from one network: a stranger uses up his own, and hers are left. */
+  readonly #byBoth: Attempts
+
+  constructor({ db, clock }: { db: Database; clock: Clock }) {
+    this.#db = db
+    this.#byNetwork = new Attempts(clock, { burst: 10, everyMs: 2 * MINUTE })
+    this.#byEmail = new Attempts(clock, { burst: 12, everyMs: 5 * MINUTE })
+    this.#byBoth = new Attempts(clock, { burst: 3, everyMs: 10 * MINUTE })
+  }
+
+  /**
+   * Counts a mail before it is known whether anybody has the address.
+   * @returns the address as it is kept
+   * @throws ApiError rate_limited, backend_unavailable
+   */
+  async take(given: string, visit: Visit): Promise<string> {
+    const email = canonicalEmail(given)
+    const network = networkOf(visit.address)
+    // The narrow ones first: what these refuse is nobody else's loss.
+    this.#byNetwork.take(network)
+    this.#byBoth.take(`${network} ${email}`)
+    this.#byEmail.take(email)
+    if ((await countMails(this.#db)) < MOST_WAITING) return email
+    throw new ApiError(
+      httpProblems.backend_unavailable,
+      'No mails can be sent right now. Try again later.',
+      {},
+      { 'retry-after': '600' },
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import type { Person } from '@berth/sdk'
+import { useState } from 'react'
+import { CodeField } from './code-field.tsx'
+import { OwnPassword } from './own-password.tsx'
+import { usePeopleText } from './text.ts'
+
+type Prover = Pick<Person, 'has_password' | 'two_factor'>
+
+/** The factors that a person has, shown again. */
+export function useProof({ has_password: hasPassword, two_factor }: Prover) {
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const hasCode = two_factor !== null
+  return {
+    password,
+    setPassword,
+    code,
+    setCode,
+    given: { ...(hasPassword ? { password } : {}), ...(hasCode ? { code } : {}) },
+    isReady: (password !== '' || !hasPassword) && (code !== '' || !hasCode),
+  }
+}
+
+interface OwnProofProps {
+  person: Prover
+  proof: ReturnType<typeof useProof>
+}
+
+/** The fields for it. */
+export function OwnProof({ person, proof }: OwnProofProps) {
+  const t = usePeopleText()
+  return (
+    <>
+      <OwnPassword person={person} value={proof.password} onChange={proof.setPassword} />
+      {person.two_factor ? <CodeField label={t.code} value={proof.code} onChange={proof.setCode} /> : null}
+    </>
+  )
+}
