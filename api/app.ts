@@ -359,7 +359,10 @@ function signingIn(options: Wired) {
   const mails = new MailQueue({ db, clock, log, secrets, mailer })
   peers.on('mailed', () => mails.wake())
   const mailed = () => peers.ring('mailed')
-  const routes = peopleRoutes({ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc })
+  const routes = peopleRoutes({
+    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc },
+    countAddresses,
+  })
   return { mails, routes }
 }
 

@@ -11,6 +11,7 @@ import type {
   PasswordChange,
   PasswordProof,
   PasswordReset,
+  PersonDeletion,
   PersonUpdate,
   ProviderAnswer,
   SignInRequest,
@@ -63,6 +64,9 @@ export const person = (call: Call) => ({
   /** With the link of the mail. Ends all other sessions. */
   confirmEmailChange: (body: LinkUse, options?: CallOptions) =>
     call('POST /person/email/confirm', { body }, options),
+  /** For good, with all that signs her in; accounts that she alone is in are closed. */
+  delete: (body: PersonDeletion = {}, options?: CallOptions) =>
+    call('POST /person/delete', { body }, options),
   /** Gets a secret for an app. */
   beginTwoFactor: (body: PasswordProof = {}, options?: CallOptions) =>
     call('POST /person/two-factor', { body }, options),

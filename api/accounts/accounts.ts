@@ -75,6 +75,13 @@ export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
+/** Takes away from an account what it was known by, so that the next who signs up with the address gets one of her own. */
+export async function forgetAccountEmail(tx: Queries, accountId: string): Promise<void> {
+  // No mail ever arrives below .invalid.
+  const nobody = { email: `${accountId}@deleted.invalid`, name: 'Deleted' }
+  await tx.updateTable('accounts').set(nobody).where('account_id', '=', accountId).execute()
+}
+
 /** Lets one of these accounts that is known by an address be known by another, if no account is known by that yet. */
 export async function moveAccountEmail(
   tx: Queries,
@@ -158,7 +165,7 @@ export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas
  * @returns false if it is in another one
  */
 export function changeStatus(
-  db: Database,
+  db: Queries,
   clock: Clock,
   accountId: string,
   {
@@ -167,7 +174,7 @@ export function changeStatus(
     reason,
   }: { from: readonly AccountTable['status'][]; to: AccountTable['status']; reason: string },
 ): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const row = await tx
       .updateTable('accounts')
       .set({ status: to })

@@ -7,7 +7,7 @@ import { createLink } from '../people/links.ts'
 import { addMember, membership, membershipsOf } from '../people/members.ts'
 import { noteChange } from '../people/notices.ts'
 import { canonicalEmail, createPerson, listPeople, personByEmail, setOperator } from '../people/people.ts'
-import { endSessions } from '../people/sessions.ts'
+import { endSessions, holdPerson } from '../people/sessions.ts'
 import { removeTwoFactor } from '../people/two-factor-store.ts'
 import { operatorName } from './command-log.ts'
 import { openSecrets } from './installation.ts'
@@ -110,6 +110,7 @@ function addAddCommand(person: Command, config: ReadConfig): void {
           const fresh = { email, name: name || email, language: 'en', password: null } as const
           const { person_id: personId } =
             (await createPerson(tx, clock, fresh)) ?? (await personNamed(tx, email))
+          await holdPerson(tx, personId)
           if (await membership.first(tx, { accountId, personId }))
             throw new CommandError(`Nothing changed: ${email} is in the account already.`)
           await addMember(tx, clock, { accountId, personId, role })

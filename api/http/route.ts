@@ -77,6 +77,7 @@ type PersonEvent =
   | 'session_revoked'
   | 'password_changed'
   | 'email_changed'
+  | 'person_deleted'
   | 'two_factor_on'
   | 'two_factor_off'
   | 'recovery_codes_replaced'

@@ -9,7 +9,7 @@ import { canonicalEmail } from './people.ts'
 import { requireRecent } from './proof.ts'
 import type { Identity } from './provider.ts'
 import { peopleProblems } from './schema.ts'
-import { endSessions, holdPerson } from './sessions.ts'
+import { endSessions, heldPerson, holdPerson } from './sessions.ts'
 import { type Tickets, ticketInvalid } from './tickets.ts'
 
 type Options = Notify & { db: Database; clock: Clock }
@@ -21,7 +21,7 @@ export async function personOfIdentity(
 ): Promise<PersonTable | undefined> {
   const found = await byIdentity(tx, identity)
   if (!found) return undefined
-  await holdPerson(tx, found.person_id)
+  await heldPerson(tx, found.person_id)
   return byIdentity(tx, identity)
 }
 

@@ -17,7 +17,7 @@ import { letter } from './mails.ts'
 import { actorNow, addMember, countMembers, membership, requireRoleOver } from './members.ts'
 import { canonicalEmail, createPerson, personByEmail, requireGoodPassword } from './people.ts'
 import { peopleProblems } from './schema.ts'
-import { createSession, moveSession } from './sessions.ts'
+import { createSession, holdPerson, moveSession } from './sessions.ts'
 import { asPerson, type Entry, type SignInOptions, signUpClosed } from './sign-in.ts'
 import { invitationView } from './view.ts'
 
@@ -129,6 +129,7 @@ export class Invitations {
         `The invitation is for ${invitation.email}. Sign in with that address.`,
       )
     await db.transaction().execute(async (tx) => {
+      await holdPerson(tx, who.personId)
       await this.#redeem(tx, invitation, person)
       await moveSession(tx, who.sessionId, invitation.account_id)
     })

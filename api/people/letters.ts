@@ -21,6 +21,7 @@ export interface Facts {
 export type Notice =
   | 'password_changed'
   | 'email_changed'
+  | 'person_deleted'
   | 'two_factor_on'
   | 'two_factor_off'
   | 'two_factor_removed'
@@ -99,6 +100,14 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
     ],
     button: 'Open the site',
     after: 'If it was not you, write to the operator: with this address you can no longer sign in.',
+  }),
+  person_deleted: ({ site }) => ({
+    subject: `You are deleted at ${site}`,
+    before: [
+      `You have deleted yourself at ${site}: nobody signs in with this address any more, and the accounts that were yours alone are closed.`,
+    ],
+    button: 'Open the site',
+    after: 'If it was not you, write to the operator. You may sign up with this address again at any time.',
   }),
   invitation: ({ site, account, invitedBy }) => ({
     subject: `An invitation to ${account} at ${site}`,
@@ -209,6 +218,14 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     ],
     button: 'Открыть сайт',
     after: 'Если это были не вы, напишите оператору: с этим адресом войти уже нельзя.',
+  }),
+  person_deleted: ({ site }) => ({
+    subject: `Вы удалены на ${site}`,
+    before: [
+      `Вы удалили себя на ${site}: войти с этим адресом больше нельзя, а аккаунты, которые были только вашими, закрыты.`,
+    ],
+    button: 'Открыть сайт',
+    after: 'Если это были не вы, напишите оператору. Зарегистрироваться с этим адресом можно снова.',
   }),
   invitation: ({ site, account, invitedBy }) => ({
     subject: `Приглашение в «${account}» на ${site}`,

@@ -186,23 +186,34 @@ export function removeMember(
     if (!member) throw notFound(peopleProblems.member_not_found)
     if (actor) requireRoleOver(await actorNow(tx, actor), [member.role])
     await requireAnotherOwner(tx, member)
-    await tx.deleteFrom('members').where('member_id', '=', memberId).execute()
-    const { person_id: personId } = member
-    await revokeTokensOf(tx, clock, { accountId, personId, keep: [] })
-    await leaveAccount(tx, { accountId, personId })
-    await tell(tx, 'member.deleted', member, clock.now())
+    await takeOut(tx, clock, member)
+    await leaveAccount(tx, { accountId, personId: member.person_id })
   })
 }
 
+/** Takes a person out of an account that is locked, with the tokens that she created in it. */
+export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): Promise<void> {
+  const { member_id, account_id: accountId, person_id: personId } = member
+  const row = await memberOf(tx, member)
+  await tx.deleteFrom('members').where('member_id', '=', member_id).execute()
+  await revokeTokensOf(tx, clock, { accountId, personId, keep: [] })
+  await tell(tx, 'member.deleted', row, clock.now())
+}
+
+/** The others in the account of a member. */
+export function membersBeside(tx: Queries, { account_id, member_id }: MemberTable) {
+  return tx.selectFrom('members').where('account_id', '=', account_id).where('member_id', '<>', member_id)
+}
+
+/** Whether an account that is locked has no owner without this one. */
+export async function isLastOwner(tx: Queries, member: MemberTable): Promise<boolean> {
+  if (member.role !== 'owner') return false
+  return (await countOf(membersBeside(tx, member).where('role', '=', 'owner'))) === 0
+}
+
 /** @throws ApiError last_owner */
-async function requireAnotherOwner(tx: Queries, { account_id, member_id, role }: MemberTable): Promise<void> {
-  if (role !== 'owner') return
-  const others = tx
-    .selectFrom('members')
-    .where('account_id', '=', account_id)
-    .where('role', '=', 'owner')
-    .where('member_id', '<>', member_id)
-  if ((await countOf(others)) > 0) return
+async function requireAnotherOwner(tx: Queries, member: MemberTable): Promise<void> {
+  if (!(await isLastOwner(tx, member))) return
   throw new ApiError(
     peopleProblems.last_owner,
     'This is the only owner of the account. Make somebody else an owner first.',

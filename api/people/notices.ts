@@ -33,6 +33,6 @@ export async function noteChange(
   const { person_id: personId } = person
   const accountIds = await accountIdsOf(tx, personId)
   await audit(tx, accountIds, { objectType: 'person', objectId: personId, at: clock.now() })
-  const link = new URL('/account/security', siteUrl())
+  const link = new URL(kind === 'person_deleted' ? '/' : '/account/security', siteUrl())
   await enqueueMail(tx, options, letter(person, kind, link, { reason }))
 }

@@ -9,7 +9,7 @@ import { membershipsOf } from './members.ts'
 import { type Notify, noteChange } from './notices.ts'
 import { type Passwords, passwordIssues } from './passwords.ts'
 import type { Person } from './schema.ts'
-import { endSessions, requireSession } from './sessions.ts'
+import { endSessions, requireSession, sessionEnded } from './sessions.ts'
 import { showTwoFactor } from './two-factor-store.ts'
 import { personView } from './view.ts'
 
@@ -22,8 +22,15 @@ export function personByEmail(db: Queries, email: string): Promise<PersonTable |
   return db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
-export function findPerson(db: Queries, personId: string): Promise<PersonTable> {
-  return db.selectFrom('people').selectAll().where('person_id', '=', personId).executeTakeFirstOrThrow()
+export function personById(db: Queries, personId: string): Promise<PersonTable | undefined> {
+  return db.selectFrom('people').selectAll().where('person_id', '=', personId).executeTakeFirst()
+}
+
+/** Who was let in. @throws ApiError session_ended where she has deleted herself meanwhile */
+export async function findPerson(db: Queries, personId: string): Promise<PersonTable> {
+  const person = await personById(db, personId)
+  if (!person) throw sessionEnded(personId)
+  return person
 }
 
 /** @returns null where somebody has the address already */

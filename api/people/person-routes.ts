@@ -1,6 +1,8 @@
 import { notAMember } from '../http/auth.ts'
 import { httpProblems } from '../http/problem.ts'
 import { type Route, route } from '../http/route.ts'
+import { writeCookie } from './cookie.ts'
+import { type DeletionOptions, deletePerson } from './deletion.ts'
 import type { EmailChange } from './email-change.ts'
 import { membership } from './members.ts'
 import { changePassword, showPerson, updatePerson } from './people.ts'
@@ -11,27 +13,34 @@ import {
   LinkUse,
   PasswordChange,
   Person,
+  PersonDeletion,
   PersonUpdate,
   peopleProblems,
 } from './schema.ts'
 import { moveSession } from './sessions.ts'
 import type { SignInOptions } from './sign-in.ts'
+import type { TwoFactor } from './two-factor.ts'
 import { plain } from './two-factor-routes.ts'
 
 const personTag = 'Person'
 
+export type PeopleOptions = SignInOptions & DeletionOptions
+
 interface Parts {
   proof: Proof
+  twoFactor: TwoFactor
   emailChange: EmailChange
 }
 
 /** What a person does with what is hers in whichever account. */
-export function personRoutes(options: SignInOptions, { proof, emailChange }: Parts): Route[] {
+export function personRoutes(options: PeopleOptions, parts: Parts): Route[] {
+  const { proof, emailChange } = parts
   return [
     ...profileRoutes(options),
     passwordRoute(options, proof),
     ...emailRoutes(emailChange),
     accountRoute(options),
+    deleteRoute(options, parts),
   ]
 }
 
@@ -123,6 +132,33 @@ function emailRoutes(emailChange: EmailChange): Route[] {
       },
     }),
   ]
+}
+
+function deleteRoute(options: PeopleOptions, parts: Parts): Route {
+  return route({
+    id: 'deletePerson',
+    method: 'POST',
+    path: '/person/delete',
+    scope: 'person',
+    tag: personTag,
+    summary: 'Delete the person',
+    description:
+      'Takes the password, and a code if two-factor authentication is on. Her sessions end, and all that signs her in is deleted, with the tokens that she created. She leaves her accounts: one that she alone is in is closed for good, and what is left of its balance is not paid back by itself. Refused while she is the only owner of an account that others are in, or that has servers, public addresses or debts.',
+    body: PersonDeletion,
+    reply: { 204: null },
+    errors: [
+      peopleProblems.wrong_password,
+      peopleProblems.sign_in_again,
+      peopleProblems.wrong_code,
+      peopleProblems.last_owner,
+      peopleProblems.account_in_use,
+    ],
+    run: async ({ signedIn, body, visit, setHeader, report }) => {
+      await deletePerson(options, parts, { signedIn, ...shown(body) })
+      setHeader('set-cookie', writeCookie(null, visit.isSecure, 0))
+      report({ event: 'person_deleted', objectId: signedIn.personId })
+    },
+  })
 }
 
 /** Codes as people copy them: in groups. */

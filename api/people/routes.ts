@@ -12,7 +12,7 @@ import { passkeyRoutes } from './passkey-routes.ts'
 import { PasskeyChallenge, PasskeyUse } from './passkey-schema.ts'
 import { Passkeys } from './passkeys.ts'
 import { MIN_PASSWORD } from './passwords.ts'
-import { personRoutes } from './person-routes.ts'
+import { type PeopleOptions, personRoutes } from './person-routes.ts'
 import { Proof } from './proof.ts'
 import { Provider } from './provider.ts'
 import { providerRoutes } from './provider-routes.ts'
@@ -39,12 +39,13 @@ const signInTag = 'Sign-in'
 const personTag = 'Person'
 
 /** The ways in, and what a person does with what is hers alone. */
-export function peopleRoutes(options: Options): Route[] {
+export function peopleRoutes(options: PeopleOptions): Route[] {
   const proof = new Proof(options)
   const twoFactor = new TwoFactor(options, proof)
   const tickets = new Tickets(options)
   const mailBounds = new MailBounds(options)
   const passkeys = new Passkeys(options, { proof, tickets })
+  const emailChange = new EmailChange(options, { proof, twoFactor, mailBounds })
   const { oidc } = options
   const provider = oidc && new Provider({ ...options, provider: oidc })
   const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds })
@@ -57,10 +58,7 @@ export function peopleRoutes(options: Options): Route[] {
     ...providerRoutes(options, { provider, tickets, signIns }),
     ...resetRoutes(options, signIns),
     ...deviceRoutes(options),
-    ...personRoutes(options, {
-      proof,
-      emailChange: new EmailChange(options, { proof, twoFactor, mailBounds }),
-    }),
+    ...personRoutes(options, { proof, twoFactor, emailChange }),
     ...twoFactorRoutes(twoFactor),
     ...passkeyRoutes(passkeys),
     ...sessionRoutes(options),

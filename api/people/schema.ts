@@ -27,6 +27,7 @@ export const peopleProblems = defineProblems({
   passkey_limit_reached: { status: 409, title: 'The person has as many passkeys as she may' },
   two_factor_on: { status: 409, title: 'Two-factor authentication is on already' },
   two_factor_off: { status: 409, title: 'Two-factor authentication is off' },
+  account_in_use: { status: 409, title: 'The account has servers or owes money' },
   last_owner: { status: 409, title: 'The account would have no owner' },
   already_member: { status: 409, title: 'The person is in the account already' },
   invitation_for_another: { status: 409, title: 'The invitation is for another person' },
@@ -260,6 +261,11 @@ const OwnCode = Type.Optional(
 export const EmailChangeRequest = Type.Object(
   { email: EmailAddress, password: OwnPassword, code: OwnCode },
   { title: 'EmailChangeRequest', description: 'The address to be, and who is signed in shows who she is' },
+)
+
+export const PersonDeletion = Type.Object(
+  { password: OwnPassword, code: OwnCode },
+  { title: 'PersonDeletion', description: 'Who is signed in shows again who she is' },
 )
 
 export const AddressRequest = Type.Object(

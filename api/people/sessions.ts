@@ -25,10 +25,18 @@ export function isLive(session: Pick<SessionTable, 'expires_at' | 'last_used_at'
 /**
  * Holds a person until the end of a transaction, so that of who signs her in and who ends her sessions at once one sees
  * what the other did. Comes before all else that is hers is changed. @returns her as she is now
+ * @throws ApiError session_ended where she has deleted herself meanwhile
  */
-export function holdPerson(tx: Queries, personId: string): Promise<PersonTable> {
+export async function holdPerson(tx: Queries, personId: string): Promise<PersonTable> {
+  const held = await heldPerson(tx, personId)
+  if (!held) throw sessionEnded(personId)
+  return held
+}
+
+/** The same for who is about to sign in; undefined where she has deleted herself meanwhile. */
+export function heldPerson(tx: Queries, personId: string): Promise<PersonTable | undefined> {
   const held = tx.updateTable('people').set({ person_id: personId }).where('person_id', '=', personId)
-  return held.returningAll().executeTakeFirstOrThrow()
+  return held.returningAll().executeTakeFirst()
 }
 
 /** For what takes a while after a request was let in: its session may have ended meanwhile. @throws ApiError session_ended */

@@ -26,14 +26,14 @@ import type { Passwords } from './passwords.ts'
 import {
   canonicalEmail,
   createPerson,
-  findPerson,
   personByEmail,
+  personById,
   requireGoodPassword,
   setPassword,
 } from './people.ts'
 import type { Identity, Provider } from './provider.ts'
 import { peopleProblems } from './schema.ts'
-import { createSession, endSessions, holdPerson } from './sessions.ts'
+import { createSession, endSessions, heldPerson } from './sessions.ts'
 import { type Tickets, ticketInvalid } from './tickets.ts'
 import type { TwoFactor } from './two-factor.ts'
 import { isTwoFactorOn } from './two-factor-store.ts'
@@ -158,9 +158,9 @@ export class SignIns {
     this.#byBoth.giveBack(both)
     this.#byEmail.giveBack(email)
     return db.transaction().execute(async (tx) => {
-      const held = await holdPerson(tx, person.person_id)
+      const held = await heldPerson(tx, person.person_id)
       // To compare takes a while, in which she may have chosen another one.
-      if (held.password !== person.password) throw signInFailed(person)
+      if (held?.password !== person.password) throw signInFailed(person)
       return this.#enter(tx, held, visit)
     })
   }
@@ -172,16 +172,16 @@ export class SignIns {
     this.#byNetwork.take(network)
     const ticket = this.#tickets.open('second_factor', given.ticket)
     const { personId, password } = ticket.contents
-    const requireCurrent = (person: PersonTable) => {
+    const current = (person: PersonTable | undefined) => {
       // Whoever knows an old password has no first factor.
-      if (hashSecret(person.password ?? '') !== password) throw ticketInvalid()
+      if (!person || hashSecret(person.password ?? '') !== password) throw ticketInvalid()
+      return person
     }
-    const person = await findPerson(db, personId)
-    requireCurrent(person)
+    const person = current(await personById(db, personId))
     const entry = await this.#twoFactor.withCode(person, given.code, () =>
       db.transaction().execute(async (tx) => {
         await this.#tickets.spend(tx, ticket)
-        requireCurrent(await holdPerson(tx, personId))
+        current(await heldPerson(tx, personId))
         await asPerson(person, () => this.#twoFactor.useCode(tx, person, given.code))
         return this.#admit(tx, person, visit)
       }),
@@ -200,8 +200,8 @@ export class SignIns {
     const { passkey_id, person_id } = await this.#passkeys.verify(given, ticket)
     const entry = await db.transaction().execute(async (tx) => {
       await this.#tickets.spend(tx, ticket)
-      const person = await holdPerson(tx, person_id)
-      if (!(await notePasskeyUse(tx, passkey_id, clock.now()))) throw refused(person_id)
+      const person = await heldPerson(tx, person_id)
+      if (!person || !(await notePasskeyUse(tx, passkey_id, clock.now()))) throw refused(person_id)
       return this.#admit(tx, person, visit)
     })
     this.#byNetwork.giveBack(network)
@@ -293,9 +293,10 @@ export class SignIns {
     const { db, clock, passwords, mailed } = this.#options
     this.#byNetwork.take(networkOf(visit.address))
     const link = await findLink(db, clock, given.token, 'reset')
-    const { person_id: personId } = link
-    if (personId === null) throw linkInvalid()
-    await requireGoodPassword('password', given.password, await findPerson(db, personId))
+    const reader = link.person_id === null ? undefined : await personById(db, link.person_id)
+    if (!reader) throw linkInvalid()
+    await requireGoodPassword('password', given.password, reader)
+    const { person_id: personId } = reader
     const password = await passwords.hash(given.password)
     const entry = await db.transaction().execute(async (tx) => {
       const person = await holdReader(tx, link)
@@ -343,7 +344,7 @@ export class SignIns {
 
 /** Whom a link was mailed to, held. @throws ApiError link_invalid */
 async function holdReader(tx: Queries, { person_id, email }: LinkTable): Promise<PersonTable> {
-  const person = person_id === null ? null : await holdPerson(tx, person_id)
+  const person = person_id === null ? undefined : await heldPerson(tx, person_id)
   // Whoever reads what goes to an address that she has left is not she.
   if (person?.email !== email) throw linkInvalid()
   return person

@@ -48,13 +48,16 @@ export class TwoFactor {
       last_step: 0,
       created_at: clock.now(),
     }
-    const { numInsertedOrUpdatedRows = 0n } = await db
-      .insertInto('two_factors')
-      .values({ person_id, ...row })
-      .onConflict((conflict) =>
-        conflict.column('person_id').doUpdateSet(row).where('two_factors.enabled_at', 'is', null),
-      )
-      .executeTakeFirst()
+    const { numInsertedOrUpdatedRows = 0n } = await db.transaction().execute(async (tx) => {
+      await requireSession(tx, signedIn)
+      return tx
+        .insertInto('two_factors')
+        .values({ person_id, ...row })
+        .onConflict((conflict) =>
+          conflict.column('person_id').doUpdateSet(row).where('two_factors.enabled_at', 'is', null),
+        )
+        .executeTakeFirstOrThrow()
+    })
     if (numInsertedOrUpdatedRows === 0n)
       throw new ApiError(
         peopleProblems.two_factor_on,

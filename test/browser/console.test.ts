@@ -256,6 +256,33 @@ test('who is known elsewhere signs in by one click, and disconnects it', async (
   await page.getByText('This sign-in was not begun in this tab').waitFor()
 })
 
+test('a person changes her address by a mail, and deletes herself, by clicking', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/account/security`)
+  const dialog = page.getByRole('dialog')
+  await button(page, 'Change the address').click()
+  await dialog.getByLabel('New address').fill('ann@new.example')
+  await dialog.getByRole('button', { name: 'Send the link' }).click()
+  await dialog.getByText('A mail is on its way to ann@new.example').waitFor()
+  const token = await linkTo(t, 'ann@new.example')
+  // Where she is not signed in she is so first.
+  const elsewhere = await page.context().browser()?.newPage()
+  await elsewhere?.goto(`${t.address}/email#${token}`)
+  await elsewhere?.getByText('Sign in with your present address first.').waitFor()
+  await elsewhere?.close()
+  await page.goto(`${t.address}/email#${token}`)
+  await button(page, 'Confirm the address').click()
+  await page.getByText('from here on you sign in with this address').waitFor()
+  await page.getByRole('link', { name: 'Security' }).click()
+  await page.getByTitle('ann@new.example').waitFor()
+  await button(page, 'Delete yourself').click()
+  await dialog.getByLabel('Type ann@new.example to confirm').fill('ann@new.example')
+  await dialog.getByRole('button', { name: 'Delete yourself' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  expect(await t.db.selectFrom('people').selectAll().execute()).toEqual([])
+})
+
 test('a viewer who was invited by mail sees the servers, and can start nothing; once removed, she can sign out', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })

@@ -20,7 +20,7 @@ import type { Visit } from '../../http/route.ts'
 import { Attempts } from '../attempts.ts'
 import { hashSecret, newSecret } from '../links.ts'
 import { membership, roleNow } from '../members.ts'
-import { findPerson } from '../people.ts'
+import { personById } from '../people.ts'
 import { asPerson, type SignInOptions } from '../sign-in.ts'
 import { deviceProblems } from './schema.ts'
 
@@ -192,7 +192,9 @@ export class DeviceLogins {
       expiresAt: clock.now() + TOKEN_LIVES_MS,
       replaces: null,
     }
-    return asPerson(await findPerson(db, personId), () =>
+    const person = await personById(db, personId)
+    if (!person) throw denied()
+    return asPerson(person, () =>
       // In the same transaction: of two that ask at once one has it.
       mintToken({ db, clock, roleNow }, actor, wanted, async (tx) => {
         const { numDeletedRows } = await tx

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { personQuery } from '../session.ts'
 import { Page } from '../ui/page.tsx'
 import { Loaded } from '../ui/states.tsx'
+import { DeleteCard } from './delete-card.tsx'
 import { EmailCard } from './email-card.tsx'
 import { PasskeysCard } from './passkeys-card.tsx'
 import { PasswordCard } from './password-card.tsx'
@@ -26,6 +27,7 @@ export function SecurityPage() {
             <PasskeysCard person={person} />
             {person.identity_provider ? <ProviderCard name={person.identity_provider} /> : null}
             <SessionsCard />
+            <DeleteCard person={person} />
           </div>
         )}
       </Loaded>

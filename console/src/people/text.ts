@@ -86,6 +86,16 @@ export const usePeopleText = messages({
     person: 'You',
     changePassword: 'Change the password',
     currentPassword: 'Current password',
+    deletePerson: 'Delete yourself',
+    deletePersonTitle: 'Delete yourself for good?',
+    deletePersonAbout:
+      'Nobody signs in as you from then on. Servers of accounts that are yours alone go first.',
+    deletePersonLoses: [
+      'Your sessions, passkeys, second factor and the tokens that you created stop working.',
+      'You leave your accounts. One that you alone are in is closed, for good.',
+      'What is left of its balance is not paid back by itself: ask the operator before.',
+      'What you did stays in the audit of your accounts.',
+    ],
     changeEmail: 'Change the address',
     changeEmailAbout: 'You get a mail with a link there. Until you open it, everything stays as it is.',
     newEmail: 'New address',
@@ -183,6 +193,16 @@ export const usePeopleText = messages({
     person: 'Вы',
     changePassword: 'Сменить пароль',
     currentPassword: 'Текущий пароль',
+    deletePerson: 'Удалить себя',
+    deletePersonTitle: 'Удалить себя навсегда?',
+    deletePersonAbout:
+      'После этого от вашего имени никто не войдёт. Серверы аккаунтов, где вы одни, удалите заранее.',
+    deletePersonLoses: [
+      'Ваши сеансы, ключи доступа, второй фактор и созданные вами токены перестанут действовать.',
+      'Вы покинете аккаунты. Тот, в котором вы одни, закроется навсегда.',
+      'Остаток его баланса сам не вернётся: сначала обратитесь к оператору.',
+      'То, что вы делали, останется в журнале ваших аккаунтов.',
+    ],
     changeEmail: 'Сменить адрес',
     changeEmailAbout: 'Туда придёт письмо со ссылкой. Пока вы её не откроете, всё остаётся как есть.',
     newEmail: 'Новый адрес',

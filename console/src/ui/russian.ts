@@ -7,6 +7,8 @@ const gone = (what: string) => `${what}: такого нет, или уже уд
 /** The API speaks English: each of its errors in Russian, by code. One that is missing does not compile. */
 const texts: Readonly<Record<ErrorCode, string>> = {
   access_denied: 'Вход отклонён.',
+  account_in_use:
+    'В аккаунте есть серверы, публичные адреса или долг. Сначала удалите серверы, верните адреса и пополните баланс.',
   account_not_found: gone('Аккаунт'),
   account_status_conflict: 'Статус аккаунта этого не позволяет. Обновите страницу.',
   account_suspended:
