@@ -113,6 +113,8 @@ export interface AppOptions {
   siteUrl?: () => string
   /** The console as it was built; without one `/` leads to the API's documentation. */
   pages?: Pages | null
+  /** Whether people have the console somewhere; they do unless told. */
+  hasConsole?: boolean
   /** Where the operator watches the service. */
   telemetry?: Telemetry | undefined
   /** Where reads go that may be a second old; to the database unless told. */
@@ -355,13 +357,12 @@ function signingIn(options: Wired) {
     passwords = new Passwords(),
     peers,
   } = options
-  const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null } = options
+  const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null, hasConsole = true } = options
   const mails = new MailQueue({ db, clock, log, secrets, mailer })
   peers.on('mailed', () => mails.wake())
   const mailed = () => peers.ring('mailed')
   const routes = peopleRoutes({
-    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc },
-    countAddresses,
+    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc, hasConsole, countAddresses },
   })
   return { mails, routes }
 }

@@ -30,7 +30,11 @@ async function approvedToken(
 ): Promise<string> {
   const { deviceLogins } = new Berth({ baseUrl: url })
   const client_name = `berth on ${hostname()}`.slice(0, 64)
-  const started = await deviceLogins.start({ client_name, scopes: scopes ?? null })
+  const started = await deviceLogins
+    .start({ client_name, scopes: scopes ?? null })
+    .catch((error: unknown) => {
+      throw isBerthError(error, 'no_console') ? noPage(url) : error
+    })
   const { user_code, verification_uri, verification_uri_complete, expires_in } = started
   const lines = [
     `Open ${verification_uri} in a browser, on any machine, and enter the code ${user_code}`,
@@ -44,6 +48,14 @@ async function approvedToken(
   })
   if (token === null) throw new Refusal('Canceled.', 'Nothing was saved.', exitCodes.interrupted)
   return token
+}
+
+function noPage(url: string): Refusal {
+  return new Refusal(
+    `${url} runs without its console, where you would approve the login. (no_console)`,
+    'Log in with a token, which the operator creates: berth login <url> --with-token',
+    exitCodes.auth,
+  )
 }
 
 /** Whether the token leaves this machine unencrypted. */

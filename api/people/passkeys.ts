@@ -15,6 +15,9 @@ import type { Ticket, Tickets } from './tickets.ts'
 
 const MOST_PASSKEYS = 10
 
+/** Ed25519, P-256 and RSA, as the console asks for them. Left to itself the library tries what is experimental in Node. */
+const ALGORITHMS = [-8, -7, -257]
+
 /** Loaded when it is first wanted: it knows every vendor's certificates. */
 const webauthn = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
@@ -129,6 +132,7 @@ export class Passkeys {
           response: { clientDataJSON: made.client_data, attestationObject: made.attestation },
         },
         expectedChallenge: challenge,
+        supportedAlgorithmIDs: ALGORITHMS,
         ...this.#expected,
       })
       if (!verified) throw refused(personId)

@@ -53,6 +53,8 @@ export interface SignInOptions {
   mailed: () => void
   /** The OpenID Connect provider; null: none. */
   oidc: ProviderSettings | null
+  /** Whether there are pages, on which a login of a device is approved. */
+  hasConsole: boolean
   log: Logger
 }
 

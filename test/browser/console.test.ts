@@ -256,6 +256,32 @@ test('who is known elsewhere signs in by one click, and disconnects it', async (
   await page.getByText('This sign-in was not begun in this tab').waitFor()
 })
 
+test('who is known elsewhere goes on in another tab when her session has ended, and loses nothing that was typed', async () => {
+  const provider = await openProvider(() => t.site)
+  const t = await serveConsole({ oidc: provider.oidc })
+  provider.be('ann')
+  provider.people.set('ann', { email: 'ann@example.com', email_verified: true, name: 'Ann' })
+  const page = await t.open(browser, {}, t.site)
+  await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
+  await button(page, 'Continue with 127.0.0.1').click()
+  await page.getByRole('link', { name: 'Projects' }).click()
+  await button(page, 'New project').click()
+  await page.getByLabel('Name', { exact: true }).fill('shop')
+  await t.db.deleteFrom('sessions').execute()
+  await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+  const opened = page.context().waitForEvent('page')
+  await page.getByRole('link', { name: 'Sign in with 127.0.0.1 in another tab' }).click()
+  const other = await opened
+  await button(other, 'Continue with 127.0.0.1').click()
+  await other.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.bringToFront()
+  // No window of a test is ever out of sight.
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor({ state: 'detached' })
+  await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+  await page.getByRole('link', { name: 'shop' }).waitFor()
+})
+
 test('a person changes her address by a mail, and deletes herself, by clicking', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)

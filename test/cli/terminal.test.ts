@@ -197,6 +197,14 @@ test('login shows a code; approved in a browser it has a token of its own, named
   expect(await again.ended()).toBe(130)
 })
 
+test('where there is no console, login says to use a token', async () => {
+  const t = await atHome({ hasConsole: false })
+  const screen = screenOf(`login ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
+  await screen.shows('berth login <url> --with-token')
+  expect(screen.text()).toContain('runs without its console')
+  expect(await screen.ended()).toBe(5)
+})
+
 test('a token that is typed at login is not shown', async () => {
   const t = await atHome()
   const screen = screenOf(`login --with-token ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })

@@ -1,7 +1,7 @@
 import { accountProblems, NewToken } from '../../accounts/schema.ts'
 import { tokenView } from '../../accounts/view.ts'
 import { isoTime } from '../../http/fields.ts'
-import { httpProblems } from '../../http/problem.ts'
+import { ApiError, httpProblems } from '../../http/problem.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { type Route, route } from '../../http/route.ts'
 import { pageOn } from '../links.ts'
@@ -34,10 +34,12 @@ function startRoute(options: SignInOptions, logins: DeviceLogins): Route {
     tag,
     summary: 'Start the login of a program without a browser',
     description:
-      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and ask `POST /device/token` with `device_code` every `interval` seconds until she has approved it. A network starts 10 at once, then one a minute.',
+      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and ask `POST /device/token` with `device_code` every `interval` seconds until she has approved it. A network starts 10 at once, then one a minute. An installation without the console has no page to approve it on; then log in with a token.',
     body: DeviceLoginRequest,
     reply: { 200: DeviceLoginStart },
+    errors: [deviceProblems.no_console],
     run: async ({ body, visit }) => {
+      if (!options.hasConsole) throw noConsole()
       const { client_name: clientName, scopes = null } = body
       const { deviceCode, userCode, expiresInMs, intervalMs } = await logins.start(
         { clientName, scopes },
@@ -54,6 +56,13 @@ function startRoute(options: SignInOptions, logins: DeviceLogins): Route {
       }
     },
   })
+}
+
+function noConsole(): ApiError {
+  return new ApiError(
+    deviceProblems.no_console,
+    'This installation runs without its console, so that nobody can approve a login. Use a token.',
+  )
 }
 
 function tokenRoute(logins: DeviceLogins): Route {

@@ -15,6 +15,7 @@ export const deviceProblems = defineProblems({
   },
   access_denied: { status: 400, title: 'The login was denied' },
   expired_token: { status: 400, title: 'The login has expired' },
+  no_console: { status: 409, title: 'Logins need the console for their approval' },
   user_code_not_found: { status: 404, title: 'No such code' },
 })
 

@@ -91,13 +91,16 @@ function Members({ members }: { members: readonly Member[] }) {
         rows={members}
         idOf={({ member_id }) => member_id}
         columns={[
-          { title: t.name, cell: (member) => <Name member={member} isSelf={isSelf(member)} /> },
-          { title: t.email, cell: ({ email }) => email },
+          {
+            title: t.name,
+            isWrapped: true,
+            cell: (member) => <Name member={member} isSelf={isSelf(member)} />,
+          },
           {
             title: t.role,
             cell: ({ role }) => <span title={t.rolesAbout[role]}>{t.roles[role]}</span>,
           },
-          { title: t.since, cell: ({ created_at }) => <Time at={created_at} /> },
+          { title: t.since, isExtra: true, cell: ({ created_at }) => <Time at={created_at} /> },
           {
             title: '',
             isNumber: true,
@@ -115,12 +118,13 @@ function Members({ members }: { members: readonly Member[] }) {
   )
 }
 
-function Name({ member: { name }, isSelf }: { member: Member; isSelf: boolean }) {
+function Name({ member: { name, email }, isSelf }: { member: Member; isSelf: boolean }) {
   const t = useMembersText()
   return (
     <>
       <span className="title">{name}</span>
       {isSelf ? <span className="muted"> · {t.you}</span> : null}
+      <div className="muted small">{email}</div>
     </>
   )
 }
@@ -141,10 +145,10 @@ function Invitations({ invitations }: { invitations: readonly Invitation[] }) {
           rows={invitations}
           idOf={({ invitation_id }) => invitation_id}
           columns={[
-            { title: t.email, cell: ({ email }) => <span className="title">{email}</span> },
+            { title: t.email, isWrapped: true, cell: ({ email }) => <span className="title">{email}</span> },
             { title: t.role, cell: ({ role }) => t.roles[role] },
-            { title: t.invitedBy, cell: ({ invited_by }) => invited_by ?? UNKNOWN },
-            { title: t.expires, cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { title: t.invitedBy, isExtra: true, cell: ({ invited_by }) => invited_by ?? UNKNOWN },
+            { title: t.expires, isExtra: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
             {
               title: '',
               isNumber: true,

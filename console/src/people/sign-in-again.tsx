@@ -1,8 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { onSessionEnd } from '../client.ts'
+import { berth, onSessionEnd } from '../client.ts'
 import { personQuery } from '../session.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { signInOptionsQuery } from './queries.ts'
 import { SignInForm } from './sign-in-form.tsx'
 import { usePeopleText } from './text.ts'
 
@@ -14,16 +15,47 @@ export function SignInAgain() {
   useEffect(() => onSessionEnd(() => setHasEnded(true)), [])
   if (!hasEnded) return null
   const before = client.getQueryData(personQuery.queryKey)
+  const goOn = () => {
+    setHasEnded(false)
+    void client.invalidateQueries()
+  }
   return (
     <Dialog title={t.ended} onClose={() => location.assign('/sign-in')}>
       <p className="muted">{t.endedAbout}</p>
-      <SignInForm
-        {...(before ? { email: before.email } : {})}
-        onSignedIn={() => {
-          setHasEnded(false)
-          void client.invalidateQueries()
-        }}
-      />
+      <SignInForm {...(before ? { email: before.email } : {})} onSignedIn={goOn} />
+      <ProviderElsewhere personId={before?.person_id} onSignedIn={goOn} />
     </Dialog>
+  )
+}
+
+/** The provider wants the whole tab, and this one has what was typed: so it is another one. */
+function ProviderElsewhere({
+  personId,
+  onSignedIn,
+}: {
+  personId: string | undefined
+  onSignedIn: () => void
+}) {
+  const t = usePeopleText()
+  const provider = useQuery(signInOptionsQuery).data?.provider
+  useEffect(() => {
+    const look = async () => {
+      const person = await berth.person.get().catch(() => null)
+      if (!person) return
+      // Somebody else sees nothing of what this one did.
+      if (personId === undefined || person.person_id === personId) onSignedIn()
+      else location.assign('/')
+    }
+    const onReturn = () => {
+      if (document.visibilityState === 'visible') void look()
+    }
+    document.addEventListener('visibilitychange', onReturn)
+    return () => document.removeEventListener('visibilitychange', onReturn)
+  })
+  if (!provider) return null
+  return (
+    <a className="button" href={`${provider.origin}/sign-in`} target="_blank" rel="noopener">
+      {t.withProviderElsewhere(provider.name)}
+    </a>
   )
 }

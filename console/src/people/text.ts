@@ -69,6 +69,7 @@ export const usePeopleText = messages({
     removePasskey: 'Remove',
     withPasskey: 'Sign in with a passkey',
     withProvider: (name: string) => `Continue with ${name}`,
+    withProviderElsewhere: (name: string) => `Sign in with ${name} in another tab`,
     beginAgain: 'This sign-in was not begun in this tab, or is over. Begin again.',
     connectAbout:
       'You have signed up here with this address already. Sign in as usual once; from then on both work.',
@@ -176,6 +177,7 @@ export const usePeopleText = messages({
     removePasskey: 'Удалить',
     withPasskey: 'Войти с ключом доступа',
     withProvider: (name: string) => `Продолжить через ${name}`,
+    withProviderElsewhere: (name: string) => `Войти через ${name} в другой вкладке`,
     beginAgain: 'Этот вход начат не в этой вкладке или уже завершён. Начните сначала.',
     connectAbout:
       'С этим адресом вы здесь уже зарегистрированы. Войдите один раз как обычно, дальше подойдут оба способа.',

@@ -7,6 +7,8 @@ export interface Column<Row> {
   isNumber?: boolean
   /** Its text may take several lines. */
   isWrapped?: boolean
+  /** Left out where the page is narrow. */
+  isExtra?: boolean
   cell: (row: Row) => ReactNode
 }
 
@@ -91,9 +93,9 @@ export function Table<Row>(props: TableProps<Row>) {
         <thead>
           <tr>
             {selection ? <SelectAll ids={rows.map(idOf)} selection={selection} /> : null}
-            {columns.map(({ title, isNumber = false }) => (
-              <th key={title} scope="col" className={isNumber ? 'number' : undefined}>
-                {title}
+            {columns.map((column) => (
+              <th key={column.title} scope="col" className={classOf({ ...column, isWrapped: false })}>
+                {column.title}
               </th>
             ))}
           </tr>
@@ -125,8 +127,9 @@ const Cells = memo(function Cells<Row>({ row, columns }: { row: Row; columns: re
   ))
 }) as <Row>(props: { row: Row; columns: readonly Column<Row>[] }) => ReactNode // memo forgets that it is generic
 
-function classOf<Row>({ isNumber, isWrapped }: Column<Row>): string | undefined {
-  return isNumber ? 'number' : isWrapped ? 'wrap' : undefined
+function classOf<Row>({ isNumber, isWrapped, isExtra }: Column<Row>): string | undefined {
+  const classes = [isNumber ? 'number' : '', isWrapped ? 'wrap' : '', isExtra ? 'extra' : '']
+  return classes.filter(Boolean).join(' ') || undefined
 }
 
 function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {

@@ -173,3 +173,8 @@ test('codes are guessed so often and no more, and logins started', async () => {
   for (let n = 0; n < 10; n += 1) expect((await begin()).status).toBe(200)
   expect(codeOf(await begin())).toEqual([429, 'rate_limited'])
 })
+
+test('without the console no program is sent to a page that is not there', async () => {
+  const { nobody } = await both({ hasConsole: false })
+  expect(codeOf(await nobody('POST', '/device', { client_name: 'berth' }))).toEqual([409, 'no_console'])
+})

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
 import { openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 
@@ -97,6 +97,18 @@ async function enter({ call }: Browser, device: Device, faults?: Faults) {
   const { body } = await call('POST', '/sign-in/passkey-challenge')
   return call('POST', '/sign-in/passkey', { ticket: body.ticket, ...device.sign(body.challenge, faults) })
 }
+
+test('a passkey uses nothing of Node that is experimental, which would print a warning', async () => {
+  const warnings: string[] = []
+  const note = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', note)
+  onTestFinished(() => void process.off('warning', note))
+  const t = await testApp()
+  const device = authenticator()
+  expect((await add(await signUp(t, EMAIL), device)).status).toBe(201)
+  expect((await enter(openBrowser(t), device)).status).toBe(200)
+  expect(warnings).toEqual([])
+})
 
 test('a passkey signs its person in by itself, as both factors; others see and change nothing of it', async () => {
   const t = await testApp()
