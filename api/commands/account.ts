@@ -7,6 +7,7 @@ import { balanceOf, paidBy, post, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { listAudit } from '../events/audit.ts'
 import { ApiError } from '../http/problem.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { operatedServers } from '../servers/queries.ts'
@@ -54,6 +55,7 @@ export function accountCommands(config: ReadConfig): Command {
       })
     })
   addShowCommand(account, config)
+  addAuditCommand(account, config)
   addCreditCommand(account, config)
   for (const change of statusChanges) addStatusCommand(account, config, change)
   addSmtpCommand(account, config)
@@ -142,6 +144,35 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           ['outgoing mail', row.is_smtp_open === 1 ? 'open' : 'closed'],
           ['tokens', String(await countTokens(db, row.account_id))],
         ])
+      })
+    })
+}
+
+function addAuditCommand(account: Command, config: ReadConfig): void {
+  account
+    .command('audit')
+    .description('list who changed what in an account, newest first, and which process wrote it down')
+    .argument('<account>', 'e-mail address or id')
+    .addOption(
+      new Option('--limit <number>', 'how many entries').default(50).argParser((text) => {
+        if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+        throw new ConfigError(`--limit is "${text}": it must be a whole number from 1.`)
+      }),
+    )
+    .action(async (given: string, { limit }: { limit: number }) => {
+      await withDatabase(config(), 'account audit', async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const { items } = await listAudit(db, account_id, { limit, offset: 0 })
+        const rows = items.map((entry) => [
+          shortTime(entry.created_at),
+          entry.action,
+          entry.object_id ?? '',
+          entry.person_email ?? entry.token_id ?? '',
+          entry.address ?? '',
+          entry.process ?? '',
+          entry.request_id,
+        ])
+        printTable(['TIME', 'ACTION', 'OBJECT', 'BY', 'ADDRESS', 'PROCESS', 'REQUEST'], rows)
       })
     })
 }

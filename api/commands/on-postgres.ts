@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
-import { hostname } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
@@ -15,6 +14,7 @@ import { writeWholeSync } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { InUse, isServedFrom, Link } from '../processes/link.ts'
 import { Members } from '../processes/members.ts'
+import { processName } from '../processes/name.ts'
 import { Secrets } from '../secrets.ts'
 
 /** How long the start of a service waits for a database that is not there yet. */
@@ -29,7 +29,7 @@ function placeOf(url: string): string {
 
 /** What the server's own tools call this process. */
 function nameOf(what: string): string {
-  return `berthd ${what} ${hostname()} ${process.pid}`
+  return `berthd ${what} ${processName}`
 }
 
 /**

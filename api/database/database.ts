@@ -32,6 +32,7 @@ import * as portStatus from './migrations/0029-port-status.ts'
 import * as passkeys from './migrations/0030-passkeys.ts'
 import * as identities from './migrations/0031-identities.ts'
 import * as orderedCosts from './migrations/0032-ordered-costs.ts'
+import * as auditProcess from './migrations/0033-audit-process.ts'
 import type { Schema } from './schema.ts'
 
 export type Database = Kysely<Schema>
@@ -74,6 +75,7 @@ export const migrations: Record<string, Migration> = {
   '0030-passkeys': passkeys,
   '0031-identities': identities,
   '0032-ordered-costs': orderedCosts,
+  '0033-audit-process': auditProcess,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -173,6 +173,8 @@ export interface AuditTable {
   address: string | null
   request_id: string
   created_at: number
+  /** Host and number of the process that wrote it, for operators; null in entries from before it was kept. */
+  process: string | null
 }
 
 /** Where an account wants its events sent; the row is also the job that sends them, one after the other. */

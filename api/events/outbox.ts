@@ -2,6 +2,7 @@ import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import type { AuditTable } from '../database/schema.ts'
 import { currentOrigin } from '../http/origin.ts'
+import { processName } from '../processes/name.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {
@@ -92,5 +93,6 @@ function entryOf({
     address: origin.address,
     request_id: origin.requestId,
     created_at: at,
+    process: processName,
   }
 }

@@ -111,7 +111,12 @@ test('an account keeps so many revoked tokens, operations, events and entries of
   )
   await t.app.events.relay()
   await fill(t, 'events', kept.events + 700, `ID, ACCOUNT, 'balance.low', '{}', ${now}, 1000 + i`)
-  await fill(t, 'audit', kept.audit + 700, `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL`)
+  await fill(
+    t,
+    'audit',
+    kept.audit + 700,
+    `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL, NULL`,
+  )
   await t.app.retention.look()
   const revoked = await t.db
     .selectFrom('tokens')

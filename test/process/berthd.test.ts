@@ -340,7 +340,7 @@ test(
       ['catalog'],
     ]
     const groups: Record<string, string[]> = {
-      account: ['create', 'list', 'show', 'credit', 'suspend', 'resume', 'close', 'quota'],
+      account: ['create', 'list', 'show', 'audit', 'credit', 'suspend', 'resume', 'close', 'quota'],
       server: ['list', 'show', 'start', 'stop', 'delete'],
       token: ['create', 'list', 'revoke'],
       image: ['list', 'pull', 'build'],

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { changeStatus } from '../../api/accounts/accounts.ts'
@@ -40,6 +41,14 @@ test(
       'berthd server stop',
       'createServer',
     ])
+    // Several may serve one installation, and commands are processes of their own.
+    const audit = (await run(['account', 'audit', 'demo@berth.local'], env)).stdout.split('\n')
+    expect(audit[0]).toMatch(/^TIME +ACTION +OBJECT +BY +ADDRESS +PROCESS +REQUEST$/)
+    expect(audit[1]).toMatch(new RegExp(`berthd server start +${made.server_id} +${hostname()} \\d+ `))
+    expect(audit[3]).toMatch(
+      new RegExp(`createServer +${made.server_id} .* 127.0.0.1 +${hostname()} ${service.process.pid} `),
+    )
+    expect((await run(['account', 'audit', 'demo@berth.local', '--limit', '0'], env)).code).toBe(2)
     // What a dead service would have begun, its next start does.
     service.process.kill('SIGTERM')
     await service.ended

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
 import { make, order } from '../harness/ordering.ts'
@@ -71,4 +72,13 @@ test('a change that is undone leaves neither entry nor event', async () => {
   expect((await t.call('GET', '/account/audit')).body.total).toBe(projects.used - 1)
   const { items } = (await t.call('GET', '/events?limit=200')).body
   expect(items.filter(({ type }: { type: string }) => type === 'project.created')).toHaveLength(projects.used)
+})
+
+test('an entry names the process that wrote it, to the operator alone', async () => {
+  const t = await testApp()
+  await t.call('POST', '/account/projects', { name: 'Shop' })
+  const written = await t.db.selectFrom('audit').select('process').execute()
+  expect(written).toEqual([{ process: `${hostname()} ${process.pid}` }])
+  const [shown] = (await t.call('GET', '/account/audit')).body.items
+  expect(JSON.stringify(shown)).not.toContain(hostname())
 })
