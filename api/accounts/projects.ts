@@ -7,7 +7,7 @@ import type { EventType } from '../events/types.ts'
 import { ApiError, found } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
-import { quotaExceeded } from './quotas.ts'
+import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
 import { type ProjectRow, projectView } from './view.ts'
 
@@ -45,9 +45,9 @@ export async function createProject(
         updated_at: now,
       })
       .execute()
-    const limit = (await lockQuotas(tx, accountId)).projects
-    const count = await countProjects(tx, accountId)
-    if (count > limit) throw quotaExceeded('projects', limit, count - 1, 1)
+    const quotas = await lockQuotas(tx, accountId)
+    // It is one of them already.
+    requireRoom(quotas, 'projects', (await countProjects(tx, accountId)) - 1)
     const row = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
     await tell(tx, 'project.created', row, now)
     await remember(tx, projectId)

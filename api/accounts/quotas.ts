@@ -72,6 +72,12 @@ export function paidLimit(account: Limited, name: keyof Quotas): number {
   return ownLimits(account)[name] ?? defaultQuotas[name]
 }
 
+/** @throws ApiError quota_exceeded, where an account that has `used` of something has no room for more of it */
+export function requireRoom(quotas: Quotas, name: keyof Quotas, used: number, requested = 1): void {
+  const limit = quotas[name]
+  if (used + requested > limit) throw quotaExceeded(name, limit, used, requested)
+}
+
 /**
  * The error, with the figures that the contract lists.
  * @param paid the limit that the account has once it has paid

@@ -8,7 +8,7 @@ import { ApiError, bodyIssue, found, invalid } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
-import { quotaExceeded } from './quotas.ts'
+import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
 import { sshKeyView } from './view.ts'
 
@@ -56,7 +56,7 @@ export async function addSshKey(
     created_at: clock.now(),
   }
   await db.transaction().execute(async (tx) => {
-    const limit = (await lockQuotas(tx, accountId)).ssh_keys
+    const quotas = await lockQuotas(tx, accountId)
     const existing = await tx
       .selectFrom('ssh_keys')
       .select('ssh_key_id')
@@ -71,8 +71,7 @@ export async function addSshKey(
           ssh_key_id: existing.ssh_key_id,
         },
       )
-    const count = await countSshKeys(tx, accountId)
-    if (count >= limit) throw quotaExceeded('ssh_keys', limit, count, 1)
+    requireRoom(quotas, 'ssh_keys', await countSshKeys(tx, accountId))
     await tx.insertInto('ssh_keys').values(row).execute()
     await record(tx, [{ accountId, type: 'ssh_key.created', data: sshKeyView(row), at: row.created_at }])
     await remember(tx, row.ssh_key_id)

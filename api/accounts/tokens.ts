@@ -25,7 +25,7 @@ import { isoTime } from '../http/fields.ts'
 import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
 import type { Remember } from '../http/route.ts'
 import { lockQuotas } from './accounts.ts'
-import { quotaExceeded } from './quotas.ts'
+import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
 import { cidrsOf, tokenView } from './view.ts'
 
@@ -128,7 +128,7 @@ export function mintToken(
 ): Promise<TokenTable & { value: string }> {
   const { accountId, tokenId: parentId, person } = actor
   return db.transaction().execute(async (tx) => {
-    const limit = (await lockQuotas(tx, accountId)).tokens
+    const quotas = await lockQuotas(tx, accountId)
     // Behind the lock: whose token or role was just taken makes none that would be missed by who took it.
     const scopes = person ? roleScopes[await roleNow(tx, accountId, person.personId)] : actor.scopes
     const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
@@ -141,8 +141,7 @@ export function mintToken(
     const cidrs = within(cidrsOf(parent), token.cidrs)
     if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
       throw notFound(accountProblems.token_not_found)
-    const count = await countTokens(tx, accountId)
-    if (count >= limit) throw quotaExceeded('tokens', limit, count, 1)
+    requireRoom(quotas, 'tokens', await countTokens(tx, accountId))
     const { tokenId, value } = await createToken(tx, clock, {
       ...token,
       accountId,

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../accounts/accounts.ts'
-import { quotaExceeded } from '../accounts/quotas.ts'
+import { type Quotas, requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -79,9 +79,8 @@ export async function createFirewall(
     created_at: now,
     updated_at: now,
   }
-  return change(options, accountId, async (tx, limit) => {
-    const count = await countFirewalls(tx, accountId)
-    if (count >= limit) throw quotaExceeded('firewalls', limit, count, 1)
+  return change(options, accountId, async (tx, quotas) => {
+    requireRoom(quotas, 'firewalls', await countFirewalls(tx, accountId))
     await tx.insertInto('firewalls').values(row).execute()
     await remember(tx, row.firewall_id)
     return tell(tx, 'firewall.created', { ...row, serverIds: [] }, now)
@@ -175,11 +174,10 @@ export async function deleteFirewall(options: FirewallsOptions, firewall: Firewa
 async function change<Result>(
   { db, capacity, servers, changed }: FirewallsOptions,
   accountId: string,
-  make: (tx: Queries, limit: number) => Promise<Result>,
+  make: (tx: Queries, quotas: Quotas) => Promise<Result>,
 ): Promise<Result> {
   const { result, all } = await db.transaction().execute(async (tx) => {
-    const { firewalls } = await lockQuotas(tx, accountId)
-    const result = await make(tx, firewalls)
+    const result = await make(tx, await lockQuotas(tx, accountId))
     const all = await servers(tx, accountId)
     await requireProtectable(tx, capacity, all)
     return { result, all }

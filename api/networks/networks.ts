@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../accounts/accounts.ts'
-import { quotaExceeded } from '../accounts/quotas.ts'
+import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
@@ -103,9 +103,7 @@ export async function addNetwork(
   if (issues.length > 0) throw invalid(issues)
   await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, 'private_networks')
   return db.transaction().execute(async (tx) => {
-    const limit = (await lockQuotas(tx, accountId)).networks
-    const count = await countNetworks(tx, accountId)
-    if (count >= limit) throw quotaExceeded('networks', limit, count, 1)
+    requireRoom(await lockQuotas(tx, accountId), 'networks', await countNetworks(tx, accountId))
     const now = clock.now()
     const row = { network_id: uuid(), account_id: accountId, name, zone_slug, ip_range, number: 0 }
     const network = { ...row, created_at: now, updated_at: now }

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { findAccount, lockQuotas } from '../accounts/accounts.ts'
-import { quotaExceeded } from '../accounts/quotas.ts'
+import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
@@ -74,15 +74,14 @@ export class Invitations {
   ): Promise<InvitationTable & { secret: string }> {
     const { clock } = this.#options
     const { accountId, person } = actor
-    const { members: limit } = await lockQuotas(tx, accountId)
+    const quotas = await lockQuotas(tx, accountId)
     requireRoleOver(await actorNow(tx, actor), [role])
     const known = await personByEmail(tx, email)
     if (known && (await membership.first(tx, { accountId, personId: known.person_id })))
       throw new ApiError(peopleProblems.already_member, `${email} is in the account already.`)
     const before = tx.deleteFrom('invitations').where('account_id', '=', accountId)
     await before.where('email', '=', email).execute()
-    const count = await countMembers(tx, accountId)
-    if (count >= limit) throw quotaExceeded('members', limit, count, 1)
+    requireRoom(quotas, 'members', await countMembers(tx, accountId))
     const secret = newSecret()
     const now = clock.now()
     const row: InvitationTable = {

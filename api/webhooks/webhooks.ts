@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../accounts/accounts.ts'
-import { quotaExceeded } from '../accounts/quotas.ts'
+import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
@@ -74,9 +74,7 @@ export async function createWebhook(
   // What was before is none of its business.
   await relay()
   await db.transaction().execute(async (tx) => {
-    const limit = (await lockQuotas(tx, actor.accountId)).webhooks
-    const count = await countWebhooks(tx, actor.accountId)
-    if (count >= limit) throw quotaExceeded('webhooks', limit, count, 1)
+    requireRoom(await lockQuotas(tx, actor.accountId), 'webhooks', await countWebhooks(tx, actor.accountId))
     await insertWebhook(tx, webhook)
     await remember(tx, webhook.webhook_id)
   })

@@ -1,5 +1,5 @@
 import { findAccount, lockQuotas } from '../../accounts/accounts.ts'
-import { quotaExceeded } from '../../accounts/quotas.ts'
+import { requireRoom } from '../../accounts/quotas.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, type Zone } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
@@ -198,9 +198,7 @@ export async function letGo(tx: Queries, server: ServerTable, now: number): Prom
 
 /** The account's row is locked from here on. @throws ApiError quota_exceeded */
 async function requireQuota(tx: Queries, accountId: string): Promise<void> {
-  const { addresses: limit } = await lockQuotas(tx, accountId)
-  const used = await countAddresses(tx, accountId)
-  if (used >= limit) throw quotaExceeded('addresses', limit, used, 1)
+  requireRoom(await lockQuotas(tx, accountId), 'addresses', await countAddresses(tx, accountId))
 }
 
 /**

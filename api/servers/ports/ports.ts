@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import { lockQuotas } from '../../accounts/accounts.ts'
-import { quotaExceeded } from '../../accounts/quotas.ts'
+import { requireRoom } from '../../accounts/quotas.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
 import type { Clock } from '../../clock.ts'
@@ -125,9 +125,7 @@ async function hasFixedPorts(drivers: Drivers, { server_id, pool }: ServerTable)
 
 /** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
 export async function requirePortQuota(tx: Queries, accountId: string, requested: number): Promise<void> {
-  const limit = (await lockQuotas(tx, accountId)).ports
-  const count = await countPorts(tx, accountId)
-  if (count + requested > limit) throw quotaExceeded('ports', limit, count, requested)
+  requireRoom(await lockQuotas(tx, accountId), 'ports', await countPorts(tx, accountId), requested)
 }
 
 /** Publishes a port that the account's quota has room for. @throws ApiError port_taken */
