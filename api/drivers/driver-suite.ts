@@ -3,6 +3,7 @@ import {
   type Driver,
   DriverError,
   type DriverErrorCode,
+  type ImageSpec,
   type MachineSpec,
   type Measurement,
   type ServerNetwork,
@@ -16,6 +17,8 @@ export interface DriverWorld {
   network(serverId: string): ServerNetwork
   /** How many machines may boot side by side; null: any number, as they are up at once. */
   bootSlots: number | null
+  /** An image whose guest never gets past its loader, where machines boot. */
+  loader?: ImageSpec
   /** What this engine has no figures for. */
   unknown?: readonly (keyof Measurement)[]
   /** Lets time pass until this holds. @throws Error when it does not in the time that a boot may take */
@@ -203,8 +206,9 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
     test('only so many machines boot at once', async (t) => {
       const slots = world.bootSlots ?? t.skip('machines are up at once')
       const ids = Array.from({ length: slots + 1 }, (_, index) => `queue-${index}`)
-      const last = await made(ids.pop() ?? '')
-      for (const id of ids) await started(id)
+      for (const id of ids) await made(id, world.loader && { image: world.loader })
+      const last = ids.pop() ?? ''
+      for (const id of ids) expect(await world.driver.start(id)).toBe('started')
       expect(await world.driver.start(last)).toBe('queued')
       expect(await inspect(last)).toEqual({ power: 'stopped', reason: null })
       await world.restart()
@@ -216,14 +220,12 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
 
     test('who boots much holds up nobody else, and boots on when a guest is past its loader, ready or not', async (t) => {
       const slots = world.bootSlots ?? t.skip('machines are up at once')
-      const boot = async (id: string, owner: string) => {
-        await made(id, { owner })
-        return world.driver.start(id)
-      }
       const ids = Array.from({ length: slots - 1 }, (_, index) => `greedy-${index}`)
-      for (const id of ids) expect(await boot(id, 'greedy')).toBe('started')
-      expect(await boot('greedy-last', 'greedy')).toBe('queued')
-      expect(await boot('modest', 'modest')).toBe('started')
+      for (const id of [...ids, 'greedy-last']) await made(id, { owner: 'greedy' })
+      await made('modest', { owner: 'modest' })
+      for (const id of ids) expect(await world.driver.start(id)).toBe('started')
+      expect(await world.driver.start('greedy-last')).toBe('queued')
+      expect(await world.driver.start('modest')).toBe('started')
       await world.until('a slot is free', async () => (await world.driver.start('greedy-last')) === 'started')
       for (const id of [...ids, 'greedy-last', 'modest']) await world.driver.destroy(id)
     })

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
+import { claimPort } from './ports.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -36,7 +36,7 @@ export interface Server {
 /** @param flags of the server, besides those that make it fast */
 export async function startPostgres(flags: readonly string[] = []): Promise<Server> {
   const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
-  const port = await freePort()
+  const port = await claimPort()
   const password = 'test'
   const server = new EmbeddedPostgres({
     databaseDir,
@@ -80,7 +80,7 @@ function serverOf(server: EmbeddedPostgres, { databaseDir, port, password }: Pla
 
 /** As pg_basebackup does it, which the packages of PostgreSQL's binaries lack. */
 async function replicaOf({ databaseDir: from, port, password }: Place, url: string): Promise<Server> {
-  const place = { databaseDir: `${from}-replica`, port: await freePort(), password }
+  const place = { databaseDir: `${from}-replica`, port: await claimPort(), password }
   const file = (name: string) => path.join(place.databaseDir, name)
   const primary = new pg.Client(url)
   await primary.connect()
@@ -109,7 +109,7 @@ async function replicaOf({ databaseDir: from, port, password }: Place, url: stri
 /** The package waits for a sentence that replicas don't say. */
 async function begin(server: EmbeddedPostgres, url: string): Promise<void> {
   void server.start().catch(() => {})
-  for (let attempt = 0; attempt < 300; attempt += 1) {
+  for (let attempt = 0; attempt < 1200; attempt += 1) {
     const client = new pg.Client(url)
     const isThere = await client.connect().then(
       () => true,
@@ -137,13 +137,4 @@ export async function setup(project: TestProject): Promise<void> {
 
 export async function teardown(): Promise<void> {
   await server?.remove()
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('the system gave no port')
-  return address.port
 }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { delivering, LOOPBACK } from '../api/harness/endpoint.ts'
+import { claimPort } from '../harness/ports.ts'
 import { meanwhile, service } from './harness/client.ts'
 
 const sdk = path.resolve(import.meta.dirname, '../../sdk')
@@ -29,7 +29,7 @@ test('the examples, one after the other, print what README says', async () => {
   const t = await service({ sshPorts: { first: 22741, last: 22741 }, webhookAllow: LOOPBACK })
   // Messages are signed with the service's time, which the receiver compares with its own.
   t.clock.advance(Date.now() - t.clock.now())
-  const port = await freePort()
+  const port = await claimPort()
   const hook = { HOOK_PORT: String(port), HOOK_URL: `http://127.0.0.1:${port}/` }
   const env = { ...process.env, BERTH_URL: t.baseUrl, BERTH_TOKEN: t.token, ...hook }
   for (const { program, output } of shown) {
@@ -38,12 +38,3 @@ test('the examples, one after the other, print what README says', async () => {
     expect((await delivering(t, meanwhile(t, running))).stdout, name).toBe(output)
   }
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo // it listens on TCP
-      server.close(() => resolve(port))
-    })
-  })
-}

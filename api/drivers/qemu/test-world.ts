@@ -14,8 +14,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { claimPort } from '../../../test/harness/ports.ts'
 import { addressesOf } from '../addresses.ts'
-import { type MachineSpec, PLAIN_NETWORK, type PublicPools, type ServerNetwork, SSH_PORT } from '../driver.ts'
+import {
+  type ImageSpec,
+  type MachineSpec,
+  PLAIN_NETWORK,
+  type PublicPools,
+  type ServerNetwork,
+  SSH_PORT,
+} from '../driver.ts'
 import { LocalImages } from '../images/store.ts'
 import { microImage, microSpec } from '../images/test-image.ts'
 import type { Log } from '../log.ts'
@@ -36,7 +44,7 @@ interface WorldOptions {
 export class QemuWorld {
   dataDir: string
   readonly log: string[] = []
-  /** Ports that are free now, given out one for each machine. */
+  /** Ports of ours, given out one for each machine. */
   readonly #ports = new Map<string, number>()
   /** Control groups of the data folder, under each name it had. */
   readonly #groups = new Set<string>()
@@ -58,12 +66,28 @@ export class QemuWorld {
     chmodSync(folder, 0o711)
     const world = new QemuWorld(join(folder, options.under ?? 'data'), options)
     await microImage(world.dataDir)
+    await world.#makeLoader()
     chmodSync(world.dataDir, 0o711)
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
-    for (let i = 0; i < 24; i++) world.#ports.set(`free-${i}`, await freePort())
+    for (let i = 0; i < 24; i++) world.#ports.set(`free-${i}`, await claimPort())
     await world.restart()
     return world
+  }
+
+  /** An image whose guest never gets past its loader: a disk that jumps to where it is. */
+  get loader(): ImageSpec {
+    return { slug: 'loader', sources: [{ type: 'file', path: join(this.dataDir, 'loader.img') }] }
+  }
+
+  async #makeLoader(): Promise<void> {
+    const disk = Buffer.alloc(2 ** 20)
+    disk.writeUInt16BE(0xebfe, 0)
+    disk.writeUInt16BE(0x55aa, 510)
+    writeFileSync(join(this.dataDir, 'loader.img'), disk)
+    const images = new LocalImages({ dataDir: this.dataDir })
+    await images.wait(this.loader)
+    await images.close()
   }
 
   /** The customer's private key. */
@@ -157,7 +181,7 @@ export class QemuWorld {
   }
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + 120_000
+    const deadline = performance.now() + 280_000
     while (!(await holds())) {
       if (performance.now() > deadline)
         throw new Error(`Waited in vain until ${what}\n${this.log.join('\n')}`)
@@ -196,11 +220,11 @@ export class QemuWorld {
       '-o',
       'BatchMode=yes',
       '-o',
-      'ConnectTimeout=20',
+      'ConnectTimeout=120',
     ]
     const where = ['-p', String(this.portOf(serverId)), 'ann@127.0.0.1']
     const { stdout } = await run('ssh', ['-F', 'none', ...trust, ...proof, ...where, command], {
-      timeout: 60_000,
+      timeout: 240_000,
     })
     return stdout.trim()
   }
@@ -244,15 +268,6 @@ function processesNaming(path: string): string[] {
       return false // it ended while we looked
     }
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('No port')
-  return address.port
 }
 
 function canListen(port: number): Promise<boolean> {

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { type MachineSpec, PLAIN_NETWORK, type ServerNetwork, SSH_PORT } from '.
 import type { DriverWorld } from '../../../api/drivers/driver-suite.ts'
 import type { IncusDriver } from '../../../api/drivers/incus/incus.ts'
 import { openIncus } from '../../../api/drivers/incus/open.ts'
+import { claimPort } from '../../harness/ports.ts'
 import { Cluster } from './cluster.ts'
 
 const run = promisify(execFile)
@@ -43,7 +43,7 @@ export class IncusWorld implements DriverWorld {
     await run('bash', [path.join(import.meta.dirname, '../image/build.sh'), world.image])
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
-    for (let i = 0; i < MOST_MACHINES; i++) world.#ports.push(await freePort())
+    for (let i = 0; i < MOST_MACHINES; i++) world.#ports.push(await claimPort())
     await world.restart()
     await world.until('the image is imported', async () => {
       const state = await world.driver.image(world.spec('image').image ?? { slug: '', sources: [] })
@@ -185,13 +185,4 @@ async function removeRoute(address: string): Promise<void> {
   const { stdout } = await run('ip', ['-o', 'route', 'show', address])
   const card = / dev (veth\w+)/.exec(stdout)?.[1]
   if (card) await run('ip', ['link', 'delete', card])
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || !address) throw new Error('no free port')
-  return address.port
 }
