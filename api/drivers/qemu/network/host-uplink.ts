@@ -75,7 +75,11 @@ export class HostUplink implements Uplink {
     const isWhole = present !== null && (await this.#leadsInside())
     if (present !== null && !isWhole) await run(['ip', 'link', 'delete', this.#card])
     const place = isWhole ? present : await this.#freePlace()
-    if (!isWhole) await this.#connect(place)
+    if (!isWhole) {
+      // Its other end may be in a namespace that is held by nothing but its name.
+      if (await this.#leadsInside()) await run([...this.#space.prefix, 'ip', 'link', 'delete', UPLINK])
+      await this.#connect(place)
+    }
     await run(['sh', '-ec', this.#settings()])
     await run(['nft', '-f', '-'], this.#rules(place))
     await this.#keeper.read()

@@ -1,8 +1,13 @@
 import { readlinkSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { exists, isMissing } from '../../../files.ts'
-import { findByArgument, killVerified, type ProcessId, spawnDetached } from '../host/process.ts'
+import {
+  findByArgument,
+  isReadyWithin,
+  killVerified,
+  type ProcessId,
+  spawnDetached,
+} from '../host/process.ts'
 import { run } from '../host/run.ts'
 import { SETTINGS } from './rules.ts'
 
@@ -17,6 +22,8 @@ export interface Namespace {
 }
 
 const TUN = '/dev/net/tun'
+/** A busy host may take a while; one that refuses says so at once. */
+const START_MS = 30_000
 
 /**
  * @param members processes that are in it, by which it is found where nothing else holds it
@@ -99,18 +106,22 @@ export class UserSpace implements Namespace {
   static async open(name: string, members: readonly number[]): Promise<UserSpace> {
     const mark = `${name}-${process.getuid?.()}`
     const [member] = members
+    let started = { exited: new Promise<void>(() => {}) }
     if (!findByArgument(mark)) {
       const enter =
         member === undefined
           ? ['unshare', '--user', '--map-root-user', '--net', '--']
           : ['nsenter', '--preserve-credentials', '--user', '--net', '--target', String(member), '--']
       const [program = '', ...args] = [...enter, 'sh', '-c', HOLD, mark]
-      await spawnDetached(program, args, '/dev/null')
+      started = await spawnDetached(program, args, '/dev/null')
     }
-    for (const deadline = performance.now() + 5_000; performance.now() < deadline; await sleep(5)) {
+    let found: ProcessId | null = null
+    const isThere = async () => {
       const holder = findByArgument(mark)
-      if (holder && isApart(holder.pid)) return new UserSpace(mark, holder)
+      found = holder && isApart(holder.pid) ? holder : null
+      return found !== null
     }
+    if ((await isReadyWithin(START_MS, started.exited, isThere)) && found) return new UserSpace(mark, found)
     throw new Error(
       'user namespaces are not allowed; as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or kernel.unprivileged_userns_clone=1 (Debian)',
     )

@@ -21,7 +21,7 @@ const OLD = {
 }
 
 const PASST = 'passt'
-const START_MS = 5_000
+const START_MS = 30_000
 /** What a guest can have it say has an end. */
 const LOG_BYTES = 2 * 2 ** 20
 

@@ -12,7 +12,7 @@ import { UPLINK } from './rules.ts'
 const INSIDE = '169.254.64.2'
 const HOST = '169.254.64.1'
 const INSIDE6 = 'fd62:6572:74ff::2'
-const START_MS = 5_000
+const START_MS = 30_000
 const [LOOKS, LOOK_MS] = [10, 50]
 
 /** The day of the oldest pasta in which we know of no fault that breaks connections: Debian 13's. */
