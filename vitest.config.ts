@@ -16,9 +16,9 @@ export default defineConfig({
     // that run the service in memory share a process (isolate: false), since to load it takes longer than most of them.
     maxWorkers: 3,
     // Nobody waits this long but where something hangs: a busy machine is no reason to fail.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     projects: [
       {
         extends: true,
@@ -89,8 +89,8 @@ export default defineConfig({
                 name: 'acceptance-qemu',
                 include: ['test/acceptance/smoke.test.ts'],
                 globalSetup: 'test/acceptance/harness/qemu.ts',
-                testTimeout: 300_000,
-                hookTimeout: 300_000,
+                testTimeout: 900_000,
+                hookTimeout: 900_000,
               },
             },
           ]
@@ -121,8 +121,8 @@ export default defineConfig({
         test: {
           name: 'qemu',
           include: ['api/drivers/{guest,qemu,images}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
         },
       },
     ],

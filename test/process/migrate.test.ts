@@ -104,7 +104,7 @@ test('killed at any statement of a migration, the next start finds the old datab
   // Nearly every statement is before the one commit.
   expect(outcomes.old).toBeGreaterThan(statements - 8)
   expect(outcomes.new).toBeGreaterThan(0)
-}, 240_000)
+}, 900_000)
 
 test('the copy from before a migration is private, is said, and the last three are kept', async () => {
   const dataDir = path.join(folder(), 'data')

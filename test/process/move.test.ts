@@ -81,4 +81,4 @@ test('an installation moves to PostgreSQL with every row, also when it is killed
     code: 1,
     stderr: expect.stringContaining('is being served'),
   })
-}, 240_000)
+}, 900_000)

@@ -9,7 +9,7 @@ import { createPerson } from '../../api/people/people.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
 
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 900_000
 
 test(
   'an operator finds the server of a port, and stops, starts and deletes it while the service runs',

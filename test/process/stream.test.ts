@@ -10,7 +10,7 @@ import { listening, start } from './harness/child.ts'
 
 const KILLS = 6
 const WRITERS = 4
-const DEADLINE_MS = 200_000
+const DEADLINE_MS = 800_000
 
 async function serve(data: string, port: string) {
   const service = start('api/main.ts', ['serve'], {
@@ -137,4 +137,4 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   await db.destroy()
   expect(rows.length).toBeGreaterThan(20)
   expect([...seen, ...ids]).toEqual(rows.map((row) => row.event_id))
-}, 300_000)
+}, 900_000)

@@ -11,8 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => service.dispose())
 
-/** Whether something speaks at a port of this host within two seconds; a change takes up to one to be in force. */
-function answers(port: number): Promise<boolean> {
+/** Whether something speaks at a port of this host within some seconds; a change takes up to one to be in force. */
+function answers(port: number, patienceMs = 2_000): Promise<boolean> {
   return new Promise((resolve) => {
     setTimeout(() => {
       const socket = createConnection({ host: '127.0.0.1', port })
@@ -20,7 +20,7 @@ function answers(port: number): Promise<boolean> {
         socket.destroy()
         resolve(isHeard)
       }
-      socket.once('data', end(true)).once('error', end(false)).setTimeout(2_000, end(false))
+      socket.once('data', end(true)).once('error', end(false)).setTimeout(patienceMs, end(false))
     }, 1_000)
   })
 }
@@ -42,7 +42,7 @@ test('a real guest whose firewall lets nobody in starts and reboots; what a chan
   expect(await login('hostname')).toBe((await service.call('GET', `/servers/${id}`)).body.name)
   await service.act(id, 'reboot')
   expect(await login('hostname')).toBeTruthy()
-  await expect.poll(() => answers(ssh.port)).toBe(true)
+  await expect.poll(() => answers(ssh.port, 20_000)).toBe(true)
   await change([])
   await expect.poll(() => answers(ssh.port)).toBe(false)
   // A page that the guest serves, by a published port.
@@ -53,7 +53,7 @@ test('a real guest whose firewall lets nobody in starts and reboots; what a chan
   const { host_port } = (await service.call('POST', `/servers/${id}/ports`, { protocol: 'tcp', port: 80 }))
     .body
   const page = () =>
-    fetch(`http://127.0.0.1:${host_port}/`, { signal: AbortSignal.timeout(3_000) }).then(
+    fetch(`http://127.0.0.1:${host_port}/`, { signal: AbortSignal.timeout(10_000) }).then(
       (reply) => reply.text(),
       () => 'nothing',
     )
@@ -67,4 +67,4 @@ test('a real guest whose firewall lets nobody in starts and reboots; what a chan
   })
   await service.call('DELETE', `/servers/${id}`)
   await service.settle(id)
-}, 600_000)
+})

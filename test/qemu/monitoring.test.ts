@@ -51,6 +51,9 @@ async function points(name: string, from: number, to: number): Promise<(number |
   return found.points.map(([, value]: [number, number | null]) => value)
 }
 
+/** More a second than the load below can write, and less than what the guest has written before. */
+const SPIKE = 4 * 2 ** 20
+
 const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0)
 const seconds = () => Date.now() / 1000
 const passed = (at: number) => until('that time has come', 240_000, () => seconds() >= at)
@@ -60,20 +63,23 @@ test('the CPU is hardly busy when the guest rests', () =>
   until('it rests', 240_000, async () => ((await stats()).cpu.usage_percent ?? 100) < 20))
 
 test('the CPU is busy as this host counts it: all of it in a loop', async () => {
-  await guest("timeout 45 sh -c 'while :; do :; done' >/dev/null 2>&1 </dev/null &")
+  await guest('(while :; do :; done) >/dev/null 2>&1 </dev/null & echo $! > loop')
   await passed(seconds() + 3)
   const from = nextSlot()
   await passed(from)
   const before = hostCpuSeconds()
   await passed(from + 20)
   const seen = (hostCpuSeconds() - before) * 5 // percent of 20 s
-  await passed(from + 22.5)
-  const told = await points('cpu.usage', from, from + 20)
   // All of a core, where others leave it one.
   expect(seen).toBeGreaterThan(10)
-  expect(told).toHaveLength(2)
-  expect(Math.abs(sum(told) / 2 - seen)).toBeLessThan(seen / 10)
+  // Samples may be late, and what others take of the core changes between two of them.
+  const off = async () => {
+    const told = await points('cpu.usage', from, from + 20)
+    return told.length === 2 && !told.includes(null) ? Math.abs(sum(told) / 2 - seen) : Number.NaN
+  }
+  await expect.poll(off).toBeLessThan(seen / 4)
   expect((await stats()).cpu.usage_percent).toBeGreaterThan(10)
+  await guest('kill $(cat loop)')
   const { memory, disk, network } = await stats()
   const [total = 0, available = 0] = (await guest("awk '/MemTotal|MemAvailable/ {print $2}' /proc/meminfo"))
     .split('\n')
@@ -94,13 +100,12 @@ test('the disk has read and written what the guest says, in all and a second', a
   const after = await guestTraffic()
   const ended = await stats()
   const to = nextSlot()
-  await passed(to + 2.5)
   const written = after.written - before.written
   expect(written).toBeGreaterThan(60e6)
   const counted = ended.disk.write_bytes_total - begun.disk.write_bytes_total
   expect(Math.abs(counted - written)).toBeLessThan(written / 10)
-  const told = sum(await points('disk.write.bandwidth', from, to)) * 10
-  expect(Math.abs(told - written)).toBeLessThan(written / 10)
+  const told = async () => sum(await points('disk.write.bandwidth', from, to)) * 10
+  await expect.poll(async () => Math.abs((await told()) - written)).toBeLessThan(written / 10)
   expect(ended.disk.used_gb).toBeGreaterThan(0)
 })
 
@@ -110,7 +115,6 @@ test('a restart of the service, and one of the server, leave totals that go on a
     'while :; do dd if=/dev/urandom of=$HOME/load bs=64k count=8 conv=fsync 2>/dev/null; sleep 0.5; done'
   await guest(`timeout 120 sh -c '${load}' >/dev/null 2>&1 </dev/null &`)
   await passed(from + 22)
-  const peak = Math.max(...(await points('disk.write.bandwidth', from, from + 20)).map((value) => value ?? 0))
   const before = await stats()
   await service.stop('SIGKILL')
   await passed(seconds() + 9)
@@ -118,13 +122,13 @@ test('a restart of the service, and one of the server, leave totals that go on a
   await passed(seconds() + 7)
   const between = await stats()
   expect(between.disk.write_bytes_total).toBeGreaterThan(before.disk.write_bytes_total)
-  expect(between.disk.write_bytes_per_second).toBeLessThan(peak * 3)
+  expect(between.disk.write_bytes_per_second).toBeLessThan(SPIKE)
   await service.act(id, 'stop')
   expect((await stats()).cpu.usage_percent).toBeNull()
   await service.act(id, 'start')
   await until('it is measured', 240_000, async () => (await stats()).disk.write_bytes_total !== null)
   expect((await stats()).disk.write_bytes_total).toBeGreaterThanOrEqual(between.disk.write_bytes_total)
   for (const value of await points('disk.write.bandwidth', from, nextSlot()))
-    expect(value ?? 0).toBeLessThan(peak * 3)
+    expect(value ?? 0).toBeLessThan(SPIKE)
   for (const value of await points('cpu.usage', from, nextSlot())) expect(value ?? 0).toBeLessThanOrEqual(100)
 })

@@ -36,7 +36,7 @@ function portIn(address: unknown): number {
 
 const probe = new SshProbe()
 afterAll(() => probe.close())
-const question = { host: '127.0.0.1', patienceMs: 300, handshakeMs: 10_000, waitedMs: 0, lingers: false }
+const question = { host: '127.0.0.1', patienceMs: 60_000, handshakeMs: 60_000, waitedMs: 0, lingers: false }
 const ask = (port: number, more: Partial<typeof question> = {}) => probe.ask({ ...question, port, ...more })
 
 function keyFile(type: string): string {
@@ -81,7 +81,7 @@ function parsed(privateKey: Buffer): ssh2.ParsedKey {
 
 test('nobody there, or somebody silent, is not ready', async () => {
   const port = await serve(() => {})
-  expect(await ask(port)).toBeNull()
+  expect(await ask(port, { patienceMs: 300 })).toBeNull()
   expect(await ask(1)).toBeNull()
 })
 

@@ -94,9 +94,12 @@ test('a flood of news makes the service look a few times, not once for each', as
   const forged = await forge(id, {})
   await world.restart()
   const before = forged.asked['query-status'] ?? 0
+  const begun = performance.now()
   forged.sockets.at(-1)?.write('{"event":"STOP"}\n'.repeat(900))
   await sleep(1000)
-  expect((forged.asked['query-status'] ?? 0) - before).toBeLessThan(10)
+  // Four a second, and some at once.
+  const looks = (forged.asked['query-status'] ?? 0) - before
+  expect(looks).toBeLessThan(6 + (performance.now() - begun) / 250)
   expect((await world.driver.inspect(id)).power).toBe('running')
   await endForged(id, forged)
 })
@@ -108,9 +111,10 @@ test('a monitor that closes again and again is not asked without a pause', async
   const forged = await forge(id, {})
   await world.restart()
   forged.server.on('connection', (socket) => setTimeout(() => socket.destroy(), 30))
+  const begun = performance.now()
   forged.sockets.at(-1)?.destroy()
   await sleep(1500)
-  expect(forged.sockets.length).toBeLessThan(15)
+  expect(forged.sockets.length).toBeLessThan(8 + (performance.now() - begun) / 200)
   await endForged(id, forged)
 })
 

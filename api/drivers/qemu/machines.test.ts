@@ -128,7 +128,8 @@ async function measuresWithout(id: string): Promise<void> {
   const begun = performance.now()
   const { cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes } =
     (await world.driver.measure([id])).get(id) ?? {}
-  expect(performance.now() - begun).toBeLessThan(4_000)
+  // Some two seconds, on a host that has time; without a bound it would be as long as the machine hangs.
+  expect(performance.now() - begun).toBeLessThan(30_000)
   expect([cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes]).toEqual([
     null,
     null,
@@ -183,7 +184,7 @@ test('a pid that belongs to something else now is left alone', async () => {
   await world.driver.start(id)
   await world.crash(id)
   await world.until('it is off', async () => (await world.driver.inspect(id)).power === 'stopped')
-  const bystander = spawn('sleep', ['60'])
+  const bystander = spawn('sleep', ['600'])
   forgePid(world, id, bystander.pid ?? 0)
   await world.restart()
   expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: 'crashed' })

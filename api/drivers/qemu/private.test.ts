@@ -31,6 +31,7 @@ function configure(id: string): Promise<string> {
 
 const ping = (id: string, address: string) =>
   world.ssh(id, `sudo -n ping -c 1 -W 2 ${address} >/dev/null 2>&1 && echo answered || echo silence`)
+const answers = (id: string, address: string) => expect.poll(() => ping(id, address)).toBe('answered')
 const macs = (id: string) => world.ssh(id, 'cat /sys/class/net/*/address')
 
 test('guests meet by cards that come while they run, keep them over a restart, and lose them again', async () => {
@@ -45,20 +46,20 @@ test('guests meet by cards that come while they run, keep them over a restart, a
     await world.until('the guest has the card', async () => (await macs(id)).includes(cardOf(id).mac))
     await configure(id)
   }
-  expect(await ping('ann', '10.1.0.3')).toBe('answered')
-  expect(await ping('bob', '10.1.0.2')).toBe('answered')
+  await answers('ann', '10.1.0.3')
+  await answers('bob', '10.1.0.2')
 
   // The service comes and goes; the guest is started anew, and finds its card in its seed.
   await world.restart()
-  expect(await ping('bob', '10.1.0.2')).toBe('answered')
+  await answers('bob', '10.1.0.2')
   await world.driver.powerOff('ann')
   await world.driver.start('ann')
   await world.untilReady('ann')
-  expect(await ping('ann', '10.1.0.3')).toBe('answered')
+  await answers('ann', '10.1.0.3')
   await world.driver.reset('bob')
   await world.untilReady('bob')
   await configure('bob')
-  expect(await ping('bob', '10.1.0.2')).toBe('answered')
+  await answers('bob', '10.1.0.2')
 
   await connect('bob', [])
   expect(await ping('ann', '10.1.0.3')).toBe('silence')
@@ -66,7 +67,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
   await connect('bob', [cardOf('bob')])
   await world.until('it is back', async () => (await macs('bob')).includes(cardOf('bob').mac))
   await configure('bob')
-  expect(await ping('ann', '10.1.0.3')).toBe('answered')
+  await answers('ann', '10.1.0.3')
   for (const id of ['ann', 'bob']) {
     await world.driver.destroy(id)
     expect(await world.leftovers(id)).toEqual([])

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -7,7 +8,8 @@ import { microImage } from '../images/test-image.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
-const [NET, HOST] = [`bp${process.pid}-net`, `bp${process.pid}-host`]
+const OWN = `bp${process.pid}${randomBytes(2).toString('hex')}`
+const [NET, HOST] = [`${OWN}-net`, `${OWN}-host`]
 const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
 const NONE = { ipv4: null, ipv6: null }
 
@@ -28,12 +30,15 @@ async function connect(networks: object): Promise<void> {
   await answer()
 }
 
-/** The key that answers on ssh, as the internet sees it. */
-async function keyAt(address: string): Promise<string> {
-  const scan = ['netns', 'exec', NET, 'ssh-keyscan', '-t', 'ed25519', '-T', '6', address]
-  const { stdout } = await run('ip', scan, { timeout: 30_000 })
+/** The key that answers on ssh within some seconds, as the internet sees it; none: ''. */
+async function keyWithin(seconds: number, address: string): Promise<string> {
+  const scan = ['netns', 'exec', NET, 'ssh-keyscan', '-t', 'ed25519', '-T', String(seconds), address]
+  const { stdout } = await run('ip', scan, { timeout: 150_000 })
   return stdout.trim().split(' ').at(-1) ?? ''
 }
+/** Of an address that should answer: an emulated guest may take its time. */
+const keyAt = (address: string) => keyWithin(60, address)
+const noKeyAt = (address: string) => keyWithin(6, address).catch(() => '')
 
 beforeAll(async () => {
   if (!isRoot) return
@@ -80,33 +85,35 @@ test.runIf(isRoot)(
     const began = performance.now()
     await connect({ one: { public: NONE }, two: { public: A } })
     expect(await keyAt(A.ipv4)).toBe(keys.two)
-    // The look itself included: the guest makes its keys' proof.
-    expect(performance.now() - began).toBeLessThan(10_000)
+    // Far less than a reboot takes. The look itself included: the guest makes its keys' proof.
+    expect(performance.now() - began).toBeLessThan(40_000)
     expect(await keyAt('2001:db8:5:7::2')).toBe(keys.two)
     await connect({ two: { public: NONE } })
-    expect(await keyAt(A.ipv4).catch(() => '')).toBe('')
+    expect(await noKeyAt(A.ipv4)).toBe('')
   },
 )
 
 test.runIf(isRoot)(
   "a real guest's firewall holds at its public addresses of both families, and stays with it when they move",
   async () => {
-    const keysAt = () =>
-      Promise.all([A.ipv4, '2001:db8:5:7::2'].map((address) => keyAt(address).catch(() => '')))
+    const keysAre = async (...expected: [string, string]) => {
+      const look = (address: string, at: 0 | 1) => (expected[at] === '' ? noKeyAt : keyAt)(address)
+      expect(await Promise.all([look(A.ipv4, 0), look('2001:db8:5:7::2', 1)])).toEqual(expected)
+    }
     const ssh = (...cidrs: string[]) => {
       const ports = { first: 22, last: 22 }
       return [{ direction: 'in', protocol: 'tcp', ports, cidrs }]
     }
     await connect({ one: { public: A, firewall: [] } })
-    expect(await keysAt()).toEqual(['', ''])
+    await keysAre('', '')
     await connect({ one: { public: A, firewall: ssh('198.51.100.0/24') } })
-    expect(await keysAt()).toEqual([keys.one, ''])
+    await keysAre(keys.one, '')
     await connect({ one: { public: A, firewall: ssh('192.0.2.1/32', '2001:db8:ffff::1/128') } })
-    expect(await keysAt()).toEqual(['', keys.one])
+    await keysAre('', keys.one)
     // The other guest has none; the first is as closed as before.
     await connect({ one: { public: NONE, firewall: [] }, two: { public: A } })
-    expect(await keysAt()).toEqual([keys.two, keys.two])
+    await keysAre(keys.two, keys.two)
     await connect({ one: { public: A, firewall: [] }, two: { public: NONE } })
-    expect(await keysAt()).toEqual(['', ''])
+    await keysAre('', '')
   },
 )

@@ -18,7 +18,7 @@ export interface Child {
 }
 
 /** A process that takes longer than this hangs: it is killed, and the test says what it had written. */
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 800_000
 
 /** Runs a program of this repository in a process of its own. */
 export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Child {

@@ -155,7 +155,7 @@ export class Service {
       '-o',
       'StrictHostKeyChecking=yes',
       '-o',
-      'ConnectTimeout=30',
+      'ConnectTimeout=120',
     ]
     const proof = identity
       ? ['-i', identity, '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
@@ -163,7 +163,7 @@ export class Service {
     const env = identity ? process.env : { ...process.env, ...this.#answering(ssh.password) }
     const { stdout } = await promisify(execFile)(program, [...trust, ...proof, ...args, command], {
       env,
-      timeout: 60_000,
+      timeout: 240_000,
     })
     return stdout.trim()
   }

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-host-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 test('the KVM test runs to its end where a CPU works, and a blank sector does not', async () => {
-  expect(await bootSector('tcg', probeSector(), 30_000)).toBeNull()
+  expect(await bootSector('tcg', probeSector(), 200_000)).toBeNull()
   expect(await bootSector('tcg', Buffer.alloc(512), 700)).toBe('a test guest hung')
 })
 
@@ -45,7 +45,7 @@ test('limits are set on the host, and the groups go away', async () => {
   const cgroups = await Cgroups.open(`berth-test-${process.pid}`)
   const folders = cgroups.folders('m')
   await cgroups.limit('m', { cpu: 1.5, memoryBytes: 64 * 2 ** 20, pids: 20 })
-  const child = spawn('sleep', ['60'])
+  const child = spawn('sleep', ['600'])
   await cgroups.add('m', child.pid ?? 0)
   const read = (name: string) =>
     folders
@@ -71,7 +71,7 @@ test('limits are set on the host, and the groups go away', async () => {
 test('a process is known by its argument, and only that very process is killed', async () => {
   const mark = `mark-${process.pid}`
   // `sh` keeps what follows the script as its own arguments.
-  const child = spawn('sh', ['-c', 'sleep 60; true', 'sh', mark], { detached: true })
+  const child = spawn('sh', ['-c', 'sleep 600; true', 'sh', mark], { detached: true })
   const pid = child.pid ?? 0
   const id = identify(pid, mark)
   expect(id).toMatchObject({ pid })

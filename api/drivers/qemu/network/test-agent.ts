@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,10 +11,12 @@ import { GuestNetwork, type GuestNetworkOptions } from './guest-network.ts'
 
 type Order =
   | { do: 'run'; command: string[] }
+  | { do: 'watch'; program: string }
+  | { do: 'watched' }
   | { do: 'serve'; port: number; addresses?: string[] }
   | { do: 'ask'; protocol: 'tcp' | 'udp'; host: string; port: number; from?: number; isFirst?: boolean }
   | { do: 'flood'; host: string; first: number; last: number; to?: number }
-  | { do: 'probe'; host: string; port: number; forMs: number }
+  | { do: 'probe'; host: string; port: number }
   | { do: 'echo'; host: string; port: number; count: number }
   | { do: 'pour'; host: string; port: number; bytes: number }
   | {
@@ -25,7 +28,8 @@ type Order =
   | { do: 'attach'; card: Card }
   | { do: 'change'; card: Card; and?: Card }
   | { do: 'admit'; serverId: string; isProbed: boolean }
-  | { do: 'knock'; host: string; port: number; ms: number }
+  | { do: 'knock'; host: string; port: number; patienceMs: number }
+  | { do: 'hush' }
   | { do: 'talk'; name: string; host: string; port: number }
   | { do: 'say'; name: string }
   | { do: 'look' | 'traffic' | 'close' | 'entrance' }
@@ -55,24 +59,26 @@ async function serve(port: number, addresses = ['::']): Promise<void> {
 
 function ask({ protocol, host, port, from, isFirst }: Extract<Order, { do: 'ask' }>): Promise<string> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve('silence'), 1500)
+    const timer = setTimeout(() => done('silence'), 1500)
+    let leave = () => {}
     const done = (answer: string) => {
       clearTimeout(timer)
+      leave()
+      leave = () => {}
       resolve(answer.trim())
     }
     if (protocol === 'udp') {
       const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+      leave = () => void socket.close()
       socket.on('error', (error) => done(String(error)))
       socket.once('message', (data) => done(String(data)))
       return socket.bind(from ?? 0, () => socket.send('hello', port, host))
     }
     const socket = createConnection({ host, port, ...(from && { localPort: from }) })
+    leave = () => void socket.destroy()
     if (isFirst) socket.write('hello\n')
     socket.once('error', (error) => done('code' in error ? String(error.code) : String(error)))
-    socket.once('data', (data) => {
-      done(String(data))
-      socket.destroy()
-    })
+    socket.once('data', (data) => done(String(data)))
   })
 }
 
@@ -89,7 +95,7 @@ function pour(host: string, port: number, bytes: number): Promise<number> {
       if (count > bytes) socket.destroy()
     })
     socket.on('error', reject)
-    socket.on('close', () => resolve(count)).setTimeout(30_000, () => socket.destroy())
+    socket.on('close', () => resolve(count)).setTimeout(60_000, () => socket.destroy())
   })
 }
 
@@ -115,24 +121,21 @@ async function echo(host: string, port: number, count: number): Promise<number[]
   return took
 }
 
-/** Sends a datagram every few milliseconds, all from one port. @returns the longest time without an answer */
-function probe(host: string, port: number, forMs: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', reject)
-    let [heardAt, longest] = [performance.now(), 0]
-    const heard = () => {
-      longest = Math.max(longest, performance.now() - heardAt)
-      heardAt = performance.now()
-    }
-    socket.on('message', heard)
-    const timer = setInterval(() => socket.send('hello', port, host), 5)
-    setTimeout(() => {
-      clearInterval(timer)
-      heard()
-      socket.close()
-      resolve(longest)
-    }, forMs)
-  })
+let isHushed = false
+
+/** Sends a datagram every few milliseconds, all from one port, until it is told to hush. @returns the longest time without an answer */
+async function probe(host: string, port: number): Promise<number> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', () => {})
+  let [heardAt, longest] = [performance.now(), 0]
+  const heard = () => {
+    longest = Math.max(longest, performance.now() - heardAt)
+    heardAt = performance.now()
+  }
+  socket.on('message', heard)
+  for (isHushed = false; !isHushed; await sleep(5)) socket.send('hello', port, host)
+  heard()
+  socket.close()
+  return longest
 }
 
 /** Sends a datagram to each of these ports, or from each of them to one, so that each is a connection of its own. */
@@ -146,11 +149,18 @@ async function flood({ host, first, last, to }: Extract<Order, { do: 'flood' }>)
   socket.close()
 }
 
-/** Asks anew by UDP every few milliseconds. @returns how often, and how often there was an answer */
-async function knock(host: string, port: number, ms: number): Promise<{ asked: number; answered: number }> {
+/**
+ * Asks anew by UDP every few milliseconds, until it is told to hush; then it waits for answers that still come.
+ * @returns how often, and how often there was an answer
+ */
+async function knock(
+  host: string,
+  port: number,
+  patienceMs: number,
+): Promise<{ asked: number; answered: number }> {
   const count = { asked: 0, answered: 0 }
   const sockets = []
-  for (const end = performance.now() + ms; performance.now() < end; await sleep(5)) {
+  for (isHushed = false; !isHushed; await sleep(10)) {
     const socket = createSocket('udp4')
     sockets.push(socket)
     socket.on('error', () => {})
@@ -158,9 +168,35 @@ async function knock(host: string, port: number, ms: number): Promise<{ asked: n
     socket.send('hello', port, host)
     count.asked++
   }
-  await sleep(500)
+  const end = performance.now() + patienceMs
+  while (performance.now() < end && count.answered < count.asked) await sleep(10)
   for (const socket of sockets) socket.close()
   return count
+}
+
+let watcher: { child: ChildProcess; said: string } | null = null
+
+/** Starts a program that says when it is ready, and what it saw once it gets the signal of an alarm. */
+function watch(program: string): Promise<void> {
+  const child = spawn('perl', ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const own = { child, said: '' }
+  watcher = own
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the watcher has ended')))
+    child.stdout.on('data', (text) => {
+      own.said += text
+      if (own.said.startsWith('ready\n')) resolve()
+    })
+  })
+}
+
+async function watched(): Promise<string> {
+  if (!watcher) throw new Error('nobody watches')
+  const { child } = watcher
+  const ended = once(child, 'close')
+  child.kill('SIGALRM')
+  await ended
+  return watcher.said.replace('ready\n', '')
 }
 
 const talks = new Map<string, Socket>()
@@ -172,7 +208,7 @@ function talk(name: string, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.write('hello\n')
     socket.once('data', () => resolve())
-    setTimeout(reject, 5_000, new Error('nothing came')).unref()
+    setTimeout(reject, 60_000, new Error('nothing came')).unref()
   })
 }
 
@@ -200,16 +236,24 @@ async function obey(order: Order): Promise<unknown> {
   if (order.do === 'run') {
     const [program = '', ...args] = order.command
     return new Promise((resolve) =>
-      execFile(program, args, { timeout: 20_000 }, (error, out, err) => resolve(`${out}${error ? err : ''}`)),
+      execFile(program, args, { timeout: 120_000 }, (error, out, err) =>
+        resolve(`${out}${error ? err : ''}`),
+      ),
     )
   }
+  if (order.do === 'watch') return watch(order.program)
+  if (order.do === 'watched') return watched()
   if (order.do === 'serve') return serve(order.port, order.addresses)
   if (order.do === 'ask') return ask(order)
   if (order.do === 'flood') return flood(order)
-  if (order.do === 'probe') return probe(order.host, order.port, order.forMs)
+  if (order.do === 'probe') return probe(order.host, order.port)
   if (order.do === 'echo') return echo(order.host, order.port, order.count)
   if (order.do === 'pour') return pour(order.host, order.port, order.bytes)
-  if (order.do === 'knock') return knock(order.host, order.port, order.ms)
+  if (order.do === 'knock') return knock(order.host, order.port, order.patienceMs)
+  if (order.do === 'hush') {
+    isHushed = true
+    return null
+  }
   if (order.do === 'talk') return talk(order.name, order.host, order.port)
   if (order.do === 'say') return say(order.name)
   if (order.do === 'open') {

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +20,7 @@ export function asUser(tunMode: 600 | 666): string[] {
 
 const AGENT = join(import.meta.dirname, 'test-agent.ts')
 const USER = 4242
+const MOST_TRIES = 20
 
 /** A process of ours in some place, see test-agent.ts. */
 export class Agent {
@@ -68,6 +70,14 @@ export class Agent {
     return this.tell({ do: 'ask', protocol, host, port, ...more })
   }
 
+  /** The same, of what should answer: a busy machine may lose the first packets of a way, or take its time. */
+  async reach(...question: Parameters<Agent['ask']>): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.ask(...question)
+      if (answer !== 'silence' || tries === MOST_TRIES) return answer
+    }
+  }
+
   async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     const ended = new Promise((resolve) => this.#process.once('exit', resolve))
@@ -82,7 +92,8 @@ export class Agent {
  */
 export class NetworkWorld {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-network-'))
-  readonly #name = `bt${process.pid}`
+  /** A run that was killed half way may have left those of a process with our pid. */
+  readonly #name = `bt${process.pid}${randomBytes(2).toString('hex')}`
   readonly #as: 'root' | 'user'
   readonly #agents: Agent[] = []
   readonly #spaces: string[] = []
