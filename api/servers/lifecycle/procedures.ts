@@ -228,12 +228,13 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         description: null,
       })
       await withdrawPorts(tx, server.server_id)
-      const networks = membershipsOf(server).map(({ network_id }) => network_id)
-      await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await release(tx, server, server, 1)
       // Once the account is locked: else one could be attached meanwhile.
       await unprotect(tx, server.server_id)
       await countInProject(tx, server.account_id, server.project_id, -1)
+      // Networks last, as an order locks them: else the two wait for each other.
+      const networks = membershipsOf(server).map(({ network_id }) => network_id)
+      await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await subjectIsGone(tx, subjectOf(server.server_id), now)
     }
   }

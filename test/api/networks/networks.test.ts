@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { DriverError } from '../../../api/drivers/driver.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
@@ -275,3 +276,36 @@ test('networks are listed by a server that is in them', async () => {
   expect(body).toMatchObject({ total: 1, items: [{ network_id: one }] })
   expect((await t.call('GET', `/networks?server_id=${NOBODY}`)).body.total).toBe(0)
 })
+
+test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')(
+  'a server that comes into a network and one that goes do not wait for each other',
+  async () => {
+    const t = await testApp()
+    const network = await create(t)
+    const going = await make(t, { network_ids: [network] })
+    const body = await order(t.call, { network_ids: [network] })
+    const [isHeld, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    // Somebody has the network for a while, so that both come to where they lock it.
+    const holding = t.db.transaction().execute(async (tx) => {
+      await tx.updateTable('networks').set({ name: 'held' }).execute()
+      isHeld.resolve()
+      await isOver.promise
+    })
+    await isHeld.promise
+    const waiting = async () => {
+      const { rows } = await sql<{ n: number }>`SELECT count(*) AS n FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database()`.execute(t.db)
+      return rows[0]?.n
+    }
+    await t.call('DELETE', `/servers/${going}`)
+    const gone = t.finish()
+    await expect.poll(waiting).toBeGreaterThanOrEqual(1)
+    const coming = t.call('POST', '/servers', body)
+    await expect.poll(waiting).toBeGreaterThanOrEqual(2)
+    isOver.resolve()
+    expect((await coming).status).toBe(202)
+    await Promise.all([gone, holding])
+    await t.finish()
+    expect((await t.call('GET', `/networks/${network}`)).body.servers).toHaveLength(1)
+  },
+)
