@@ -134,8 +134,7 @@ export function mintToken(
     const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
     if (lacking)
       throw insufficientScope(`You do not have the scope ${lacking}, so you can't give it.`, lacking)
-    const parent = await boundsOf(tx, actor)
-    if (parent.revoked_at !== null) throw tokenRevoked(whoseIs(actor, null))
+    const parent = await requireUnrevoked(tx, actor)
     const expiresAt = token.expiresAt ?? parent.expires_at
     if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)
     const cidrs = within(cidrsOf(parent), token.cidrs)
@@ -153,6 +152,20 @@ export function mintToken(
     await remember(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
+}
+
+/**
+ * Looks whether the token of a request was revoked since it was let in, behind the lock of the account.
+ * @returns how far what it creates may reach
+ * @throws ApiError token_revoked
+ */
+export async function requireUnrevoked(
+  tx: Queries,
+  actor: Pick<Actor, 'accountId' | 'tokenId'>,
+): ReturnType<typeof boundsOf> {
+  const bounds = await boundsOf(tx, actor)
+  if (bounds.revoked_at !== null) throw tokenRevoked(whoseIs(actor, null))
+  return bounds
 }
 
 /** How far what an actor creates or revokes may reach: a person is bound by her role alone. */

@@ -74,11 +74,21 @@ export class RateLimiter {
  * IPv4 address is the same caller where the system writes it as one of IPv6.
  */
 export function networkOf(address: string): string {
+  return firstGroups(address, 4)
+}
+
+/** The /48 that an address of IPv6 is in: who has one /64 often has all of it. Null of IPv4. */
+export function siteOf(address: string): string | null {
+  return networkOf(address).includes(':') ? firstGroups(address, 3) : null
+}
+
+/** @param count how many groups of 16 bits of an IPv6 address count */
+function firstGroups(address: string, count: number): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped) return mapped
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   const hidden = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array<string>(hidden).fill('0'), ...(tail ?? '').split(':')].slice(0, 4).join(':')
+  return [...groups, ...Array<string>(hidden).fill('0'), ...(tail ?? '').split(':')].slice(0, count).join(':')
 }

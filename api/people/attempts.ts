@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { ApiError, httpProblems } from '../http/problem.ts'
+import { networkOf, siteOf } from '../http/rate-limit.ts'
 import { Recent } from '../http/recent.ts'
 
 const MOST_KEYS = 100_000
@@ -49,5 +50,35 @@ export class Attempts {
   giveBack(key: string): void {
     const until = this.#until.get(key)
     if (until !== undefined) this.#until.set(key, until - this.#allowance.everyMs)
+  }
+}
+
+/** How much more than a network a /48 may try, which may be an office's or one person's. */
+const OF_A_SITE = 8
+
+/** Counts what is tried from networks: an IPv4 address or a /64 of IPv6, and the /48 around that. */
+export class NetworkAttempts {
+  readonly #byNetwork: Attempts
+  readonly #bySite: Attempts
+
+  constructor(clock: Clock, allowance: Allowance) {
+    const { burst, everyMs } = allowance
+    this.#byNetwork = new Attempts(clock, allowance)
+    this.#bySite = new Attempts(clock, { burst: burst * OF_A_SITE, everyMs: everyMs / OF_A_SITE })
+  }
+
+  /** Counts one. @throws ApiError rate_limited */
+  take(address: string): void {
+    // The narrow one first: what it refuses is nobody else's loss.
+    this.#byNetwork.take(networkOf(address))
+    const site = siteOf(address)
+    if (site !== null) this.#bySite.take(site)
+  }
+
+  /** It was no attempt after all. */
+  giveBack(address: string): void {
+    this.#byNetwork.giveBack(networkOf(address))
+    const site = siteOf(address)
+    if (site !== null) this.#bySite.giveBack(site)
   }
 }

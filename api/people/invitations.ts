@@ -29,11 +29,14 @@ export class Invitations {
   readonly #options: SignInOptions
   readonly #byAccount: Attempts
   readonly #byEmail: Attempts
+  /** Of an account to one address: others may still invite who has it. */
+  readonly #byBoth: Attempts
 
   constructor(options: SignInOptions) {
     this.#options = options
     this.#byAccount = new Attempts(options.clock, { burst: 20, everyMs: 10 * MINUTE })
-    this.#byEmail = new Attempts(options.clock, { burst: 3, everyMs: 60 * MINUTE })
+    this.#byEmail = new Attempts(options.clock, { burst: 12, everyMs: 15 * MINUTE })
+    this.#byBoth = new Attempts(options.clock, { burst: 3, everyMs: 60 * MINUTE })
   }
 
   /**
@@ -49,6 +52,7 @@ export class Invitations {
     requireRoleOver(actor, [given.role])
     const email = canonicalEmail(given.email)
     this.#byAccount.take(actor.accountId)
+    this.#byBoth.take(`${actor.accountId} ${email}`)
     this.#byEmail.take(email)
     const invitation = await db.transaction().execute(async (tx) => {
       const row = await this.#replace(tx, actor, { email, role: given.role })

@@ -4,7 +4,8 @@ import { ApiError, httpProblems } from '../http/problem.ts'
 import { networkOf } from '../http/rate-limit.ts'
 import type { Visit } from '../http/route.ts'
 import { countMails, MOST_WAITING } from '../mail/queue.ts'
-import { Attempts } from './attempts.ts'
+import { Attempts, NetworkAttempts } from './attempts.ts'
+import type { KnownPlaces } from './known-places.ts'
 import { canonicalEmail } from './people.ts'
 
 const MINUTE = 60_000
@@ -12,14 +13,16 @@ const MINUTE = 60_000
 /** How many mails somebody may have sent to an address that she types. */
 export class MailBounds {
   readonly #db: Database
-  readonly #byNetwork: Attempts
+  readonly #known: KnownPlaces
+  readonly #byNetwork: NetworkAttempts
   readonly #byEmail: Attempts
   /** To a person from one network: a stranger uses up his own, and hers are left. */
   readonly #byBoth: Attempts
 
-  constructor({ db, clock }: { db: Database; clock: Clock }) {
+  constructor({ db, clock }: { db: Database; clock: Clock }, known: KnownPlaces) {
     this.#db = db
-    this.#byNetwork = new Attempts(clock, { burst: 10, everyMs: 2 * MINUTE })
+    this.#known = known
+    this.#byNetwork = new NetworkAttempts(clock, { burst: 10, everyMs: 2 * MINUTE })
     this.#byEmail = new Attempts(clock, { burst: 12, everyMs: 5 * MINUTE })
     this.#byBoth = new Attempts(clock, { burst: 3, everyMs: 10 * MINUTE })
   }
@@ -31,11 +34,10 @@ export class MailBounds {
    */
   async take(given: string, visit: Visit): Promise<string> {
     const email = canonicalEmail(given)
-    const network = networkOf(visit.address)
     // The narrow ones first: what these refuse is nobody else's loss.
-    this.#byNetwork.take(network)
-    this.#byBoth.take(`${network} ${email}`)
-    this.#byEmail.take(email)
+    this.#byNetwork.take(visit.address)
+    this.#byBoth.take(`${networkOf(visit.address)} ${email}`)
+    await this.#known.take(this.#byEmail, email, visit.address)
     if ((await countMails(this.#db)) < MOST_WAITING) return email
     throw new ApiError(
       httpProblems.backend_unavailable,

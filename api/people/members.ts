@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { findAccount, findAccountByEmail, lockQuotas } from '../accounts/accounts.ts'
-import { revokeTokensOf } from '../accounts/tokens.ts'
+import { requireUnrevoked, revokeTokensOf } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
@@ -139,9 +139,13 @@ export async function roleNow(tx: Queries, accountId: string, personId: string):
   return member.role
 }
 
-/** An actor with the role that she has by now, behind the lock of the account. @throws ApiError not_a_member */
+/**
+ * An actor with the role that she has by now, behind the lock of the account.
+ * @throws ApiError not_a_member, token_revoked
+ */
 export async function actorNow(tx: Queries, actor: Actor): Promise<Pick<Actor, 'scopes' | 'person'>> {
   const { accountId, person } = actor
+  await requireUnrevoked(tx, actor)
   if (!person) return actor
   const role = await roleNow(tx, accountId, person.personId)
   return { scopes: roleScopes[role], person: { ...person, role } }

@@ -6,6 +6,7 @@ import { writeCookie } from './cookie.ts'
 import { deviceRoutes } from './devices/routes.ts'
 import { EmailChange } from './email-change.ts'
 import { letIn } from './entry.ts'
+import { KnownPlaces } from './known-places.ts'
 import { MailBounds } from './mail-bounds.ts'
 import { memberRoutes } from './member-routes.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
@@ -43,12 +44,13 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
   const proof = new Proof(options)
   const twoFactor = new TwoFactor(options, proof)
   const tickets = new Tickets(options)
-  const mailBounds = new MailBounds(options)
+  const known = new KnownPlaces(options.db)
+  const mailBounds = new MailBounds(options, known)
   const passkeys = new Passkeys(options, { proof, tickets })
   const emailChange = new EmailChange(options, { proof, twoFactor, mailBounds })
   const { oidc } = options
   const provider = oidc && new Provider({ ...options, provider: oidc })
-  const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds })
+  const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds, known })
   return [
     optionsRoute(options, passkeys, provider),
     ...signUpRoutes(options, signIns),

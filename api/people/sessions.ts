@@ -113,6 +113,13 @@ export const sessionByHash = prepared((db, { hash }: { hash: string }) =>
     .where('hash', '=', hash),
 )
 
+/** Where the sessions of a person were used last. */
+export async function addressesOf(db: Queries, email: string): Promise<string[]> {
+  const sessions = db.selectFrom('sessions').innerJoin('people', 'people.person_id', 'sessions.person_id')
+  const rows = await sessions.select('address').where('people.email', '=', email).execute()
+  return rows.map(({ address }) => address)
+}
+
 /** When a session began. */
 export async function sessionStart(db: Queries, sessionId: string): Promise<number> {
   const session = db.selectFrom('sessions').select('created_at').where('session_id', '=', sessionId)

@@ -13,8 +13,9 @@ import type { Visit } from '../http/route.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import type { Secrets } from '../secrets.ts'
-import { Attempts } from './attempts.ts'
+import { Attempts, NetworkAttempts } from './attempts.ts'
 import { nameOf, noProvider, personOfIdentity, setIdentity, verifiedEmail } from './identities.ts'
+import type { KnownPlaces } from './known-places.ts'
 import { createLink, findLink, hashSecret, linkInvalid, pageOn, redeemLink } from './links.ts'
 import type { MailBounds } from './mail-bounds.ts'
 import { letter } from './mails.ts'
@@ -65,6 +66,7 @@ export interface SignInParts {
   passkeys: Passkeys
   provider: Provider | null
   mailBounds: MailBounds
+  known: KnownPlaces
 }
 
 /** Somebody whose second factor is still to come. */
@@ -88,23 +90,25 @@ export class SignIns {
   readonly #twoFactor: TwoFactor
   readonly #passkeys: Passkeys
   readonly #provider: Provider | null
-  readonly #byNetwork: Attempts
+  readonly #byNetwork: NetworkAttempts
   readonly #byEmail: Attempts
   /** Of a person from one network: nobody locks her out from elsewhere. */
   readonly #byBoth: Attempts
+  readonly #known: KnownPlaces
   readonly #mailBounds: MailBounds
 
-  constructor(options: SignInOptions, { tickets, twoFactor, passkeys, provider, mailBounds }: SignInParts) {
+  constructor(options: SignInOptions, parts: SignInParts) {
     const { clock } = options
     this.#options = options
-    this.#tickets = tickets
-    this.#twoFactor = twoFactor
-    this.#passkeys = passkeys
-    this.#provider = provider
-    this.#byNetwork = new Attempts(clock, { burst: 20, everyMs: MINUTE / 2 })
+    this.#tickets = parts.tickets
+    this.#twoFactor = parts.twoFactor
+    this.#passkeys = parts.passkeys
+    this.#provider = parts.provider
+    this.#byNetwork = new NetworkAttempts(clock, { burst: 20, everyMs: MINUTE / 2 })
     this.#byEmail = new Attempts(clock, { burst: 50, everyMs: MINUTE })
     this.#byBoth = new Attempts(clock, { burst: 10, everyMs: 3 * MINUTE })
-    this.#mailBounds = mailBounds
+    this.#known = parts.known
+    this.#mailBounds = parts.mailBounds
   }
 
   /**
@@ -131,7 +135,7 @@ export class SignIns {
     visit: Visit,
   ): Promise<Entry | Pending> {
     const { db, clock, passwords } = this.#options
-    this.#byNetwork.take(networkOf(visit.address))
+    this.#byNetwork.take(visit.address)
     const link = await findLink(db, clock, given.token, 'sign_up')
     const { email, language } = link
     await requireGoodPassword('password', given.password, { email, name: given.name })
@@ -148,17 +152,17 @@ export class SignIns {
   /** @throws ApiError sign_in_failed, rate_limited */
   async signIn(given: { email: string; password: string }, visit: Visit): Promise<Entry | Pending> {
     const { db, passwords } = this.#options
-    const [network, email] = [networkOf(visit.address), canonicalEmail(given.email)]
-    const both = `${network} ${email}`
-    this.#byNetwork.take(network)
+    const email = canonicalEmail(given.email)
+    this.#byNetwork.take(visit.address)
+    const both = `${networkOf(visit.address)} ${email}`
     this.#byBoth.take(both)
-    this.#byEmail.take(email)
+    const isCounted = await this.#known.take(this.#byEmail, email, visit.address)
     const person = await personByEmail(db, email)
     if (!(await passwords.matches(given.password, person?.password ?? null)) || !person)
       throw signInFailed(person)
-    this.#byNetwork.giveBack(network)
+    this.#byNetwork.giveBack(visit.address)
     this.#byBoth.giveBack(both)
-    this.#byEmail.giveBack(email)
+    if (isCounted) this.#byEmail.giveBack(email)
     return db.transaction().execute(async (tx) => {
       const held = await heldPerson(tx, person.person_id)
       // To compare takes a while, in which she may have chosen another one.
@@ -170,8 +174,7 @@ export class SignIns {
   /** The second step, with a code. @throws ApiError ticket_invalid, wrong_code, rate_limited */
   async useCode(given: { ticket: string; code: string }, visit: Visit): Promise<Entry> {
     const { db, mailed } = this.#options
-    const network = networkOf(visit.address)
-    this.#byNetwork.take(network)
+    this.#byNetwork.take(visit.address)
     const ticket = this.#tickets.open('second_factor', given.ticket)
     const { personId, password } = ticket.contents
     const current = (person: PersonTable | undefined) => {
@@ -188,7 +191,7 @@ export class SignIns {
         return this.#admit(tx, person, visit)
       }),
     )
-    this.#byNetwork.giveBack(network)
+    this.#byNetwork.giveBack(visit.address)
     mailed()
     return entry
   }
@@ -196,8 +199,7 @@ export class SignIns {
   /** Both factors in one: the device, and what unlocks it. @throws ApiError ticket_invalid, passkey_refused, rate_limited */
   async usePasskey(given: Static<typeof PasskeyUse>, visit: Visit): Promise<Entry> {
     const { db, clock } = this.#options
-    const network = networkOf(visit.address)
-    this.#byNetwork.take(network)
+    this.#byNetwork.take(visit.address)
     const ticket = this.#tickets.open('passkey_sign_in', given.ticket)
     const { passkey_id, person_id } = await this.#passkeys.verify(given, ticket)
     const entry = await db.transaction().execute(async (tx) => {
@@ -206,7 +208,7 @@ export class SignIns {
       if (!person || !(await notePasskeyUse(tx, passkey_id, clock.now()))) throw refused(person_id)
       return this.#admit(tx, person, visit)
     })
-    this.#byNetwork.giveBack(network)
+    this.#byNetwork.giveBack(visit.address)
     return entry
   }
 
@@ -221,8 +223,7 @@ export class SignIns {
   ): Promise<Entry | Pending | { identityTicket: string }> {
     const { db } = this.#options
     if (!this.#provider) throw noProvider()
-    const network = networkOf(visit.address)
-    this.#byNetwork.take(network)
+    this.#byNetwork.take(visit.address)
     const ticket = this.#tickets.open('provider', given.ticket)
     await this.#tickets.spend(db, ticket)
     const identity = await this.#provider.finish(given.answer, ticket.contents)
@@ -238,7 +239,7 @@ export class SignIns {
       }
       return this.#enter(tx, await this.#signUpBy(tx, identity, { email, language: given.language }), visit)
     })
-    this.#byNetwork.giveBack(network)
+    this.#byNetwork.giveBack(visit.address)
     return entry
   }
 
@@ -264,7 +265,7 @@ export class SignIns {
   /** The first step by a link for that. @throws ApiError link_invalid, rate_limited */
   async useLink(token: string, visit: Visit): Promise<Entry | Pending> {
     const { db, clock } = this.#options
-    this.#byNetwork.take(networkOf(visit.address))
+    this.#byNetwork.take(visit.address)
     const link = await findLink(db, clock, token, 'sign_in')
     return db.transaction().execute(async (tx) => {
       const person = await holdReader(tx, link)
@@ -293,7 +294,7 @@ export class SignIns {
     visit: Visit,
   ): Promise<(Entry | Pending) & { personId: string }> {
     const { db, clock, passwords, mailed } = this.#options
-    this.#byNetwork.take(networkOf(visit.address))
+    this.#byNetwork.take(visit.address)
     const link = await findLink(db, clock, given.token, 'reset')
     const reader = link.person_id === null ? undefined : await personById(db, link.person_id)
     if (!reader) throw linkInvalid()
@@ -340,6 +341,7 @@ export class SignIns {
   async #admit(tx: Queries, { person_id: personId, email }: PersonTable, visit: Visit): Promise<Entry> {
     const { session, secret } = await createSession(tx, this.#options.clock, { personId, visit })
     const { session_id: sessionId, account_id: accountId } = session
+    this.#known.note(email, visit.address)
     return { signedIn: { personId, email, sessionId, accountId }, secret }
   }
 }

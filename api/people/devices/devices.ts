@@ -14,10 +14,9 @@ import {
   type SignedIn,
 } from '../../http/auth.ts'
 import { ApiError, httpProblems, type ProblemType } from '../../http/problem.ts'
-import { networkOf } from '../../http/rate-limit.ts'
 import { Recent } from '../../http/recent.ts'
 import type { Visit } from '../../http/route.ts'
-import { Attempts } from '../attempts.ts'
+import { Attempts, NetworkAttempts } from '../attempts.ts'
 import { hashSecret, newSecret } from '../links.ts'
 import { membership, roleNow } from '../members.ts'
 import { personById } from '../people.ts'
@@ -51,18 +50,18 @@ export interface Started {
 /** Logins of programs on machines without a browser (RFC 8628): a person approves them in hers. */
 export class DeviceLogins {
   readonly #options: SignInOptions
-  readonly #startsByNetwork: Attempts
+  readonly #startsByNetwork: NetworkAttempts
   readonly #guessesByPerson: Attempts
-  readonly #guessesByNetwork: Attempts
+  readonly #guessesByNetwork: NetworkAttempts
   /** When a program may ask again, and how long it has to wait between, by its login. */
   readonly #pace = new Recent<{ at: number; everyMs: number }>(MOST_WAITING)
 
   constructor(options: SignInOptions) {
     const { clock } = options
     this.#options = options
-    this.#startsByNetwork = new Attempts(clock, { burst: 10, everyMs: MINUTE })
+    this.#startsByNetwork = new NetworkAttempts(clock, { burst: 10, everyMs: MINUTE })
     this.#guessesByPerson = new Attempts(clock, { burst: 10, everyMs: MINUTE })
-    this.#guessesByNetwork = new Attempts(clock, { burst: 30, everyMs: MINUTE / 2 })
+    this.#guessesByNetwork = new NetworkAttempts(clock, { burst: 30, everyMs: MINUTE / 2 })
   }
 
   /** @throws ApiError rate_limited, backend_unavailable */
@@ -71,7 +70,7 @@ export class DeviceLogins {
     { address }: Visit,
   ): Promise<Started> {
     const { db, clock, secrets } = this.#options
-    this.#startsByNetwork.take(networkOf(address))
+    this.#startsByNetwork.take(address)
     const now = clock.now()
     if ((await countOf(db.selectFrom('device_logins').where('expires_at', '>', now))) >= MOST_WAITING)
       throw new ApiError(
@@ -102,9 +101,8 @@ export class DeviceLogins {
   /** What a code that was typed is for. @throws ApiError user_code_not_found, rate_limited */
   async look(code: string, { personId }: SignedIn, visit: Visit): Promise<DeviceLoginTable> {
     const { db, clock, secrets } = this.#options
-    const network = networkOf(visit.address)
     this.#guessesByPerson.take(personId)
-    this.#guessesByNetwork.take(network)
+    this.#guessesByNetwork.take(visit.address)
     const login = await db
       .selectFrom('device_logins')
       .selectAll()
@@ -114,7 +112,7 @@ export class DeviceLogins {
       .executeTakeFirst()
     if (!login) throw codeNotFound()
     this.#guessesByPerson.giveBack(personId)
-    this.#guessesByNetwork.giveBack(network)
+    this.#guessesByNetwork.giveBack(visit.address)
     return login
   }
 

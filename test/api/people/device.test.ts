@@ -178,3 +178,20 @@ test('without the console no program is sent to a page that is not there', async
   const { nobody } = await both({ hasConsole: false })
   expect(codeOf(await nobody('POST', '/device', { client_name: 'berth' }))).toEqual([409, 'no_console'])
 })
+
+test('who has all networks of a /48 does not fill the place of all logins', async () => {
+  const t = await testApp({ trustProxy: ['127.0.0.1/32'] })
+  const begin = (address: string) =>
+    t.callAs(null)('POST', '/device', { client_name: 'x' }, { 'x-forwarded-for': address })
+  const statuses = new Map<number, number>()
+  for (let network = 0; network < 120; network += 1) {
+    const { status } = await begin(`2001:db8:7:${network.toString(16)}::1`)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  expect([...statuses]).toEqual([
+    [200, 80],
+    [429, 40],
+  ])
+  expect((await begin('2001:db8:8::1')).status).toBe(200)
+  expect((await begin('192.0.2.1')).status).toBe(200)
+})

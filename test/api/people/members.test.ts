@@ -206,6 +206,36 @@ test('where sign-up is closed an invitation lets in who has signed up before, an
   expect(codeOf(await call('POST', '/invitations/accept', body))).toEqual([403, 'sign_up_closed'])
 })
 
+test('an account that has asked somebody too often does not keep others from inviting her', async () => {
+  const t = await testApp()
+  const invite = (browser: { call: TestApp['call'] }) =>
+    browser.call('POST', '/account/invitations', { email: BOB, role: 'viewer' })
+  const [ann, eve] = [await signUp(t, 'ann@example.com'), await signUp(t, 'eve@example.com')]
+  for (let n = 0; n < 3; n += 1) expect((await invite(eve)).status).toBe(201)
+  expect(codeOf(await invite(eve))).toEqual([429, 'rate_limited'])
+  expect((await invite(ann)).status).toBe(201)
+})
+
+test('a token that is revoked while it invites, and changes and removes people, does none of it after that', async () => {
+  const { t, ann } = await team('viewer')
+  const { member_id } = await memberOf(ann.call, BOB)
+  for (const [method, path, body] of [
+    ['POST', '/account/invitations', { email: 'mallory@example.com', role: 'member' }],
+    ['PATCH', `/account/members/${member_id}`, { role: 'member' }],
+    ['DELETE', `/account/members/${member_id}`, undefined],
+  ] as const) {
+    const made = { name: 'ci', scopes: ['account:write', 'servers:write'] }
+    const token = (await ann.call('POST', '/account/tokens', made)).body
+    const revoked = ann.call('DELETE', `/account/tokens/${token.token_id}`)
+    const asked = [1, 2, 3].map(() => t.callAs(token.token)(method, path, body))
+    expect((await revoked).status).toBe(204)
+    await Promise.all(asked)
+    const events: { type: string }[] = (await ann.call('GET', '/events')).body.items
+    const types = events.map(({ type }) => type)
+    expect(types.slice(types.lastIndexOf('token.revoked'))).toEqual(['token.revoked'])
+  }
+})
+
 test.each(['removed', 'made a viewer'])(
   'who is %s while she makes tokens, invites, and lets a program in does no more than she may from there on',
   async (change) => {

@@ -109,9 +109,14 @@ test('wrong passwords are counted for the person and for the network, and right 
   // Who guesses locks nobody out but himself, unless he has many networks.
   expect((await attempt(EMAIL, PASSWORD, '192.0.2.99')).status).toBe(200)
   for (let n = 0; n < 40; n += 1) await attempt(EMAIL, 'wrong', `198.51.100.${n}`)
+  expect(codeOf(await attempt(EMAIL, PASSWORD, '192.0.2.98'))).toEqual([429, 'rate_limited'])
+  // Where she was signed in before, nobody locks her out: not even whoever guesses from there.
+  for (let n = 0; n < 9; n += 1) expect((await attempt(EMAIL, 'wrong', '192.0.2.99')).status).toBe(401)
+  expect((await attempt(EMAIL, PASSWORD, '192.0.2.99')).status).toBe(200)
+  expect((await attempt(EMAIL, 'wrong', '192.0.2.99')).status).toBe(401)
   expect(codeOf(await attempt(EMAIL, PASSWORD, '192.0.2.99'))).toEqual([429, 'rate_limited'])
   t.clock.advance(180_000)
-  for (let n = 0; n < 3; n += 1) expect((await attempt(EMAIL, PASSWORD, '192.0.2.99')).status).toBe(200)
+  for (let n = 0; n < 3; n += 1) expect((await attempt(EMAIL, PASSWORD, '192.0.2.98')).status).toBe(200)
   for (let n = 0; n < 20; n += 1) await attempt(`${n}@example.com`, 'wrong', '2001:db8::1')
   expect(codeOf(await attempt(EMAIL, PASSWORD, '2001:db8::2'))).toEqual([429, 'rate_limited'])
 })
@@ -129,6 +134,28 @@ test('mails to an address and from a network are so many and no more', async () 
   expect(codeOf(await ask('192.0.2.8'))).toEqual([429, 'rate_limited'])
   for (let n = 0; n < 6; n += 1) await call('POST', '/sign-up', { email: `${n}@example.com` })
   expect(codeOf(await call('POST', '/sign-up', { email: 'x@example.com' }))).toEqual([429, 'rate_limited'])
+})
+
+test('a person gets the mail of a reset where she was signed in before, whatever strangers have asked for', async () => {
+  const t = await testApp({ trustProxy: ['127.0.0.1/32'] })
+  const { call } = await signUp(t, EMAIL)
+  await call('POST', '/sign-out')
+  await t.app.mails.look()
+  const stranger = openBrowser(t)
+  const ask = (address: string, email = EMAIL) =>
+    stranger.call('POST', '/password-reset', { email }, { 'x-forwarded-for': address })
+  for (let n = 0; n < 12; n += 1) await ask(`198.51.100.${n}`)
+  for (let n = 0; n < 12; n += 1) await ask(`198.51.100.${n}`, 'nobody@example.com')
+  // Elsewhere no reply tells whether an address is known.
+  for (const email of [EMAIL, 'nobody@example.com'])
+    expect(codeOf(await ask('192.0.2.8', email))).toEqual([429, 'rate_limited'])
+  // One was the mail to sign up with.
+  for (let n = 0; n < 2; n += 1)
+    expect((await openBrowser(t).call('POST', '/password-reset', { email: EMAIL })).status).toBe(204)
+  expect(codeOf(await call('POST', '/password-reset', { email: EMAIL }))).toEqual([429, 'rate_limited'])
+  await t.app.mails.look()
+  const body = { token: await linkTo(t, EMAIL), password: 'nine green trains' }
+  expect((await call('POST', '/password-reset/complete', body)).status).toBe(200)
 })
 
 test('a new password ends all other sessions, and what a link of the mail set is the password', async () => {
