@@ -74,8 +74,9 @@ test('a webhook is changed, tested and deleted, and told of without its secret',
     'webhook.deleted',
   ])
   expect(JSON.stringify(events)).not.toContain(secret.slice(6))
-  const row = await t.db.selectFrom('audit').select('action').where('object_id', '=', id).execute()
-  expect(row.map(({ action }) => action)).toEqual([
+  const own = t.db.selectFrom('audit').select('action').where('object_id', '=', id)
+  const rows = await own.orderBy('audit_id').execute()
+  expect(rows.map(({ action }) => action)).toEqual([
     'createWebhook',
     'updateWebhook',
     'testWebhook',
