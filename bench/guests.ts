@@ -9,13 +9,19 @@ import { asUser, NetworkWorld } from '../api/drivers/qemu/network/test-world.ts'
 const LIMIT_MS = 20 * 60_000
 const main = new URL('./hostile-guest.ts', import.meta.url).pathname
 
+const USER = 4242
+
 /**
- * What a hostile guest gets at, as root in it: two guests that are booted by the service of an ordinary user, with a
- * network of their own and, where he can't open /dev/net/tun, with a passt for each. Takes root, to play the internet
- * and to become that user; nothing leaves the machine.
+ * What a hostile guest gets at, as root in it: two guests that are booted by a service that is root, and by that of an
+ * ordinary user, with a network of their own and, where he can't open /dev/net/tun, with a passt for each. Takes root,
+ * to play the internet and to become that user; nothing leaves the machine.
  */
 export async function benchGuests(): Promise<void> {
-  for (const tunMode of [666, 600] as const) {
+  for (const [as, tunMode] of [
+    ['root', 666],
+    ['user', 666],
+    ['user', 600],
+  ] as const) {
     const world = await NetworkWorld.open('root')
     const folder = mkdtempSync(join(tmpdir(), 'berth-guests-'))
     try {
@@ -23,13 +29,13 @@ export async function benchGuests(): Promise<void> {
       const [, store = ''] = /^(.*)\/images\//.exec(disk) ?? []
       mkdirSync(join(folder, 'cache'))
       cpSync(join(store, 'images'), join(folder, 'cache/images'), { recursive: true })
-      await promisify(execFile)('chown', ['-R', '4242:4242', folder])
+      if (as === 'user') await promisify(execFile)('chown', ['-R', `${USER}:${USER}`, folder])
       chmodSync(folder, 0o711)
       // ssh runs for users that have a name only.
-      const named =
-        'cp /etc/passwd $0/passwd && echo "berth:x:4242:4242::$0:/bin/sh" >> $0/passwd && mount --bind $0/passwd /etc/passwd && exec "$@"'
-      const as = ['unshare', '-m', 'sh', '-c', named, folder, ...asUser(tunMode)]
-      const [program = '', ...args] = [...world.onHostPrefix, ...as, process.execPath, main]
+      const named = `cp /etc/passwd $0/passwd && echo "berth:x:${USER}:${USER}::$0:/bin/sh" >> $0/passwd && mount --bind $0/passwd /etc/passwd && exec "$@"`
+      const become = as === 'user' ? ['unshare', '-m', 'sh', '-c', named, folder, ...asUser(tunMode)] : []
+      const [program = '', ...args] = [...world.onHostPrefix, ...become, process.execPath, main]
+      console.log(`\n== The service is ${as === 'root' ? 'root' : 'an ordinary user'}`)
       const child = spawn(program, args, {
         env: { ...process.env, HOME: folder, TMPDIR: folder, BERTH_TEST_CACHE: join(folder, 'cache') },
         stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { frames, SEND, WATCH } from '../api/drivers/qemu/network/test-frames.ts'
 import { Service } from '../test/qemu/harness/service.ts'
 
-/** The ordinary user's part of bench/guests.ts: the service, two guests, and what one of them tries. */
+/** The part of bench/guests.ts that the service's user plays: the service, two guests, and what one of them tries. */
 
 const ECHO_PORT = 7777
 const FAR = '192.0.2.80'
 const HOST = '198.51.100.2'
-const WATCH_SECONDS = 17
+const WATCH_SECONDS = 19
 
 const ECHO = `socket(S, 2, 2, 17); bind(S, pack("Sna4x8", 2, ${ECHO_PORT}, "")) or die; while (my $f = recv(S, my $b, 2000, 0)) { send(S, "x", 0, $f) }`
 const ASK = `my ($kind, $family, $to) = @ARGV; my $b; socket(S, $family, $kind, 0); $SIG{ALRM} = sub { print "silence"; exit }; alarm 3;
@@ -130,16 +130,23 @@ async function attack(hostile: Guest, neighbour: Guest): Promise<void> {
 /** Where a guest gets an answer by TCP and UDP. */
 async function reaches(hostile: Guest, neighbour: Guest): Promise<void> {
   const { ipv4, ipv6 } = neighbour.network
-  await hostile.shell(
-    'sudo ip route add 127.0.0.0/8 via $(ip route | grep -o "via [0-9.]*" | cut -c5-) table 99; sudo sysctl -w net.ipv4.conf.all.route_localnet=1',
-  )
+  // What is meant for itself goes to the gateway from here on.
+  const { address, gateway } = hostile.network.ipv4
+  const stray = [
+    'ip addr del 127.0.0.1/8 dev lo',
+    'ip route del local 127.0.0.0/8 dev lo table local',
+    'for c in all eth0; do echo 1 > /proc/sys/net/ipv4/conf/$c/route_localnet; echo 0 > /proc/sys/net/ipv4/conf/$c/rp_filter; done',
+    `ip route add 127.0.0.0/8 via ${gateway} dev eth0 src ${address}`,
+  ]
+  await hostile.shell(`sudo sh -c '${stray.join('; ')}'`)
   const targets: [string, string, number][] = [
     ['the internet (should answer)', FAR, 80],
     ['the host by its address', HOST, 8080],
     ['the host in a private network', '10.9.0.2', 8080],
     ['the host by IPv6', '2001:db8:ffff::2', 8080],
     ["the host's end of the way out", '169.254.64.1', 8080],
-    ['its gateway', hostile.network.ipv4.gateway, 8080],
+    ['its gateway', gateway, 8080],
+    ['127.0.0.1 by the gateway', '127.0.0.1', 8080],
     ['a private network of the operator', '10.9.0.1', 80],
     ['the resolver by its own address', '10.255.255.53', 53],
     ['metadata', '169.254.169.254', 80],
@@ -147,8 +154,8 @@ async function reaches(hostile: Guest, neighbour: Guest): Promise<void> {
     ["the neighbour's address, IPv6", ipv6.address, 22],
     ['port 25 of the internet', FAR, 25],
   ]
-  for (const [name, address, port] of targets) {
-    const [family, to] = address.includes(':') ? ['10', place6(address, port)] : ['2', place4(address, port)]
+  for (const [name, target, port] of targets) {
+    const [family, to] = target.includes(':') ? ['10', place6(target, port)] : ['2', place4(target, port)]
     const answers = await Promise.all(['1', '2'].map((kind) => hostile.perl(ASK, kind, family, to)))
     console.log(`   ${name}: TCP ${answers[0]}, UDP ${answers[1]}`)
   }
@@ -163,6 +170,8 @@ async function forges(hostile: Guest, neighbour: Guest): Promise<void> {
   )?.[0]
   if (!gateway) throw new Error('the gateway has no MAC address')
   const all = frames(gateway, hostile.network.mac, [hostile.network, neighbour.network])
+  const known = () => neighboursOf(hostile.id)
+  const before = await known()
   const watch = WATCH.replace(/alarm \d+/, `alarm ${WATCH_SECONDS}`)
   const places = ['internet', 'host'] as const
   const watching = [
@@ -176,7 +185,35 @@ async function forges(hostile: Guest, neighbour: Guest): Promise<void> {
   if (said) console.log(`   ${said}`)
   const seen = await Promise.all(watching)
   for (const [at, where] of ['the internet', 'the host', 'the neighbour'].entries())
-    console.log(`   of ${all.size} frames ${where} saw: ${seen[at]?.split(',').sort().join(', ') || 'none'}`)
+    console.log(
+      `   of ${all.size} frames ${where} saw: ${
+        seen[at]
+          ?.replace(/^ready\s*/, '')
+          .split(',')
+          .sort()
+          .join(', ') || 'none'
+      }`,
+    )
+  const after = await known()
+  if (before !== null)
+    console.log(
+      `   the gateway learned: ${after?.filter((one) => !before.includes(one)).join('; ') || 'nothing'}`,
+    )
+}
+
+/** Whom the gateway of a machine knows by which MAC address; null where its network is not the service's. */
+async function neighboursOf(serverId: string): Promise<string[] | null> {
+  const [line = ''] = service.processesOf(serverId).filter((one) => one.includes(' qemu-system'))
+  const pid = line.split(' ')[0] ?? ''
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? [] : ['--preserve-credentials', '--user']
+  const args = [...user, '--net', '--target', pid, '--', 'ip', '-o', 'neigh']
+  const { stdout } = await promisify(execFile)('nsenter', args).catch(() => ({ stdout: null }))
+  if (stdout === null || !stdout.includes('PERMANENT')) return null
+  return stdout
+    .trim()
+    .split('\n')
+    .map((entry) => entry.replace(/ (REACHABLE|STALE|DELAY|PROBE|FAILED|PERMANENT).*/, ''))
 }
 
 const hex4 = (address: string) => Buffer.from(address.split('.').map(Number)).toString('hex')

@@ -75,7 +75,8 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
     ['inet berth host6', set(host.host6)],
     ['inet berth open4', set(host.open4)],
     ['inet berth own', own],
-    ['arp berth own', own],
+    ['inet berth macs', set(cards.map((card) => `${nameOf(card)} . ${card.mac}`))],
+    ['arp berth askers', set(cards.map((card) => `${nameOf(card)} . ${card.mac} . ${addressOf(card)}`))],
     ...privateElements(cards),
   ])
 }

@@ -61,6 +61,7 @@ table inet berth {
   set cut      { type ifname; }
   set smtp     { type ifname; }
   set own      { type ifname . ipv4_addr; }
+  set macs     { type ifname . ether_addr; }
   set host4    { type ipv4_addr; }
   set host6    { type ipv6_addr; }
   set open4    { type ipv4_addr; }
@@ -79,12 +80,13 @@ ${[...CHAINS, ...COUNTERS].map((name) => `delete chain inet berth ${name}`).join
 
 const EARLY = `
   # Before anything is remembered of it, pieces of packets too, which wait at -400 for the others: a guest sends from
-  # its own addresses only. The routes say which those are.
+  # its own addresses only. The routes say which those are, and the card's own set which MAC address.
   chain early {
     type filter hook prerouting priority -450; policy drop;
     iifname { "lo", "${UPLINK}" } accept
     iifname != "g*" drop
     iifname @cut drop
+    iifname . ether saddr != @macs drop
     icmpv6 type { nd-router-advert, nd-redirect } drop
     icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } ip6 saddr { ::, fe80::/10, ${RANGE6} } update @knocks { iifname limit rate 12/minute burst 10 packets } accept
     ip6 saddr fe80::/10 drop
@@ -240,7 +242,7 @@ const ARP = `
 # for each sender, and that table is one for the whole host, all namespaces together.
 add table arp berth
 table arp berth {
-  set own { type ifname . ipv4_addr; }
+  set askers { type ifname . ether_addr . ipv4_addr; }
   chain input {}
 }
 flush chain arp berth input
@@ -249,7 +251,7 @@ table arp berth {
   chain input {
     type filter hook input priority filter; policy drop;
     iifname "${UPLINK}" accept
-    arp operation request iifname . arp saddr ip @own accept
+    arp operation request iifname . arp saddr ether . arp saddr ip @askers accept
     arp operation request arp saddr ip 0.0.0.0 accept
   }
 }

@@ -73,15 +73,22 @@ function arp(operation: 1 | 2, sender: string, asked: string, name: string): str
 interface Place {
   ipv4: { address: string; gateway: string }
   ipv6: { address: string }
+  mac: string
 }
 
-const FIRST_TWO: readonly [Place, Place] = [addressesOf(1), addressesOf(2)]
+const FIRST_TWO: readonly [Place, Place] = [
+  { ...addressesOf(1), mac: '52:54:00:00:00:01' },
+  { ...addressesOf(2), mac: '52:54:00:00:00:02' },
+]
+/** Nobody's. */
+const FORGED_MAC = '52:54:00:66:66:66'
 
 /** All by their names; `honest` is none. @param gateway the address of the other end's card */
 export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): Map<string, string> {
   const far = '192.0.2.80'
   const [own, all] = [mac(gateway) + mac(card), `ffffffffffff${mac(card)}`]
   const forged = (name: string, source: string, target = far) => [name, own + over4(source, target, name)]
+  const by = (from: string) => mac(gateway) + mac(from)
   return new Map<string, string>([
     ['honest', own + over4(me.ipv4.address, far, 'honest')],
     ...([
@@ -134,6 +141,26 @@ export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): 
       ['arp-answer', own + arp(2, other.ipv4.address, me.ipv4.gateway, 'arp-answer')],
       ['arp-gateway', all + arp(2, me.ipv4.gateway, me.ipv4.gateway, 'arp-gateway')],
       ['arp-question', all + arp(1, other.ipv4.address, me.ipv4.gateway, 'arp-question')],
+      // In its own name, from a card that is not its own.
+      ['any-mac', by(FORGED_MAC) + over4(me.ipv4.address, far, 'any-mac')],
+      ['neighbours-mac', by(other.mac) + over4(me.ipv4.address, far, 'neighbours-mac')],
+      ['gateways-mac', by(gateway) + over4(me.ipv4.address, far, 'gateways-mac')],
+      ['any-mac-ipv6', by(FORGED_MAC) + over6(me.ipv6.address, '2001:db8:80::80', 'any-mac-ipv6')],
+      [
+        'any-mac-broadcast',
+        `ffffffffffff${mac(FORGED_MAC)}${over4(me.ipv4.address, '255.255.255.255', 'any-mac-broadcast')}`,
+      ],
+      [
+        'any-mac-arp',
+        `ffffffffffff${mac(FORGED_MAC)}${arp(1, me.ipv4.address, me.ipv4.gateway, 'any-mac-arp')}`,
+      ],
+      // And in a name that is not its own either.
+      ['any-mac-and-ipv4', by(FORGED_MAC) + over4('8.8.8.8', far, 'any-mac-and-ipv4')],
+      ['all-of-the-neighbours', by(other.mac) + over4(other.ipv4.address, far, 'all-of-the-neighbours')],
+      [
+        'neighbours-mac-and-ipv6',
+        by(other.mac) + over6(other.ipv6.address, '2001:db8:80::80', 'neighbours-mac-and-ipv6'),
+      ],
     ] as [string, string][]),
   ])
 }
@@ -184,8 +211,9 @@ export function privateFrames(me: PrivateCard, other: PrivateCard, bridge: strin
   ])
 }
 
+/** Says that it is ready, and the names of what it saw when it is told, or after a while. */
 export const WATCH = `socket(S, 17, 3, 0x0300) or die; my %m; $SIG{ALRM} = sub { print join(",", keys %m); exit };
-alarm 3; while (1) { recv(S, my $b, 2000, 0); $m{$1} = 1 while $b =~ /MARK-([a-z0-9-]+);/g }`
+alarm 600; $| = 1; print "ready\n"; while (1) { recv(S, my $b, 2000, 0); $m{$1} = 1 while $b =~ /MARK-([a-z0-9-]+);/g }`
 export const SEND = `socket(S, 17, 3, 0x0300) or die; my $i = shift @ARGV;
 my $to = pack("SniSCCa8", 17, 3, $i, 1, 0, 6, ""); for (1 .. 10) {
 for (@ARGV) { send(S, pack("H*", $_), 0, $to) or die $! } select(undef, undef, undef, 0.1) }`
@@ -218,9 +246,12 @@ export async function seen(
   watchers: readonly Agent[],
   card = 'eth0',
 ): Promise<string[]> {
-  const watch = watchers.map((agent) => agent.tell<string>({ do: 'run', command: ['perl', '-e', WATCH] }))
+  await Promise.all(watchers.map((agent) => agent.tell({ do: 'watch', program: WATCH })))
   const index = /^\d+/.exec(await guest.run(`ip -o link show ${card}`))?.[0] ?? ''
   const said = await guest.tell<string>({ do: 'run', command: ['perl', '-e', SEND, index, ...all.values()] })
   if (said !== '') throw new Error(said)
-  return [...new Set((await Promise.all(watch)).flatMap((names) => names.split(',')))].filter(Boolean)
+  // Whatever was sent last may be on its way.
+  await guest.run('sleep 1')
+  const names = await Promise.all(watchers.map((agent) => agent.tell<string>({ do: 'watched' })))
+  return [...new Set(names.flatMap((text) => text.split(',')))].filter(Boolean)
 }
