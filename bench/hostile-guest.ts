@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -47,6 +47,7 @@ interface Guest {
 }
 
 const service = new Service()
+const logins = new Set<ChildProcess>()
 
 /** A guest that has booted, with the perl of this machine in it. */
 async function guest(id: string, identity: string): Promise<Guest> {
@@ -57,6 +58,7 @@ async function guest(id: string, identity: string): Promise<Guest> {
   const known = ['-o', 'UserKnownHostsFile=/dev/null', '-o', 'ServerAliveInterval=0']
   const shell: Guest['shell'] = async (command, input) => {
     const child = spawn(program, [...trust, ...known, ...args, command], { timeout: 900_000 })
+    logins.add(child)
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text))
     child.stdin.end(input)
@@ -277,6 +279,8 @@ try {
   const [hostile, neighbour] = await Promise.all(ordered.map(({ server_id }) => guest(server_id, identity)))
   if (hostile && neighbour) await attack(hostile, neighbour)
 } finally {
+  // A guest that is gone says no goodbye.
+  for (const login of logins) login.kill()
   await service.dispose()
   process.disconnect()
 }
