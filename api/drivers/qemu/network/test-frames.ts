@@ -88,7 +88,6 @@ export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): 
   const far = '192.0.2.80'
   const [own, all] = [mac(gateway) + mac(card), `ffffffffffff${mac(card)}`]
   const forged = (name: string, source: string, target = far) => [name, own + over4(source, target, name)]
-  const by = (from: string) => mac(gateway) + mac(from)
   return new Map<string, string>([
     ['honest', own + over4(me.ipv4.address, far, 'honest')],
     ...([
@@ -141,28 +140,34 @@ export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): 
       ['arp-answer', own + arp(2, other.ipv4.address, me.ipv4.gateway, 'arp-answer')],
       ['arp-gateway', all + arp(2, me.ipv4.gateway, me.ipv4.gateway, 'arp-gateway')],
       ['arp-question', all + arp(1, other.ipv4.address, me.ipv4.gateway, 'arp-question')],
-      // In its own name, from a card that is not its own.
-      ['any-mac', by(FORGED_MAC) + over4(me.ipv4.address, far, 'any-mac')],
-      ['neighbours-mac', by(other.mac) + over4(me.ipv4.address, far, 'neighbours-mac')],
-      ['gateways-mac', by(gateway) + over4(me.ipv4.address, far, 'gateways-mac')],
-      ['any-mac-ipv6', by(FORGED_MAC) + over6(me.ipv6.address, '2001:db8:80::80', 'any-mac-ipv6')],
-      [
-        'any-mac-broadcast',
-        `ffffffffffff${mac(FORGED_MAC)}${over4(me.ipv4.address, '255.255.255.255', 'any-mac-broadcast')}`,
-      ],
-      [
-        'any-mac-arp',
-        `ffffffffffff${mac(FORGED_MAC)}${arp(1, me.ipv4.address, me.ipv4.gateway, 'any-mac-arp')}`,
-      ],
-      // And in a name that is not its own either.
-      ['any-mac-and-ipv4', by(FORGED_MAC) + over4('8.8.8.8', far, 'any-mac-and-ipv4')],
-      ['all-of-the-neighbours', by(other.mac) + over4(other.ipv4.address, far, 'all-of-the-neighbours')],
-      [
-        'neighbours-mac-and-ipv6',
-        by(other.mac) + over6(other.ipv6.address, '2001:db8:80::80', 'neighbours-mac-and-ipv6'),
-      ],
+      ...fromOtherCards(gateway, [me, other]),
     ] as [string, string][]),
   ])
+}
+
+/** Frames from a MAC address that is not the card's. */
+function fromOtherCards(gateway: string, [me, other]: readonly [Place, Place]): [string, string][] {
+  const [far, far6] = ['192.0.2.80', '2001:db8:80::80']
+  const by = (from: string) => mac(gateway) + mac(from)
+  return [
+    // In its own name, from a card that is not its own.
+    ['any-mac', by(FORGED_MAC) + over4(me.ipv4.address, far, 'any-mac')],
+    ['neighbours-mac', by(other.mac) + over4(me.ipv4.address, far, 'neighbours-mac')],
+    ['gateways-mac', by(gateway) + over4(me.ipv4.address, far, 'gateways-mac')],
+    ['any-mac-ipv6', by(FORGED_MAC) + over6(me.ipv6.address, far6, 'any-mac-ipv6')],
+    [
+      'any-mac-broadcast',
+      `ffffffffffff${mac(FORGED_MAC)}${over4(me.ipv4.address, '255.255.255.255', 'any-mac-broadcast')}`,
+    ],
+    [
+      'any-mac-arp',
+      `ffffffffffff${mac(FORGED_MAC)}${arp(1, me.ipv4.address, me.ipv4.gateway, 'any-mac-arp')}`,
+    ],
+    // And in a name that is not its own either.
+    ['any-mac-and-ipv4', by(FORGED_MAC) + over4('8.8.8.8', far, 'any-mac-and-ipv4')],
+    ['all-of-the-neighbours', by(other.mac) + over4(other.ipv4.address, far, 'all-of-the-neighbours')],
+    ['neighbours-mac-and-ipv6', by(other.mac) + over6(other.ipv6.address, far6, 'neighbours-mac-and-ipv6')],
+  ]
 }
 
 /** What a machine might send by its card in a private network; those that are `honest-…` it may. */
