@@ -28,9 +28,14 @@ export function Recent({ servers }: { servers: readonly Server[] }) {
   const words = useServersText()
   const query = useQuery(recentQuery)
   const statuses: Readonly<Record<string, string>> = words.statuses
-  const happened: Readonly<Record<string, string>> = t.events
+  const happened: Readonly<Record<string, (kind: string) => string>> = t.events
+  const kinds: Readonly<Record<string, string>> = t.kinds
+  const kindOf = ({ type }: BerthEvent) => {
+    const [kind = ''] = type.split('.')
+    return kinds[kind] ?? kind
+  }
   const textOf = (event: BerthEvent) => {
-    const [, what = ''] = event.type.split('.')
+    const [kind = '', what = ''] = event.type.split('.')
     const status = event.data.new_status
     const end =
       what === 'status_changed' && typeof status === 'string' ? ` ${statuses[status] ?? status}` : ''
@@ -38,7 +43,8 @@ export function Recent({ servers }: { servers: readonly Server[] }) {
     const { type } = event.data
     const work =
       event.type.startsWith('operation.') && typeof type === 'string' ? `${operations[type] ?? type} ` : ''
-    return `${work.toLowerCase()}${happened[what] ?? what}${end.toLowerCase()}`
+    const verb = happened[event.type] ?? happened[what]
+    return `${work.toLowerCase()}${verb?.(kind) ?? what}${end.toLowerCase()}`
   }
   return (
     <Card title={t.recent}>
@@ -50,7 +56,7 @@ export function Recent({ servers }: { servers: readonly Server[] }) {
             <ul className="recent">
               {items.map((event) => (
                 <li key={event.event_id}>
-                  <span className="tag">{event.type.split('.')[0]}</span>
+                  <span className="tag">{kindOf(event)}</span>
                   <span>
                     <strong>{subjectOf(event, servers)}</strong> {textOf(event)}
                   </span>

@@ -100,7 +100,7 @@ function Members({ members }: { members: readonly Member[] }) {
             title: t.role,
             cell: ({ role }) => <span title={t.rolesAbout[role]}>{t.roles[role]}</span>,
           },
-          { title: t.since, isExtra: true, cell: ({ created_at }) => <Time at={created_at} /> },
+          { title: t.since, cell: ({ created_at }) => <Time at={created_at} /> },
           {
             title: '',
             isNumber: true,
@@ -147,8 +147,8 @@ function Invitations({ invitations }: { invitations: readonly Invitation[] }) {
           columns={[
             { title: t.email, isWrapped: true, cell: ({ email }) => <span className="title">{email}</span> },
             { title: t.role, cell: ({ role }) => t.roles[role] },
-            { title: t.invitedBy, isExtra: true, cell: ({ invited_by }) => invited_by ?? UNKNOWN },
-            { title: t.expires, isExtra: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { title: t.invitedBy, cell: ({ invited_by }) => invited_by ?? UNKNOWN },
+            { title: t.expires, cell: ({ expires_at }) => <Time at={expires_at} /> },
             {
               title: '',
               isNumber: true,

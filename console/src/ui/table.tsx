@@ -7,8 +7,6 @@ export interface Column<Row> {
   isNumber?: boolean
   /** Its text may take several lines. */
   isWrapped?: boolean
-  /** Left out where the page is narrow. */
-  isExtra?: boolean
   cell: (row: Row) => ReactNode
 }
 
@@ -93,9 +91,9 @@ export function Table<Row>(props: TableProps<Row>) {
         <thead>
           <tr>
             {selection ? <SelectAll ids={rows.map(idOf)} selection={selection} /> : null}
-            {columns.map((column) => (
-              <th key={column.title} scope="col" className={classOf({ ...column, isWrapped: false })}>
-                {column.title}
+            {columns.map(({ title, isNumber = false }) => (
+              <th key={title} scope="col" className={isNumber ? 'number' : undefined}>
+                {title}
               </th>
             ))}
           </tr>
@@ -121,15 +119,15 @@ export function Table<Row>(props: TableProps<Row>) {
 /** Drawn again only where its row has changed: the caller keeps its columns. */
 const Cells = memo(function Cells<Row>({ row, columns }: { row: Row; columns: readonly Column<Row>[] }) {
   return columns.map((column) => (
-    <td key={column.title} className={classOf(column)}>
+    // Where the page is narrow, titles stand beside their cells.
+    <td key={column.title} className={classOf(column)} data-title={column.title}>
       {column.cell(row)}
     </td>
   ))
 }) as <Row>(props: { row: Row; columns: readonly Column<Row>[] }) => ReactNode // memo forgets that it is generic
 
-function classOf<Row>({ isNumber, isWrapped, isExtra }: Column<Row>): string | undefined {
-  const classes = [isNumber ? 'number' : '', isWrapped ? 'wrap' : '', isExtra ? 'extra' : '']
-  return classes.filter(Boolean).join(' ') || undefined
+function classOf<Row>({ isNumber, isWrapped }: Column<Row>): string | undefined {
+  return isNumber ? 'number' : isWrapped ? 'wrap' : undefined
 }
 
 function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
@@ -154,7 +152,7 @@ function SelectAll({ ids, selection }: { ids: readonly string[]; selection: Sele
 function SelectRow({ id, name, selection }: { id: string; name: string; selection: Selection }) {
   const t = useUiText()
   return (
-    <td>
+    <td className="select">
       <input
         type="checkbox"
         aria-label={t.select(name)}
