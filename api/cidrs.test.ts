@@ -71,6 +71,26 @@ test('ranges within others are left out', () => {
   ).toEqual(['10.0.0.0/8', '::/0', '192.0.2.1/32'])
 })
 
+test('the widest of many ranges are found without comparing each with each', () => {
+  const random = (most: number) => Math.floor(Math.random() * most)
+  const range = () => {
+    const text = random(2)
+      ? `10.${random(3)}.${random(3)}.${random(9)}`
+      : `2001:db8:${random(3)}::${random(9)}`
+    return networkAround(`${text}/${random(text.includes(':') ? 129 : 33)}`) ?? ''
+  }
+  for (let round = 0; round < 50; round++) {
+    const all = [...new Set(Array.from({ length: 40 }, range))]
+    const compared = all.filter((one) => !all.some((other) => other !== one && isWithin(one, [other])))
+    expect(widest(all)).toEqual(compared)
+  }
+  const many = Array.from({ length: 20_000 }, (_, at) => `10.${at >> 8}.${at & 255}.1/32`)
+  const begun = performance.now()
+  expect(widest(many)).toHaveLength(20_000)
+  // To compare them takes ten minutes.
+  expect(performance.now() - begun).toBeLessThan(20_000)
+})
+
 test('an address has a name in the DNS that leads back', () => {
   expect(reverseName('203.0.113.7')).toBe('7.113.0.203.in-addr.arpa.')
   expect(reverseName('2001:db8:7::2')).toBe(

@@ -72,8 +72,18 @@ export function reverseName(address: string): string {
 
 /** Those that are in no other of them: together they hold the same, and none of it twice. */
 export function widest(cidrs: readonly string[]): string[] {
-  const all = [...new Set(cidrs)]
-  return all.filter((cidr) => !all.some((other) => other !== cidr && isWithin(cidr, [other])))
+  const all = [...new Set(cidrs)].map((text) => ({ text, cidr: parse(text) }))
+  const present = new Set(all.flatMap(({ cidr }) => (cidr ? keyOf(cidr, cidr.prefix) : [])))
+  const prefixes = [...new Set(all.flatMap(({ cidr }) => cidr?.prefix ?? []))]
+  // Looked up, not compared with each other: customers choose how many there are.
+  const isInside = (cidr: Cidr) =>
+    prefixes.some((prefix) => prefix < cidr.prefix && present.has(keyOf(cidr, prefix)))
+  return all.filter(({ cidr }) => !cidr || !isInside(cidr)).map(({ text }) => text)
+}
+
+/** The network with this prefix that a range is in. */
+function keyOf({ bits, value }: Cidr, prefix: number): string {
+  return `${bits} ${prefix} ${value >> BigInt(bits - prefix)}`
 }
 
 function covers(outer: Cidr | null, inner: Cidr): boolean {
