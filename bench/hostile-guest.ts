@@ -207,12 +207,10 @@ async function forges(hostile: Guest, neighbour: Guest): Promise<void> {
 async function neighboursOf(serverId: string): Promise<string[] | null> {
   const [line = ''] = service.processesOf(serverId).filter((one) => one.includes(' qemu-system'))
   const pid = line.split(' ')[0] ?? ''
-  const isRoot = process.getuid?.() === 0
-  const user = isRoot ? [] : ['--preserve-credentials', '--user']
-  const args = [...user, '--net', '--target', pid, '--', 'ip', '-o', 'neigh']
-  const { stdout } = await promisify(execFile)('nsenter', args).catch(() => ({ stdout: null }))
-  if (stdout === null || !stdout.includes('PERMANENT')) return null
-  return stdout
+  const command = ['nsenter', `--net=/proc/${pid}/ns/net`, '--', 'ip', '-o', 'neigh']
+  const said = await outside<string>('host', { do: 'run', command })
+  if (!said.includes('PERMANENT')) return null
+  return said
     .trim()
     .split('\n')
     .map((entry) => entry.replace(/ (REACHABLE|STALE|DELAY|PROBE|FAILED|PERMANENT).*/, ''))

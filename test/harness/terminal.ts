@@ -22,7 +22,7 @@ export interface Screen {
 export function screenOfCommand(
   command: string,
   env: Record<string, string | undefined>,
-  { columns = 100, rows = 30, patienceMs = 60_000 } = {},
+  { columns = 100, rows = 30, patienceMs = 120_000 } = {},
 ): Screen {
   const emulator = new xterm.Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
   const child = spawn('script', ['-qec', `stty cols ${columns} rows ${rows}; ${command}`, '/dev/null'], {

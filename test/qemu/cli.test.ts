@@ -30,7 +30,7 @@ async function berth(args: string[], url = service.address) {
     HOME: service.dataDir,
     XDG_CONFIG_HOME: service.dataDir,
   }
-  const run = promisify(execFile)(process.execPath, [main, ...args], { env, timeout: 240_000 })
+  const run = promisify(execFile)(process.execPath, [main, ...args], { env, timeout: 600_000 })
   return run.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     // What execFile fails with where the program ended otherwise than with 0.
@@ -70,17 +70,18 @@ async function clickServer(name: string): Promise<void> {
       locale: 'en-US',
       extraHTTPHeaders: { authorization: `Bearer ${service.token}` },
     })
+    page.setDefaultTimeout(240_000)
     await page.goto(`${new URL(service.address).origin}/servers/new`)
     await page.getByRole('radio', { name: /^nano / }).check({ force: true })
     await page.getByRole('checkbox', { name: /^e2e / }).uncheck()
     await page.getByLabel('Name', { exact: true }).fill(name)
     await page.getByRole('button', { name: 'Create server' }).click()
-    await page.getByText('Running', { exact: true }).waitFor({ timeout: 240_000 })
+    await page.getByText('Running', { exact: true }).waitFor()
     const login = await loginOf(new URL(page.url()).pathname.split('/')[2] ?? '')
     await page.getByRole('link', { name: 'Terminal' }).click()
     const screen = page.locator('.xterm-rows')
     const answer = async (asked: string, typed: string) => {
-      await screen.getByText(asked).last().waitFor({ timeout: 120_000 })
+      await screen.getByText(asked).last().waitFor()
       await page.keyboard.type(`${typed}\n`)
     }
     await answer('login:', login.username)
@@ -99,7 +100,7 @@ test('a server that is created by clicking is logged in to with its password in 
     screenOfCommand(
       `exec '${process.execPath}' '${main}' server console web-2`,
       { BERTH_URL: url, BERTH_TOKEN: service.token, HOME: service.dataDir },
-      { patienceMs: 60_000 },
+      { patienceMs: 240_000 },
     )
   const first = at(service.address)
   if (!hasChromium) {

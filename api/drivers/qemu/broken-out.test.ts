@@ -88,7 +88,7 @@ async function endForged(id: string, { server, sockets }: Forged): Promise<void>
 }
 
 test('a flood of news makes the service look a few times, not once for each', async () => {
-  const id = 'flood'
+  const id = 'news'
   await world.make(id)
   await world.driver.start(id)
   const forged = await forge(id, {})
@@ -119,7 +119,7 @@ test('a monitor that closes again and again is not asked without a pause', async
 })
 
 test('a QEMU that names more CPUs than it has is not believed', async () => {
-  const id = 'many'
+  const id = 'cores'
   await world.make(id)
   await world.driver.start(id)
   const forged = await forge(id, {
