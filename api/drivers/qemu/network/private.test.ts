@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PrivateCard } from '../../driver.ts'
+import { PLAIN_NETWORK, type PrivateCard } from '../../driver.ts'
 import type { Card } from './cards.ts'
+import { placesOf, privateLines } from './private.ts'
 import { privateFrames, seen } from './test-frames.ts'
 import { type Agent, NetworkWorld } from './test-world.ts'
 
@@ -25,6 +26,31 @@ const COUNT = `socket(S, 17, 3, 0x0300) or die; my $n = 0; $SIG{ALRM} = sub { pr
 alarm 600; $| = 1; print "ready\n"; while (1) { recv(S, my $b, 2000, 0); $n++ if $b =~ /MARK-honest-broadcast/ }`
 const STORM = `socket(S, 17, 3, 0x0300) or die; my ($i, $f) = @ARGV;
 my $to = pack("SniSCCa8", 17, 3, $i, 1, 0, 6, ""); send(S, pack("H*", $f), 0, $to) for 1 .. 20000`
+
+test('a look at many networks that are as they should be is soon over, and finds nothing to do', () => {
+  const many = Array.from({ length: 4_000 }, (_, at) => {
+    const hex = at.toString(16).padStart(4, '0')
+    const cards = [1, 2, 3, 4, 5, 6, 7, 8].map((network) => ({
+      network,
+      mac: `52:54:0a:${hex.slice(0, 2)}:${hex.slice(2)}:0${network}`,
+      address: '10.1.0.2',
+      prefixLength: 16,
+    }))
+    return { uid: 0, network: { ...PLAIN_NETWORK, number: at + 1, cards } }
+  })
+  const places = many.flatMap(placesOf)
+  const info_slave_data = { learning: false, flood: false }
+  const links = places.map(({ name, bridge }) => ({
+    ...{ ifname: name, master: bridge, flags: ['UP'] },
+    linkinfo: { info_slave_data },
+  }))
+  const bridges = [...new Set(places.map(({ bridge }) => bridge))].map((ifname) => ({ ifname }))
+  const known = places.map(({ name, mac }) => ({ mac, ifname: name, state: 'static' }))
+  const begun = performance.now()
+  expect(privateLines(many, [...links, ...bridges], known)).toEqual({ ip: [], bridge: [] })
+  // A quarter of a second; to look through all that is known for each takes five.
+  expect(performance.now() - begun).toBeLessThan(3_000)
+})
 
 describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
   'private networks of a service that is %s',

@@ -110,9 +110,10 @@ export function privateLines(
   const bridges = new Set(places.map(({ bridge }) => bridge))
   const names = new Set(places.map(({ name }) => name))
   const missing = [...bridges].filter((bridge) => !present.has(bridge))
-  const wrong = places.filter((place) => !isInPlace(place, present.get(place.name)))
-  const isKnown = ({ name, mac }: Place) =>
-    known.some((one) => one.mac === mac && one.ifname === name && one.state === 'static')
+  const wrong = new Set(places.filter((place) => !isInPlace(place, present.get(place.name))))
+  const fixed = new Set(
+    known.flatMap(({ mac, ifname, state }) => (state === 'static' ? `${mac} ${ifname}` : [])),
+  )
   const stray = links.filter(({ ifname = '', flags = [] }) =>
     /^p\d+n\d+$/.test(ifname) ? !names.has(ifname) && flags.includes('NO-CARRIER') : isStrayBridge(ifname),
   )
@@ -122,11 +123,11 @@ export function privateLines(
   return {
     ip: [
       ...missing.flatMap(bridgeLines),
-      ...wrong.flatMap((place) => placeLines(place, present.has(place.name))),
+      ...[...wrong].flatMap((place) => placeLines(place, present.has(place.name))),
       ...stray.map(({ ifname }) => `link delete ${ifname}`),
     ],
     bridge: places
-      .filter((place) => wrong.includes(place) || !isKnown(place))
+      .filter((place) => wrong.has(place) || !fixed.has(`${place.mac} ${place.name}`))
       .map(({ name, mac }) => `fdb replace ${mac} dev ${name} master static`),
   }
 }
