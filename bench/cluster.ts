@@ -1,43 +1,26 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { parse, stringify } from 'yaml'
-import { createAccount } from '../api/accounts/accounts.ts'
-import { createToken, hashToken } from '../api/accounts/tokens.ts'
-import { post } from '../api/billing/ledger.ts'
-import { changeRate } from '../api/billing/rates.ts'
-import { systemClock as clock } from '../api/clock.ts'
-import type { Database } from '../api/database/database.ts'
+import { hashToken } from '../api/accounts/tokens.ts'
 import { migrate } from '../api/database/migrate.ts'
 import { openPostgres } from '../api/database/postgres.ts'
-import { parseMoney } from '../api/money.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
-import { serverRow } from '../test/harness/server-row.ts'
 import { cpuOf, cpuOfDatabase } from './cpu.ts'
+import { fill, idOf, openAccount, RUNNING, sellPlenty, type World } from './filled.ts'
 import { load } from './load.ts'
 
 const CONNECTIONS = 64
 const SERVERS = 100_000
-const RUNNING = 10_000
 const READS = 1_000
 const CREATES = 500
 /** How long what watches machines is looked at: six rounds of the sampler and the reconciler. */
 const WATCH_MS = 60_000
-const PLENTY = JSON.stringify({ servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1e9 })
-
-interface World {
-  folder: string
-  url: string
-  db: Database
-  token: string
-  order: object
-}
 
 /** 100,000 servers in PostgreSQL, through one process, two and four, beside SQLite and beside the SQL alone. */
 export async function benchCluster(rounds: number): Promise<void> {
@@ -71,6 +54,7 @@ export async function benchCluster(rounds: number): Promise<void> {
         'times the lists of one',
       )
     }
+    await settle(world)
     await creating(world)
     await watching(world, postgres.url('berth'))
     await db.destroy()
@@ -84,55 +68,18 @@ function say(what: string, ratio: number, of: string): void {
   console.log(`${what} ${ratio.toFixed(2)} ${of}`)
 }
 
-async function openAccount(db: Database): Promise<string> {
-  const account = { email: 'bench@example.com', name: 'Bench' }
-  const accountId = (await createAccount(db, clock, account)) ?? ''
-  await db.updateTable('accounts').set({ quotas: PLENTY }).execute()
-  const payment = { accountId, type: 'payment', description: 'bench', reference: null } as const
-  await post(db, clock, { ...payment, amount: parseMoney('100000000') })
-  const token = { accountId, name: 'bench', scopes: ['read', 'write'], expiresAt: null } as const
-  return (await createToken(db, clock, token)).value
-}
-
-/** The sample catalogue, of which no amount of servers takes all. */
-function sellPlenty(folder: string): void {
-  const catalog = parse(readFileSync('catalog.yaml', 'utf8'))
-  for (const zone of catalog.zones) zone.overcommit = { cpu: 1000, ram: 1000, disk: 1000 }
-  writeFileSync(path.join(folder, 'catalog.yaml'), stringify(catalog))
-}
-
-const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
-
-/** Servers from one number up to another; the first 10,000 of all run. */
-async function fill({ db }: World, from: number, until: number): Promise<void> {
-  const { account_id } = await db.selectFrom('accounts').select('account_id').executeTakeFirstOrThrow()
-  const now = clock.now()
-  const price = { price_hour: 0, price_month: 0 }
-  for (let at = from; at < until; at += 500) {
-    const numbers = Array.from({ length: Math.min(500, until - at) }, (_, n) => at + n)
-    await db.transaction().execute(async (tx) => {
-      const rows = numbers.map((n) => ({
-        ...serverRow({ server_id: idOf(n), account_id, ...price }, now),
-        ...(n < RUNNING ? {} : { status: 'stopped' as const, started_at: null, billed_since: null }),
-      }))
-      await tx.insertInto('servers').values(rows).execute()
-      const on = numbers.filter((n) => n < RUNNING)
-      for (const n of on) await changeRate(tx, { server_id: idOf(n), account_id }, price, now)
-      const machines = numbers.map((n) => ({ server_id: idOf(n), machine: machineOf(n) }))
-      await tx.insertInto('simulated_machines').values(machines).execute()
-    })
-  }
-  await db.updateTable('accounts').set({ servers_used: until }).execute()
-}
-
-function machineOf(n: number): string {
-  const spec = {
-    ...{ serverId: idOf(n), hostname: 'bench', cpu: 1, ramMb: 1024, diskGb: 10, cpuType: 'amd' },
-    ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], owner: 'bench' },
-    interfaces: [],
-  }
-  const times = { startedAt: 1, readyAt: 1, offAt: null, stopReason: null }
-  return JSON.stringify({ spec, diskGb: 10, isOn: n < RUNNING, ...times })
+/** Tells the machines that run of their networks, which a worker does once: 10,000 writes beside what is measured. */
+async function settle(world: World): Promise<void> {
+  const untold = world.db
+    .selectFrom('simulated_machines')
+    .select('server_id')
+    .where('machine', 'like', '%"isOn":true%')
+    .where('machine', 'not like', '%"network":%')
+    .limit(1)
+  await serving(world, { apis: 0, workers: 1 }, async () => {
+    while (await untold.executeTakeFirst()) await sleep(1_000)
+  })
+  await sql`VACUUM ANALYZE`.execute(world.db)
 }
 
 /** Real processes that answer requests; what works in the background is one more, where it is asked for. */
@@ -193,7 +140,10 @@ async function speed(
 ) {
   const share = { connections: CONNECTIONS / ports.length, requests: requests / ports.length, expect }
   const began = performance.now()
-  await Promise.all(ports.map((port) => load({ ...share, port, request })))
+  const loads = await Promise.all(ports.map((port) => load({ ...share, port, request, isPatient: true })))
+  const refusals = loads.reduce((sum, each) => sum + each.refusals, 0)
+  // An account's orders follow each other: on a slow machine the last of 64 waits for longer than the service does.
+  if (refusals > 0) console.log(`${refusals} of ${requests} requests were told to try again, and did`)
   return (1000 * requests) / (performance.now() - began)
 }
 
@@ -374,6 +324,13 @@ async function watching(world: World, url: string): Promise<void> {
     const [before, databaseBefore] = await seconds()
     await sleep(WATCH_MS)
     const [after, databaseAfter] = await seconds()
+    const { rounds } = await world.db
+      .selectFrom('samples')
+      .select((eb) => eb.fn.count<number>('at').distinct().as('rounds'))
+      .where('at', '>=', Math.floor((Date.now() - WATCH_MS) / 1000) - 10)
+      .executeTakeFirstOrThrow()
+    // Where others use the machine there are fewer, each of which costs the same.
+    console.log(`in ${WATCH_MS / 1000} s the sampler made ${rounds} rounds`)
     const share = (used: number) => (1000 * used) / WATCH_MS
     say(
       `${RUNNING} running servers take`,

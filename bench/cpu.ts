@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { promisify } from 'node:util'
 import pg from 'pg'
 
 /** Seconds of CPU that a process has had. */
@@ -15,9 +13,14 @@ export async function cpuOfDatabase(url: string): Promise<number> {
   await client.connect()
   const { rows } = await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')
   await client.end()
-  const pids = rows.map(({ pid }) => pid)
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '-p', pids.join(',')]).catch(() => ({
-    stdout: '',
-  }))
-  return stdout.split('\n').reduce((sum, pid) => sum + (pid.trim() ? cpuOf(Number(pid)) : 0), 0)
+  return rows.reduce((sum, { pid }) => sum + cpuIfThere(pid), 0)
+}
+
+/** Sessions end at any moment, such as those that tidy up. */
+function cpuIfThere(pid: number): number {
+  try {
+    return cpuOf(pid)
+  } catch {
+    return 0
+  }
 }

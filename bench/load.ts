@@ -1,10 +1,13 @@
 import { createConnection, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Load {
   perSecond: number
   /** Milliseconds that 99 of 100 requests stayed below. */
   p99: number
+  /** How often a reply named a time to try again at, and was obeyed. */
+  refusals: number
 }
 
 export interface LoadOptions {
@@ -15,6 +18,8 @@ export interface LoadOptions {
   expect: string
   connections: number
   requests: number
+  /** Whether a 429 or 503 with Retry-After is waited out, as clients do. */
+  isPatient?: boolean
 }
 
 /** Keeps this many connections busy, each with one request at a time, until all requests are answered. */
@@ -22,12 +27,19 @@ export async function load(options: LoadOptions): Promise<Load> {
   const { connections, requests } = options
   const times: number[] = []
   let next = 0
+  let refusals = 0
   const start = performance.now()
   const worker = async () => {
     const connection = await Connection.open(options.port)
     while (next < requests) {
       const sent = performance.now()
-      const reply = await connection.exchange(options.request(next++))
+      const request = options.request(next++)
+      let reply = await connection.exchange(request)
+      for (let waitMs = retryAfter(reply); options.isPatient && waitMs !== null; waitMs = retryAfter(reply)) {
+        refusals += 1
+        await sleep(waitMs)
+        reply = await connection.exchange(request)
+      }
       if (!reply.startsWith(options.expect))
         throw new Error(`expected ${options.expect}, got ${reply.slice(0, 300)}`)
       times.push(performance.now() - sent)
@@ -37,7 +49,13 @@ export async function load(options: LoadOptions): Promise<Load> {
   await Promise.all(Array.from({ length: connections }, worker))
   const seconds = (performance.now() - start) / 1000
   times.sort((a, b) => a - b)
-  return { perSecond: requests / seconds, p99: times[Math.floor(times.length * 0.99)] ?? 0 }
+  return { perSecond: requests / seconds, p99: times[Math.floor(times.length * 0.99)] ?? 0, refusals }
+}
+
+/** Milliseconds; null where the reply is no refusal for a time. */
+function retryAfter(reply: string): number | null {
+  const [, seconds] = /^HTTP\/1\.1 (?:429|503) .*?\r\nretry-after: (\d+)/is.exec(reply) ?? []
+  return seconds === undefined ? null : 1000 * Number(seconds)
 }
 
 /** HTTP/1.1 as thin as can be: the client must not be what is measured. */
