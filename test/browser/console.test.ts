@@ -282,6 +282,17 @@ test('who is known elsewhere goes on in another tab when her session has ended, 
   await page.getByRole('link', { name: 'shop' }).waitFor()
 })
 
+test('a dialog is typed into as soon as it opens, and Enter sends it', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.getByRole('link', { name: 'Projects' }).click()
+  await button(page, 'New project').click()
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.type('shop')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'shop' }).waitFor()
+})
+
 test('a person changes her address by a mail, and deletes herself, by clicking', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)

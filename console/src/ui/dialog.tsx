@@ -18,7 +18,11 @@ export function Dialog({ title, onClose, isSide = false, isWide = false, childre
   const t = useUiText()
   useEffect(() => {
     const { current } = dialog
-    if (current && !current.open) current.showModal()
+    if (current && !current.open) {
+      current.showModal()
+      // Else Enter would close it: the browser goes to the first button.
+      current.querySelector<HTMLElement>('[data-autofocus]')?.focus()
+    }
     return () => current?.close()
   }, [])
   return (

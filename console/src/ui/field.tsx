@@ -40,10 +40,26 @@ function Labeled({
   )
 }
 
-export function TextField({ label, hint, error, ...rest }: Labels & ComponentProps<'input'>) {
+/** @param autoFocus in a dialog, too, which is not open yet when its fields are made */
+export function TextField({
+  label,
+  hint,
+  error,
+  autoFocus = false,
+  ...rest
+}: Labels & ComponentProps<'input'>) {
   return (
     <Labeled label={label} hint={hint} error={error}>
-      {(wiring) => <input className="input" autoComplete="off" {...wiring} {...rest} />}
+      {(wiring) => (
+        <input
+          className="input"
+          autoComplete="off"
+          autoFocus={autoFocus}
+          data-autofocus={autoFocus || undefined}
+          {...wiring}
+          {...rest}
+        />
+      )}
     </Labeled>
   )
 }
