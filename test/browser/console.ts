@@ -19,6 +19,7 @@ export async function serveConsole(options: Parameters<typeof testApp>[0] = {}):
   const pages = readPages('console/dist')
   if (!pages) throw new Error('The console is not built: run node setup.mjs')
   let site = ''
+  let opened = 0
   const t = await testApp({ pages, siteUrl: () => site, ...options })
   const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
   // Passkeys are for names alone.
@@ -33,17 +34,24 @@ export async function serveConsole(options: Parameters<typeof testApp>[0] = {}):
     ...t,
     address,
     site,
-    open: (browser, options, from = address) => openPage(t, from, browser, options),
+    open: (browser, options, from = address) => {
+      opened += 1
+      return openPage(
+        t,
+        from,
+        { browser, email: `ann.lee${opened === 1 ? '' : opened}@example.com` },
+        options,
+      )
+    },
   }
 }
 
 async function openPage(
   { db, clock, accountId }: TestApp,
   address: string,
-  browser: Browser,
+  { browser, email }: { browser: Browser; email: string },
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<Page> {
-  const email = `ann${Math.random()}@example.com`
   const person = await createPerson(db, clock, { email, name: 'Ann', language: 'en', password: null })
   if (!person) throw new Error('the address is taken')
   await addMember(db, clock, { accountId, personId: person.person_id, role: 'owner' })

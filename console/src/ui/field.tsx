@@ -54,8 +54,7 @@ export function TextField({
         <input
           className="input"
           autoComplete="off"
-          autoFocus={autoFocus}
-          data-autofocus={autoFocus || undefined}
+          {...(autoFocus ? { autoFocus, 'data-autofocus': true } : {})}
           {...wiring}
           {...rest}
         />
