@@ -2,4 +2,7 @@ import { availableParallelism } from 'node:os'
 import { driverSuite } from '../driver-suite.ts'
 import { QemuWorld } from './test-world.ts'
 
-driverSuite('QEMU', async () => Object.assign(await QemuWorld.open(), { bootSlots: availableParallelism() }))
+driverSuite('QEMU', async () => {
+  const world = await QemuWorld.open()
+  return Object.assign(world, { bootSlots: availableParallelism(), loader: await world.makeLoader() })
+})

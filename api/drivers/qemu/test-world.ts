@@ -66,7 +66,6 @@ export class QemuWorld {
     chmodSync(folder, 0o711)
     const world = new QemuWorld(join(folder, options.under ?? 'data'), options)
     await microImage(world.dataDir)
-    await world.#makeLoader()
     chmodSync(world.dataDir, 0o711)
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
@@ -75,19 +74,18 @@ export class QemuWorld {
     return world
   }
 
-  /** An image whose guest never gets past its loader: a disk that jumps to where it is. */
-  get loader(): ImageSpec {
-    return { slug: 'loader', sources: [{ type: 'file', path: join(this.dataDir, 'loader.img') }] }
-  }
-
-  async #makeLoader(): Promise<void> {
+  /** Makes an image whose guest never gets past its loader: a disk that jumps to where it is. */
+  async makeLoader(): Promise<ImageSpec> {
+    const file = join(this.dataDir, 'loader.img')
     const disk = Buffer.alloc(2 ** 20)
     disk.writeUInt16BE(0xebfe, 0)
     disk.writeUInt16BE(0x55aa, 510)
-    writeFileSync(join(this.dataDir, 'loader.img'), disk)
+    writeFileSync(file, disk)
+    const loader: ImageSpec = { slug: 'loader', sources: [{ type: 'file', path: file }] }
     const images = new LocalImages({ dataDir: this.dataDir })
-    await images.wait(this.loader)
+    await images.wait(loader)
     await images.close()
+    return loader
   }
 
   /** The customer's private key. */
