@@ -20,7 +20,7 @@ export function toApiError(error: unknown): ApiError | Error {
   if (isUnavailable(error))
     return new ApiError(
       httpProblems.backend_unavailable,
-      'The database is unavailable right now. Try again in a moment.',
+      'The database did not answer in time: it is restarting, or busy with many requests. Try again in a moment.',
       {},
       { 'retry-after': '5' },
     )
