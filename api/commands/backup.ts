@@ -127,6 +127,9 @@ async function fill(
   await contents.append(parts, ['manifest.json'])
   return [
     `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, specifications of machines (${specs}) and disks (${withDisks ? disks.length : 'none'}).`,
+    ...(withDisks || specs === 0
+      ? []
+      : ['What customers have on their disks is not in it: --disks adds those of stopped servers.']),
     ...leftOut.map(
       (id) =>
         `The disk of ${id} is not in it: the server is on, was changed meanwhile, or its image is missing.`,

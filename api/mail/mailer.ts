@@ -54,7 +54,10 @@ export function folderMailer(folder: string, from: string, clock: Clock): Mailer
   return {
     place: `in ${folder}`,
     send: async (mail) => {
-      const { message } = await transport.sendMail({ ...mail, from })
+      // The encoding of the text cuts long lines, and whoever opens the file as text wants the link in one piece.
+      const [link] = /https?:\/\/\S+/.exec(mail.text) ?? []
+      const headers = link === undefined ? {} : { 'X-Link': { prepared: true, value: link } }
+      const { message } = await transport.sendMail({ ...mail, from, headers })
       const name = `${new Date(clock.now()).toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not built in memory')
       await writeDurably(path.join(folder, name), message)

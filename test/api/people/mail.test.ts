@@ -84,9 +84,13 @@ test('a mail that nobody takes for a day is given up', async () => {
 
 test('without a server a mail is a file that only its owner can read', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-mail-'))
-  await folderMailer(folder, 'berth@localhost', new ManualClock()).send(MAIL)
+  const link = `https://berth.example.com/email#${'x'.repeat(80)}`
+  const mail = { ...MAIL, text: `${MAIL.text}: ${link}\n` }
+  await folderMailer(folder, 'berth@localhost', new ManualClock()).send(mail)
   const [name = ''] = readdirSync(folder)
   expect(name).toMatch(/^2026-11-20T12-00-00\.000Z-\w{8}\.eml$/)
   expect(statSync(path.join(folder, name)).mode & 0o077).toBe(0)
-  expect(readFileSync(path.join(folder, name), 'utf8')).toContain('To: ann@example.com')
+  const lines = readFileSync(path.join(folder, name), 'utf8').split('\r\n')
+  expect(lines).toContain('To: ann@example.com')
+  expect(lines).toContain(`X-Link: ${link}`)
 })
