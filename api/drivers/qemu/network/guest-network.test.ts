@@ -303,12 +303,10 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         const [program = '', ...args] = [...inside, ...command]
         return promisify(execFile)(program, args)
       }
-      const pasta = `for p in /proc/[0-9]*; do
-        if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^pasta .*up0'; then kill -9 \${p#/proc/}; fi; done`
       const harms: Record<string, () => Promise<unknown>> = {
         'its rules': () => within('nft', 'flush', 'ruleset'),
         'the elements of its rules': () => within('nft', 'flush', 'map', 'inet', 'berth', 'ports'),
-        'its way out': () => (as === 'root' ? world.host.run('nft flush ruleset') : world.service.run(pasta)),
+        'its way out': () => (as === 'root' ? world.host.run('nft flush ruleset') : world.killPasta()),
       }
       for (const [name, harm] of Object.entries(harms)) {
         await harm()
@@ -335,10 +333,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       'a port that another program had when the way out began leads in soon after it is free',
       async () => {
         const other = world.onHost()
-        const pasta = `for p in /proc/[0-9]*; do
-        if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^pasta .*up0'; then
-          kill -9 \${p#/proc/}; while [ -d $p ]; do :; done; fi; done`
-        await world.service.run(pasta)
+        await world.killPasta()
         await other.tell({ do: 'serve', port: 24_001 })
         expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain('its way out')
         await other.end()

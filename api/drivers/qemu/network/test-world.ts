@@ -182,6 +182,15 @@ export class NetworkWorld {
     return entrance.includes('--target') ? ['nsenter', `--net=/proc/${target}/ns/net`, '--'] : entrance
   }
 
+  /** Ends the way out of an ordinary user's service; those of other tests look the same but for their namespace. */
+  async killPasta(): Promise<void> {
+    const entrance = await this.service.tell<string[]>({ do: 'entrance' })
+    const target = entrance[entrance.indexOf('--target') + 1]
+    await this.service.run(`for p in /proc/[0-9]*; do
+      if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^pasta .* ${target} $'; then
+        kill -9 \${p#/proc/}; while [ -d $p ]; do :; done; fi; done`)
+  }
+
   /** A process in the namespace of the guests, as their QEMUs are. */
   async member(): Promise<number> {
     if (this.#as === 'user') {
