@@ -66,7 +66,8 @@ async function aged(): Promise<string | null> {
 }
 
 function lacking(kind: NetworkKind, gap: string): string {
-  const lost = 'there are no firewalls and private networks, and a port that is published opens at the next start'
+  const lost =
+    'there are no firewalls and private networks, and a port that is published opens at the next start'
   return `Guests share the network of this machine, by ${kind}, so ${lost}: ${gap}`
 }
 
