@@ -4,11 +4,10 @@ import { exitCodes, Refusal } from '../errors.ts'
 import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
 import { type Terminal, untilInterrupt } from '../terminal.ts'
+import { GuestModes } from './guest-modes.ts'
 
 /** Ctrl-], as in telnet and virsh. */
 const LEAVE = 0x1d
-/** What a guest may have switched on: mouse reports, the alternate screen, colors, a hidden cursor. */
-const RESET = '\x1b[!p\x1b[?1000;1002;1003;1006;1047;2004l\x1b[?25h'
 
 export function consoleCommand(): Command {
   return new Command('console')
@@ -20,7 +19,11 @@ export function consoleCommand(): Command {
         const server_id = await idOf(berth, 'server', given)
         // Loaded on demand, and because Node 20 has none.
         const { WebSocket } = await import('ws')
-        const console = await berth.servers.console(server_id, { WebSocket })
+        const [console, hint] = await Promise.all([
+          berth.servers.console(server_id, { WebSocket }),
+          loginHint(session, server_id),
+        ])
+        if (hint !== null) note(hint)
         note(`Connected to the serial console of ${given}. Leave with Ctrl-].`)
         await show(terminal, console)
         report(session, console, server_id)
@@ -28,9 +31,19 @@ export function consoleCommand(): Command {
     )
 }
 
+/** For a server that was created with keys, and so without a password; null for others, or if it can't be read. */
+async function loginHint({ berth }: Session, serverId: string): Promise<string | null> {
+  // Not its details: they have the password, and whoever gets to see that is written down.
+  const server = await berth.servers.get(serverId).catch(() => null)
+  if (server === null || server.ssh_key_ids.length === 0) return null
+  const { name, ssh } = server
+  return `${name} was created with SSH keys and has no password: here you can read along. To log in here, set one over SSH first, with: sudo passwd ${ssh.username}`
+}
+
 /** Until the user leaves, or the console ends; the terminal is as before then. */
 async function show(terminal: Terminal, console: ServerConsole): Promise<void> {
   const { stdin, stdout } = terminal
+  const modes = new GuestModes()
   const type = (bytes: Buffer) => {
     const at = bytes.indexOf(LEAVE)
     console.write(at === -1 ? bytes : bytes.subarray(0, at))
@@ -41,13 +54,16 @@ async function show(terminal: Terminal, console: ServerConsole): Promise<void> {
   try {
     await untilInterrupt(terminal, async (signal) => {
       signal.addEventListener('abort', () => console.close())
-      for await (const bytes of console) stdout.write(bytes)
+      for await (const bytes of console) {
+        modes.read(bytes)
+        stdout.write(bytes)
+      }
     })
   } finally {
     stdin.off('data', type)
     stdin.pause()
     stdin.setRawMode?.(false)
-    if (stdout.isTTY) stdout.write(`${RESET}\r\n`)
+    if (stdout.isTTY) stdout.write(`${modes.undoing}\r\n`)
   }
 }
 
