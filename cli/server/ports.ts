@@ -1,4 +1,4 @@
-import type { PublishedPort } from '@berth/sdk'
+import { type Berth, isBerthError, type PublishedPort } from '@berth/sdk'
 import { Command, InvalidArgumentError } from 'commander'
 import { allOf } from '../all.ts'
 import { exitCodes, Refusal } from '../errors.ts'
@@ -36,7 +36,12 @@ export function publishCommand(): Command {
       action(async (session, given: string, port: Port, { hostPort }: { hostPort?: number }) => {
         const { berth } = session
         const server_id = await idOf(berth, 'server', given)
-        const published = await berth.ports.publish(server_id, { ...port, host_port: hostPort })
+        const present = await presentPort(berth, server_id, { ...port, hostPort })
+        if (present)
+          session.note(
+            `Port ${port.port}/${port.protocol} of ${given} is already published at ${addressOf(present)}.`,
+          )
+        const published = present ?? (await berth.ports.publish(server_id, { ...port, host_port: hostPort }))
         await session.show(published, {
           ID: columns.id,
           Port: columns.port,
@@ -49,6 +54,26 @@ export function publishCommand(): Command {
           )
       }),
     )
+}
+
+/** Where a port is published already, so that a second try does not make a second one. */
+async function presentPort(
+  berth: Berth,
+  serverId: string,
+  { port, protocol, hostPort }: Port & { hostPort: number | undefined },
+): Promise<PublishedPort | undefined> {
+  const all = await allOf(berth.ports.listAll(serverId)).catch((error: unknown) => {
+    // A token that may publish need not be one that may read.
+    if (isBerthError(error, 'insufficient_scope')) return []
+    throw error
+  })
+  return all.find(
+    (one) =>
+      one.port === port &&
+      one.protocol === protocol &&
+      one.status !== 'closing' &&
+      (hostPort === undefined || one.host_port === hostPort),
+  )
 }
 
 export function unpublishCommand(): Command {

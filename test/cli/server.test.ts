@@ -60,6 +60,8 @@ test('ports of a server are published, listed with their addresses, and withdraw
   await t.make('web-1')
   await expectSession(t, 'server-ports', [
     'server publish web-1 53/udp',
+    'server publish web-1 53/udp',
+    'server publish web-1 53/udp --host-port 22741 -o json',
     'server ports web-1',
     'server ports web-1 -o json',
     'server publish web-1 5353/udp --host-port 22741',
