@@ -1,7 +1,9 @@
 import { isBerthError, type Server, type ServerCreate } from '@berth/sdk'
 import { Command } from 'commander'
 import { allOf } from '../all.ts'
+import { ask } from '../ask.ts'
 import { exitCodes, Refusal } from '../errors.ts'
+import { printable } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { isInteractive } from '../terminal.ts'
 import { sizeOf } from '../units.ts'
@@ -15,20 +17,34 @@ export function createCommand(): Command {
     .argument('[name]', 'host name (default: a generated one)')
   return addWaitOptions(addOrderOptions(command)).action(
     action(async (session, name: string | undefined, { wait, ...options }: OrderOptions & WaitOptions) => {
-      const { berth, terminal } = session
+      const { terminal } = session
+      await warnOfNamesake(session, name)
       const order =
         isInteractive(terminal) && !hasOrderOptions(options)
           ? // Loaded on demand: most servers are ordered with options.
             await (await import('./questions.ts')).askForOrder(session, name)
           : await withDefaultKeys(session, options, await orderOf(session, name, options))
-      const isTaken = name !== undefined && (await berth.servers.list({ name, limit: 1 })).total > 0
       const ordered = await created(session, order)
-      if (isTaken) session.note(`You have another server named ${name}: use their ids to tell them apart.`)
       if (!wantsWait(session, { wait })) return showOrdered(session, ordered, order)
       await waitFor(session, ordered)
       await showServer(session, ordered.server_id)
     }),
   )
+}
+
+/**
+ * Names may be used twice, and scripts may rely on it; a person may have pressed Enter twice.
+ * @throws Refusal if that is declined
+ */
+async function warnOfNamesake({ berth, terminal, note }: Session, name: string | undefined): Promise<void> {
+  if (name === undefined || (await berth.servers.list({ name, limit: 1 })).total === 0) return
+  if (!isInteractive(terminal))
+    return note(`You have another server named ${name}: use their ids to tell them apart.`)
+  const message = `You have a server named ${printable(name)}. Create another one?`
+  const isConfirmed = await ask(terminal, 'Choose another name.', ({ confirm }, at) =>
+    confirm({ message, default: false }, at),
+  )
+  if (!isConfirmed) throw new Refusal('Canceled.', 'Nothing was created.', exitCodes.error)
 }
 
 /** The order with the account's SSH key if there is one, or those chosen of several; says what was chosen. */

@@ -56,6 +56,26 @@ test('create on a terminal asks which of several SSH keys to use; all of them un
   expect(await keysAfter('web-2', keys.space + keys.enter)).toEqual([oldest])
 })
 
+test('create on a terminal asks whether there is to be a second server of a name', async () => {
+  const t = await withKeys()
+  await t.make('web-1')
+  const answered = async (answer: string) => {
+    const screen = screenOf(
+      'server create web-1 --template micro --preset nano --no-ssh-key --no-wait',
+      t.env,
+    )
+    await screen.answer('You have a server named web-1. Create another one? (y/N)', answer)
+    return { code: await screen.ended(), text: screen.text() }
+  }
+  expect(await answered(keys.enter)).toMatchObject({
+    code: 1,
+    text: expect.stringContaining('Nothing was created.'),
+  })
+  expect((await t.berth.servers.list({ name: 'web-1' })).total).toBe(1)
+  expect((await answered(`y${keys.enter}`)).code).toBe(0)
+  expect((await t.berth.servers.list({ name: 'web-1' })).total).toBe(2)
+})
+
 test('how long the balance lasts is told in hours, to the day or to the month', () => {
   const now = new Date('2026-11-22T10:00:00Z')
   expect(untilIn(5, now)).toBe('for 5 h')
