@@ -36,13 +36,16 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     if (error instanceof Ended) return error.exitCode
     const report = reportOf(error)
     if (!report) throw error
-    const text = `${errorWord(terminal)} ${printable(report.message)}\n${printable(report.advice)}\n`
-    terminal.stderr.write(text)
+    const start = report.exitCode === exitCodes.interrupted ? ownLine(terminal) : `${errorWord(terminal)} `
+    terminal.stderr.write(`${start}${printable(report.message)}\n${printable(report.advice)}\n`)
     return report.exitCode
   }
 }
 
 const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
+
+/** Ctrl-C is no error; what a terminal shows of it, ^C, makes room. */
+const ownLine = ({ stderr }: Terminal) => (stderr.isTTY ? '\r\x1b[K' : '')
 
 /** The whole command tree, for parsing, help, completion and documentation. */
 export function programOf(terminal: Terminal): Program {

@@ -64,15 +64,20 @@ export function isBerthError(error: unknown, code?: string): boolean {
   return error instanceof BerthError && (code === undefined || error.code === code)
 }
 
+/** How Node's fetch names the ports that no fetch connects to. */
+const BAD_PORT = 'bad port'
+
 /** There was no reply: nothing listens there, the connection broke, or the browser blocked the request. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 
   constructor(url: string, cause: unknown) {
     const reason = rootOf(cause)
+    const { origin, port } = new URL(url, 'http://this-page')
     super(
-      `${new URL(url, 'http://this-page').origin} can't be reached${reason ? ` (${reason})` : ''}. ` +
-        'Is Berth running there, and is the address right?',
+      reason === BAD_PORT
+        ? `${origin} can't be reached: port ${port} is one of another protocol, which clients of HTTP refuse. Is the address right?`
+        : `${origin} can't be reached${reason ? ` (${reason})` : ''}. Is Berth running there, and is the address right?`,
       { cause },
     )
   }

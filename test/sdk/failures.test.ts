@@ -168,6 +168,14 @@ test('where nothing listens, the error says where and what to look at', async ()
   )
 })
 
+test('a port that is not for HTTP is named as what is wrong', async () => {
+  const error = await failure(new Berth({ baseUrl: 'http://127.0.0.1:25', retries: 0 }).zones.list())
+  expect(error).toHaveProperty(
+    'message',
+    "http://127.0.0.1:25 can't be reached: port 25 is one of another protocol, which clients of HTTP refuse. Is the address right?",
+  )
+})
+
 test('who never answers is given up after the time that was allowed', async () => {
   const baseUrl = await listen(() => {})
   const error = await failure(new Berth({ baseUrl, retries: 0 }).zones.list({ timeoutMs: 50 }))
