@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { access, constants, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../../../files.ts'
@@ -143,8 +143,25 @@ export async function closedTo(device: string): Promise<string | null> {
     return null
   } catch (error) {
     if (errorCode(error) !== 'EACCES') return null
-    return `this user may not open ${device}. Join its group and log in again: sudo usermod -aG kvm $USER`
+    return `this user may not open ${device}. ${howToOpen(device, await stat(device), readFileSync('/etc/group', 'utf8'))}`
   }
+}
+
+/** What lets an ordinary user open a device: to join its group helps only where the group may open it. */
+export function howToOpen(
+  device: string,
+  { mode, gid }: { mode: number; gid: number },
+  groups: string,
+): string {
+  const [group] =
+    groups
+      .split('\n')
+      .find((line) => line.split(':')[2] === String(gid))
+      ?.split(':') ?? []
+  if (gid !== 0 && group && (mode & 0o060) === 0o060)
+    return `Join its group and log in again: sudo usermod -aG ${group} $USER`
+  const commands = `groupadd -fr kvm && chgrp kvm ${device} && chmod 660 ${device} && usermod -aG kvm $USER`
+  return `No group may. Give it to one, which lasts until the next boot unless udev does the same (package udev), join, and log in again: sudo sh -c "${commands}"`
 }
 
 /** KVM passes the host's own CPU on; TCG can be either. */

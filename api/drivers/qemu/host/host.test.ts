@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { bootSector, chooseAccel, closedTo, offeredCpuTypes, probeSector } from './accel.ts'
+import { bootSector, chooseAccel, closedTo, howToOpen, offeredCpuTypes, probeSector } from './accel.ts'
 import { Cgroups, removeCgroups } from './cgroup.ts'
 import { spawnConfined, wallsObstacle } from './confine.ts'
 import { machineOwner } from './owner.ts'
@@ -40,6 +40,17 @@ test.skipIf(process.getuid?.() === 0)(
     expect(await closedTo('/dev/null')).toBeNull()
   },
 )
+
+test.each([
+  ['its group may open it', 0o660, 104, /^Join its group and log in again: sudo usermod -aG virt \$USER$/],
+  ['only root may', 0o600, 0, /^No group may\. .* chgrp kvm \/dev\/kvm && chmod 660 /],
+  ['the group is root', 0o660, 0, /^No group may\./],
+  ['its group may not', 0o600, 104, /^No group may\./],
+  ['its group has no name', 0o660, 105, /^No group may\./],
+])('advice on a device where %s is advice that works', (_, mode, gid, advice) => {
+  const device = { mode: 0o020000 | mode, gid }
+  expect(howToOpen('/dev/kvm', device, 'root:x:0:\nvirt:x:104:ann\n')).toMatch(advice)
+})
 
 test('limits are set on the host, and the groups go away', async () => {
   const cgroups = await Cgroups.open(`berth-test-${process.pid}`)

@@ -41,7 +41,7 @@ export function ownerObstacle(machines: string, accel: Accel): string | null {
     )
   const kvm = statSync('/dev/kvm', { throwIfNoEntry: false })
   if (accel === 'kvm' && kvmGroup() === null && kvm && (kvm.mode & 0o006) !== 0o006)
-    return 'only root may open /dev/kvm. Give it to a group: chgrp kvm /dev/kvm && chmod 660 /dev/kvm'
+    return 'only root may open /dev/kvm. Give it to a group: groupadd -fr kvm && chgrp kvm /dev/kvm && chmod 660 /dev/kvm'
   return null
 }
 
