@@ -35,17 +35,17 @@ test('an installation with all walls starts for strangers', () => {
 
 test.each<[fact: string, facts: Partial<Facts>, wall: string]>([
   ['simulated servers', { simulated: 'BERTH_COMPUTE is "simulator"' }, 'real servers'],
-  ['machines without users of their own', without('users'), 'own users'],
+  ['machines without users of their own', without('users'), 'a user per server'],
   ['guests that reach the host', without('firewall'), 'firewall'],
   ['guests in the network of the host', without('network'), 'guest network'],
   ['emulation', without('virtualization'), 'virtualization'],
   ['a QEMU that sees its host', without('confinement'), 'confinement'],
   ['no control groups', without('limits'), 'limits'],
-  ['containers', { containers: 'servers of dc-1 are containers' }, 'no containers'],
-  ['plain HTTP', listening('192.0.2.1'), 'TLS'],
-  ['plain HTTP by a name like the loopback', listening('127.0.0.1.example.com'), 'TLS'],
-  ['a way past the proxy', listening('0.0.0.0', '127.0.0.1/32', '::1/128'), 'TLS'],
-  ['a demo account with money', { demoBalance: 1 }, 'no free money'],
+  ['containers', { containers: 'servers of dc-1 are containers' }, 'a kernel per server'],
+  ['plain HTTP', listening('192.0.2.1'), 'entry only by a proxy'],
+  ['plain HTTP by a name like the loopback', listening('127.0.0.1.example.com'), 'entry only by a proxy'],
+  ['a way past the proxy', listening('0.0.0.0', '127.0.0.1/32', '::1/128'), 'entry only by a proxy'],
+  ['a demo account with money', { demoBalance: 1 }, 'paid balances'],
 ])('%s: an installation for strangers does not start, and says how to mend it', (_, facts, wall) => {
   expect(missing(facts)).toEqual([wall])
   expect(() => requireWalls({ ...safe, ...facts })).toThrow(ConfigError)

@@ -31,6 +31,7 @@ export interface Facts {
 }
 
 interface Wall {
+  /** What is good, so that it reads well after "ok" and after "missing". */
   name: string
   stops: string
   /** What is missing of it, as a sentence part; null where it stands. */
@@ -55,7 +56,7 @@ export const walls: readonly Wall[] = [
   },
   guestWall(
     'users',
-    'own users',
+    'a user per server',
     'a guest that breaks out of QEMU is root, or meets other guests',
     'Run the service as root, from a data folder that other users may pass through. The start says which folder or device is in the way.',
   ),
@@ -75,7 +76,7 @@ export const walls: readonly Wall[] = [
     'virtualization',
     'virtualization',
     "emulation's faults let guests break out: QEMU's developers don't count these as security issues",
-    'Turn on virtualization in the firmware, load the module kvm_intel or kvm_amd, and set BERTH_ACCEL=kvm.',
+    'Where more is amiss than who may open /dev/kvm: turn on virtualization in the firmware, load the module kvm_intel or kvm_amd, and set BERTH_ACCEL=kvm.',
   ),
   guestWall(
     'confinement',
@@ -90,19 +91,19 @@ export const walls: readonly Wall[] = [
     'Run the service as root where control groups for cpu, memory and pids can be made: on the host, or in a unit with Delegate=yes.',
   ),
   {
-    name: 'no containers',
+    name: 'a kernel per server',
     stops: 'a guest that gets past the kernel, which all on its host share, is root there',
     gap: ({ containers }) => containers,
     mend: 'Take the zones with "driver: incus" out of the catalogue.',
   },
   {
-    name: 'TLS',
+    name: 'entry only by a proxy',
     stops: 'tokens cross networks as plain text',
     gap: plainHttp,
     mend: 'Set HOST=127.0.0.1 and BERTH_TRUST_PROXY=127.0.0.1, with a proxy for TLS before it: see TLS in docs/operating.md.',
   },
   {
-    name: 'no free money',
+    name: 'paid balances',
     stops: 'whoever finds the token of the demo account rents servers that nobody paid for',
     gap: ({ demoBalance }) =>
       demoBalance > 0 ? `the demo account has ${formatMoney(demoBalance)} RUB` : null,
@@ -186,7 +187,7 @@ export function checkCommand(config: ReadConfig): Command {
         throw new CommandError(
           `Not safe for strangers as customers: ${count} of ${walls.length} are missing. BERTH_PUBLIC=on refuses to start.`,
         )
-      console.log('Ready for strangers as customers: set BERTH_PUBLIC=on.')
+      console.log('Ready for strangers as customers, behind a proxy that speaks TLS: set BERTH_PUBLIC=on.')
     })
 }
 

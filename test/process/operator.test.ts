@@ -167,11 +167,11 @@ test(
     const refused = await run(['serve'], { ...env, BERTH_PUBLIC: 'on' })
     expect([refused.code, existsSync(path.join(data, 'demo-token'))]).toEqual([2, false])
     const checked = await run(['check'], env)
-    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ok +no free money$/m) })
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ok +paid balances$/m) })
     for (const missing of [
       'real servers: BERTH_COMPUTE is "simulator".',
-      'own users: not checked: QEMU is not installed.',
-      'TLS: HOST is 0.0.0.0, and BERTH_TRUST_PROXY names no proxy',
+      'a user per server: not checked: QEMU is not installed.',
+      'entry only by a proxy: HOST is 0.0.0.0, and BERTH_TRUST_PROXY names no proxy',
     ]) {
       expect(refused.stderr).toContain(`  ${missing}`)
       expect(checked.stdout).toContain(`missing  ${missing}`)

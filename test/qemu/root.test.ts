@@ -35,7 +35,9 @@ test('check looks at the machine itself, and the start is refused for what is mi
     expect.stringMatching(/^missing {2}virtualization: requested by BERTH_ACCEL=tcg\.$/m),
   ])
   expect(stdout).toMatch(/^ok {7}guest network$/m)
-  expect(stdout).toMatch(isRoot ? /^ok {7}own users$/m : /^missing {2}own users: the service is not root/m)
+  expect(stdout).toMatch(
+    isRoot ? /^ok {7}a user per server$/m : /^missing {2}a user per server: the service is not root/m,
+  )
   expect(stdout).toMatch(/^ok {7}confinement$/m)
   const refused = await run(['serve'], { ...env, BERTH_PUBLIC: 'on' })
   expect(refused.code).toBe(2)
