@@ -8,11 +8,11 @@ import { addMember, membership, membershipsOf } from '../people/members.ts'
 import { noteChange } from '../people/notices.ts'
 import { canonicalEmail, createPerson, listPeople, personByEmail, setOperator } from '../people/people.ts'
 import { endSessions, holdPerson } from '../people/sessions.ts'
-import { removeTwoFactor } from '../people/two-factor-store.ts'
+import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor-store.ts'
 import { operatorName } from './command-log.ts'
 import { openSecrets } from './installation.ts'
 import { accountByNameOrId, printTable, type ReadConfig, withDatabase } from './operator.ts'
-import { publicUrl } from './public-name.ts'
+import { siteOf } from './site.ts'
 
 export function personCommands(config: ReadConfig): Command {
   const person = new Command('person').description('manage the people who sign in')
@@ -37,7 +37,12 @@ export function personCommands(config: ReadConfig): Command {
       await withDatabase(config(), 'person operator', async (db) => {
         const { person_id } = await personNamed(db, email)
         await setOperator(db, person_id, state === 'on')
+        const isWaiting = state === 'on' && !(await isTwoFactorOn(db, person_id))
         console.log(`${email} is ${state === 'on' ? 'an operator' : 'no operator'}.`)
+        if (isWaiting)
+          console.log(
+            "The operator's pages open once two-factor authentication is turned on: in the console, under Security.",
+          )
       })
     })
   addTwoFactorCommand(person, config)
@@ -56,7 +61,8 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
       const action = `person two-factor, by ${operatorName()}`
       await withDatabase(parsed, action, async (db) => {
         const secrets = await openSecrets(parsed, db)
-        const siteUrl = () => siteOf(parsed)
+        const { site } = await siteOf(parsed)
+        const siteUrl = () => site
         const found = await personNamed(db, email)
         await db.transaction().execute(async (tx) => {
           await endSessions(tx, found.person_id)
@@ -67,11 +73,6 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
         console.log(`${found.email} signs in without a second factor, and was told so by mail.`)
       })
     })
-}
-
-/** Where people open the console, as far as it is known here. */
-function siteOf(config: Config): string {
-  return new URL(publicUrl(config) ?? `http://${config.host}:${config.port}`).origin
 }
 
 function addListCommand(person: Command, config: ReadConfig): void {
@@ -135,6 +136,11 @@ async function printLink(
   const secret = await db
     .transaction()
     .execute((tx) => createLink(tx, clock, { purpose: 'sign_in', email, language, person_id }))
-  console.error(`A link that signs ${email} in, once, within a day:`)
-  console.log(`${siteOf(config)}/sign-in#${secret}`)
+  const { site, isOfService } = await siteOf(config)
+  console.error(`A link that signs ${email} in, once, within a day; earlier ones are revoked:`)
+  console.log(`${site}/sign-in#${secret}`)
+  if (!isOfService && config.publicName === null)
+    console.error(
+      `The address ${site} is by the settings of this command (HOST, PORT): no running service has said its own.`,
+    )
 }

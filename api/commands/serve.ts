@@ -21,6 +21,7 @@ import { type Compute, heldDrivers, openCompute, requireRole } from './compute.t
 import { openDemo } from './demo.ts'
 import { lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
+import { recordSite } from './site.ts'
 import { findFacts, requireWalls } from './walls.ts'
 
 /** Where `npm start` builds the console. */
@@ -107,6 +108,7 @@ function announce(
   facts: BannerFacts,
   { notices, say }: { notices: Logger | null; say: (line: string) => void },
 ): void {
+  recordSite(facts.config, facts.address)
   if (notices) notices.info(listening(facts), 'listening')
   else for (const line of banner(facts)) say(line)
   // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.

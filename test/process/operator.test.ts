@@ -225,6 +225,42 @@ test(
 )
 
 test(
+  'a link to sign in has the address of the service that runs, whatever the settings of the command',
+  async () => {
+    const data = folder()
+    const env = { BERTH_DATA: data, PORT: '8099' }
+    const service = await serve(data)
+    const link = ['person', 'link', 'ann@example.com']
+    const { origin } = new URL(service.address)
+    await run(['person', 'add', 'ann@example.com', 'demo@berth.local'], env)
+    const beside = await run(link, env)
+    expect(beside.stdout.split('#')[0]).toBe(`${origin}/sign-in`)
+    expect(beside.stderr).toMatch(/^A link .*; earlier ones are revoked:\n$/)
+    service.process.kill('SIGKILL')
+    await service.ended
+    const alone = await run(link, env)
+    expect(alone.stdout.split('#')[0]).toBe('http://127.0.0.1:8099/sign-in')
+    expect(alone.stderr).toContain('http://127.0.0.1:8099 is by the settings of this command (HOST, PORT)')
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'who becomes an operator without a second factor is said to need one',
+  async () => {
+    const env = { BERTH_DATA: folder() }
+    await run(['account', 'create', 'ann@example.com'], env)
+    await run(['person', 'add', 'ann@example.com', 'ann@example.com'], env)
+    const operator = (state: string) => run(['person', 'operator', 'ann@example.com', state], env)
+    expect((await operator('on')).stdout).toBe(
+      "ann@example.com is an operator.\nThe operator's pages open once two-factor authentication is turned on: in the console, under Security.\n",
+    )
+    expect((await operator('off')).stdout).toBe('ann@example.com is no operator.\n')
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'an operator removes a second factor that was lost, with a reason that its owner reads',
   async () => {
     const data = folder()
