@@ -13,6 +13,7 @@ import { personCommands } from './commands/person.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
+import { readable } from './commands/terminal-log.ts'
 import { tokenCommands } from './commands/token.ts'
 import { checkCommand } from './commands/walls.ts'
 import { CommandError, ConfigError, readConfig } from './config.ts'
@@ -59,7 +60,9 @@ const serving = program
   .description('run the service until Ctrl-C')
   .action(async () => {
     const parsed = config()
-    const log = pino({ level: parsed.logLevel }, pino.destination({ dest: 2, sync: true }))
+    const stderr = pino.destination({ dest: 2, sync: true })
+    const terminal = { write: (line: string) => void stderr.write(readable(line)) }
+    const log = pino({ level: parsed.logLevel }, process.stderr.isTTY ? terminal : stderr)
     // What an operator has to be told whatever the level of the log. Journals get JSON alone.
     const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
     await serve(parsed, log, notices)

@@ -1,0 +1,25 @@
+import pino from 'pino'
+
+/**
+ * A line of the log as people read it: when (UTC), how bad, what happened, and to what.
+ * @param line of JSON, as pino writes it
+ */
+export function readable(line: string): string {
+  const { level, time, pid: _pid, hostname: _host, msg = '', err, ...details } = JSON.parse(line)
+  const facts = { ...details, ...(err && { error: err.message }) }
+  const said = Object.entries(facts).map(([name, value]) => `${name}=${inWords(value)}`)
+  const at = new Date(time).toISOString().slice(11, 19)
+  const text = [at, pino.levels.labels[level], msg, ...said].join(' ')
+  return `${harmless(level >= ERROR && err?.stack ? `${text}\n${err.stack}` : text)}\n`
+}
+
+const ERROR = 50
+
+function inWords(value: unknown): string {
+  return typeof value === 'string' && /^[\w.,:/@ -]+$/.test(value) ? value : JSON.stringify(value)
+}
+
+/** What customers call something, and programs say, must not steer the terminal. */
+function harmless(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, '?')
+}
