@@ -9,7 +9,7 @@ export function readable(line: string): string {
   const facts = { ...details, ...(err && { error: err.message }) }
   const said = Object.entries(facts).map(([name, value]) => `${name}=${inWords(value)}`)
   const at = new Date(time).toISOString().slice(11, 19)
-  const text = [at, pino.levels.labels[level], msg, ...said].join(' ')
+  const text = [at, pino.levels.labels[level], msg, ...said].filter(Boolean).join(' ')
   return `${harmless(level >= ERROR && err?.stack ? `${text}\n${err.stack}` : text)}\n`
 }
 
