@@ -1,11 +1,18 @@
 import pino from 'pino'
 
+interface Line extends Record<string, unknown> {
+  level: number
+  time: number
+  msg?: string
+  err?: { message: string; stack?: string }
+}
+
 /**
  * A line of the log as people read it: when (UTC), how bad, what happened, and to what.
  * @param line of JSON, as pino writes it
  */
 export function readable(line: string): string {
-  const { level, time, pid: _pid, hostname: _host, msg = '', err, ...details } = JSON.parse(line)
+  const { level, time, pid: _pid, hostname: _host, msg = '', err, ...details }: Line = JSON.parse(line)
   const facts = { ...details, ...(err && { error: err.message }) }
   const said = Object.entries(facts).map(([name, value]) => `${name}=${inWords(value)}`)
   const at = new Date(time).toISOString().slice(11, 19)
