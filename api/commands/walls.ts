@@ -76,7 +76,7 @@ export const walls: readonly Wall[] = [
     'virtualization',
     'virtualization',
     "emulation's faults let guests break out: QEMU's developers don't count these as security issues",
-    'Where more is amiss than who may open /dev/kvm: turn on virtualization in the firmware, load the module kvm_intel or kvm_amd, and set BERTH_ACCEL=kvm.',
+    'If permissions are not the reason, turn on virtualization in the firmware and load the module kvm_intel or kvm_amd; then set BERTH_ACCEL=kvm.',
   ),
   guestWall(
     'confinement',
