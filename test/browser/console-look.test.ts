@@ -165,3 +165,37 @@ test('an operator finds an account, credits, suspends and resumes it, by clickin
   await change('Resume', { Reason: 'Mended' })
   await row.getByText('Active').waitFor()
 }, 60_000)
+
+test('the menu of a row lies above its table, within the window, and scrolls nothing', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await t.call('POST', '/account/tokens', { name: 'deploy', scopes: ['servers:read'] })
+  await go(page, '/account/tokens')
+  const button = page.getByRole('row', { name: 'deploy' }).getByRole('button', { name: 'Actions for deploy' })
+  const item = page.getByRole('menuitem').last()
+  const { y = 0, height = 0 } = (await button.boundingBox()) ?? {}
+  // The second window ends right below the button.
+  for (const window of [900, Math.ceil(y + height) + 10]) {
+    await page.setViewportSize({ width: 1440, height: window })
+    await button.click()
+    await item.waitFor()
+    const found = await page.evaluate(`(() => {
+      const item = [...document.querySelectorAll('[role=menuitem]')].at(-1)
+      const { left, top, bottom, width, height } = item.getBoundingClientRect()
+      return {
+        isHit: document.elementFromPoint(left + width / 2, top + height / 2) === item,
+        isInSight: top >= 0 && bottom <= innerHeight,
+        scrolled: [...document.querySelectorAll('.table-scroll')].map((one) => one.scrollTop),
+      }
+    })()`)
+    expect(found).toEqual({ isHit: true, isInSight: true, scrolled: [0] })
+    await page.keyboard.press('Escape')
+    await item.waitFor({ state: 'detached' })
+    expect(await button.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true)
+  }
+  await button.click()
+  await item.waitFor()
+  await page.mouse.move(700, 60)
+  await page.mouse.wheel(0, 200)
+  await item.waitFor({ state: 'detached' })
+})

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
 export interface MenuItem {
@@ -24,6 +24,19 @@ const STEPS: Readonly<Record<string, (at: number, count: number) => number>> = {
   End: (_at, count) => count - 1,
 }
 
+/** Between the list and its button, and the edge of the window. */
+const GAP = 4
+const EDGE = 8
+
+/** Below the button, or above it where the window ends before the list does. */
+function place(list: HTMLElement, button: HTMLElement): void {
+  const { top, right, bottom } = button.getBoundingClientRect()
+  const { offsetWidth, offsetHeight } = list
+  const fitsBelow = bottom + GAP + offsetHeight <= innerHeight - EDGE
+  list.style.top = `${fitsBelow ? bottom + GAP : Math.max(EDGE, top - GAP - offsetHeight)}px`
+  list.style.left = `${Math.max(EDGE, right - offsetWidth)}px`
+}
+
 /** A button with a list of actions: arrows move, Escape closes. */
 export function Menu({ label, icon = 'more', children, items }: MenuProps) {
   const [isOpen, setIsOpen] = useState(false)
@@ -32,14 +45,31 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
     setIsOpen(false)
     root.current?.querySelector('button')?.focus()
   }
-  useEffect(() => {
-    if (!isOpen) return
-    root.current?.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus()
+  useLayoutEffect(() => {
+    const { current } = root
+    const shown = current?.querySelector<HTMLElement>('[role=menu]')
+    const button = current?.querySelector('button')
+    if (!isOpen || !current || !shown || !button) return
+    // In the top layer no table cuts it off or scrolls for it.
+    shown.showPopover()
+    place(shown, button)
+    shown.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus({ preventScroll: true })
     const leave = ({ target }: Event) => {
-      if (target instanceof Node && !root.current?.contains(target)) setIsOpen(false)
+      if (target instanceof Node && !current.contains(target)) setIsOpen(false)
     }
+    // Its button has moved away from it, or may have.
+    const scroll = ({ target }: Event) => {
+      if (target instanceof Node && target.contains(current)) setIsOpen(false)
+    }
+    const resize = () => setIsOpen(false)
     document.addEventListener('pointerdown', leave)
-    return () => document.removeEventListener('pointerdown', leave)
+    document.addEventListener('scroll', scroll, true)
+    addEventListener('resize', resize)
+    return () => {
+      document.removeEventListener('pointerdown', leave)
+      document.removeEventListener('scroll', scroll, true)
+      removeEventListener('resize', resize)
+    }
   }, [isOpen])
   const move = (event: KeyboardEvent) => {
     if (event.key === 'Escape' || event.key === 'Tab') return close()
@@ -69,7 +99,14 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
         {children ? <Icon name="down" /> : null}
       </button>
       {isOpen ? (
-        <div className="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
+        <div
+          className="menu-list"
+          popover="manual"
+          role="menu"
+          aria-label={label}
+          tabIndex={-1}
+          onKeyDown={move}
+        >
           {items.map((item) => (
             <button
               key={item.title}
