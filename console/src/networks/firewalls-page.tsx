@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { RenameDialog } from '../account/rename-dialog.tsx'
 import { berth, queryClient } from '../client.ts'
 import { UNKNOWN } from '../format.ts'
+import { zonesQuery } from '../servers/queries.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
@@ -38,6 +39,8 @@ const refresh = () => queryClient.invalidateQueries({ queryKey: ['firewall'] })
 export function FirewallsPage() {
   const t = useNetworksText()
   const query = useQuery(firewallsQuery)
+  const zones = useQuery(zonesQuery).data
+  const isOffered = zones?.some(({ features }) => features.includes('firewalls'))
   const [renamed, setRenamed] = useState<Firewall | null>(null)
   const [deleted, setDeleted] = useState<Firewall | null>(null)
   return (
@@ -48,7 +51,7 @@ export function FirewallsPage() {
         query={query}
         idOf={({ firewall_id }) => firewall_id}
         nameOf={({ name }) => name}
-        empty={{ title: t.noFirewalls, about: t.noFirewallsAbout }}
+        empty={{ title: t.noFirewalls, about: isOffered === false ? t.noFirewallZones : t.noFirewallsAbout }}
         examples={examples}
         scope="servers:write"
         columns={[
@@ -71,7 +74,9 @@ export function FirewallsPage() {
             onSelect: () => setDeleted(firewall),
           },
         ]}
-        create={{ title: t.newFirewall, form: (close) => <FirewallForm onCancel={close} /> }}
+        create={
+          isOffered ? { title: t.newFirewall, form: (close) => <FirewallForm onCancel={close} /> } : undefined
+        }
       />
       {renamed ? (
         <RenameDialog

@@ -1,4 +1,4 @@
-import type { Network } from '@berth/sdk'
+import type { Network, Zone } from '@berth/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -38,6 +38,8 @@ const refresh = () => queryClient.invalidateQueries({ queryKey: ['network'] })
 export function NetworksPage() {
   const t = useNetworksText()
   const query = useQuery(networksQuery)
+  const zones = useQuery(zonesQuery).data
+  const offering = (zones ?? []).filter(({ features }) => features.includes('private_networks'))
   const [renamed, setRenamed] = useState<Network | null>(null)
   const [deleted, setDeleted] = useState<Network | null>(null)
   return (
@@ -48,7 +50,10 @@ export function NetworksPage() {
         query={query}
         idOf={({ network_id }) => network_id}
         nameOf={({ name }) => name}
-        empty={{ title: t.noNetworks, about: t.noNetworksAbout }}
+        empty={{
+          title: t.noNetworks,
+          about: zones && offering.length === 0 ? t.noNetworkZones : t.noNetworksAbout,
+        }}
         examples={examples}
         scope="servers:write"
         columns={[
@@ -68,7 +73,11 @@ export function NetworksPage() {
             onSelect: () => setDeleted(network),
           },
         ]}
-        create={{ title: t.newNetwork, form: (close) => <NetworkForm onDone={close} /> }}
+        create={
+          offering.length > 0
+            ? { title: t.newNetwork, form: (close) => <NetworkForm zones={offering} onDone={close} /> }
+            : undefined
+        }
       />
       {renamed ? (
         <RenameDialog
@@ -99,11 +108,8 @@ const NetworkName = ({ network: { network_id, name } }: { network: Network }) =>
   </Link>
 )
 
-function NetworkForm({ onDone }: { onDone: () => void }) {
+function NetworkForm({ zones, onDone }: { zones: readonly Zone[]; onDone: () => void }) {
   const t = useNetworksText()
-  const zones = (useQuery(zonesQuery).data ?? []).filter(({ features }) =>
-    features.includes('private_networks'),
-  )
   const [name, setName] = useState('')
   const [range, setRange] = useState('10.1.0.0/24')
   const [chosen, setZone] = useState('')

@@ -19,6 +19,7 @@ export const useNetworksText = messages({
     newNetwork: 'New network',
     noNetworks: 'No private networks',
     noNetworksAbout: 'Put a database where only your own servers reach it.',
+    noNetworkZones: 'No zone here has private networks.',
     range: 'Range',
     rangeHint: 'Private IPv4 addresses, /16 to /29. It can’t be changed later.',
     deleteNetwork: (name: string) => `Delete the network ${name}?`,
@@ -33,10 +34,13 @@ export const useNetworksText = messages({
     addressBoot:
       'A running server takes its address when it boots. The network tab of the server has a command that gives it now.',
     firewalls: 'Firewalls',
-    firewallsAbout: 'What gets to your servers, and out of them. Without one, everything does.',
+    firewallsAbout:
+      'Which connections your servers accept and open. A server without a firewall allows all of them.',
     newFirewall: 'New firewall',
     noFirewalls: 'No firewalls',
     noFirewallsAbout: 'Let in what your servers are there for, and nothing else.',
+    noFirewallZones:
+      'No zone here has firewalls. Use one inside the server instead, such as ufw or nftables.',
     rules: 'Rules',
     rulesCount: (n: number) => count('en', n, { one: 'rule', other: 'rules' }),
     rulesAbout:
@@ -106,6 +110,7 @@ export const useNetworksText = messages({
     newNetwork: 'Новая сеть',
     noNetworks: 'Частных сетей нет',
     noNetworksAbout: 'Поместите базу данных туда, где её видят только ваши серверы.',
+    noNetworkZones: 'Частных сетей здесь нет ни в одной зоне.',
     range: 'Диапазон',
     rangeHint: 'Частные адреса IPv4, от /16 до /29. Изменить позже нельзя.',
     deleteNetwork: (name: string) => `Удалить сеть ${name}?`,
@@ -120,10 +125,12 @@ export const useNetworksText = messages({
     addressBoot:
       'Работающий сервер получит адрес при загрузке. На вкладке «Сеть» сервера есть команда, которая задаст его сразу.',
     firewalls: 'Файрволы',
-    firewallsAbout: 'Что доходит до ваших серверов и уходит от них. Без файрвола — всё.',
+    firewallsAbout: 'Какие соединения серверы принимают и открывают. Без файрвола разрешены все.',
     newFirewall: 'Новый файрвол',
     noFirewalls: 'Файрволов нет',
     noFirewallsAbout: 'Впускайте то, ради чего нужны серверы, и ничего больше.',
+    noFirewallZones:
+      'Файрволов здесь нет ни в одной зоне. Используйте файрвол внутри сервера, например ufw или nftables.',
     rules: 'Правила',
     rulesCount: (n: number) =>
       count('ru', n, { one: 'правило', few: 'правила', many: 'правил', other: 'правила' }),
