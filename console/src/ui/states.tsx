@@ -1,4 +1,5 @@
 import { isBerthError } from '@berth/sdk'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Copy } from './copy.tsx'
@@ -23,6 +24,7 @@ export function Loading({ lines = 6 }: { lines?: number }) {
 export function Failed({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useUiText()
   const text = useProblemText()(error)
+  if (isBerthError(error) && error.code === 'two_factor_required') return <SecondFactor />
   return (
     <div className="note" data-tone="bad" role="alert">
       <Icon name="alert" />
@@ -47,6 +49,23 @@ export function Failed({ error, onRetry }: { error: Error; onRetry?: () => void 
         ) : null}
       </div>
     </div>
+  )
+}
+
+/** Nothing is broken, and another try would not help. */
+function SecondFactor() {
+  const t = useUiText()
+  return (
+    <Note>
+      <div className="stack" style={{ gap: 8 }}>
+        <span>{t.secondFactor}</span>
+        <span>
+          <Link to="/account/security" className="button">
+            {t.toSecurity}
+          </Link>
+        </span>
+      </div>
+    </Note>
   )
 }
 
