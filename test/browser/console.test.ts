@@ -155,7 +155,7 @@ test('a session that is ended elsewhere asks for password and code, and loses no
   const page = await t.open(browser)
   await page.goto(`${t.address}/account/security`)
   await page.getByLabel('New password').fill(PASSWORD)
-  await button(page, 'Change the password').click()
+  await button(page, 'Choose a password').click()
   await page.getByText('Changed.').waitFor()
   const code = await setUpTwoFactor(t, page)
   const email = (await page.locator('.who').getAttribute('title')) ?? ''

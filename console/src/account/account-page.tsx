@@ -1,6 +1,7 @@
 import './account.css'
 import type { Account } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useFormats } from '../format.ts'
 import { sessionQuery } from '../session.ts'
 import { Copy } from '../ui/copy.tsx'
@@ -39,7 +40,14 @@ function Profile({ account }: { account: Account }) {
   const t = useAccountText()
   const format = useFormats()
   return (
-    <Card title={t.profile}>
+    <Card
+      title={t.profile}
+      actions={
+        <Link to="/account/security" className="button">
+          {t.toSecurity}
+        </Link>
+      }
+    >
       <div className="body">
         <Facts
           facts={[

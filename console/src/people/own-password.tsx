@@ -1,5 +1,6 @@
 import type { Person } from '@berth/sdk'
 import { TextField } from '../ui/field.tsx'
+import { RecentSignIn } from './recent-sign-in.tsx'
 import { usePeopleText } from './text.ts'
 
 interface OwnPasswordProps {
@@ -8,10 +9,10 @@ interface OwnPasswordProps {
   onChange: (value: string) => void
 }
 
-/** Asked of who has one before she changes how she signs in. */
+/** Asked of who has one before she changes how she signs in; of others, to have signed in lately. */
 export function OwnPassword({ person, value, onChange }: OwnPasswordProps) {
   const t = usePeopleText()
-  if (!person.has_password) return null
+  if (!person.has_password) return <RecentSignIn />
   return (
     <TextField
       label={t.currentPassword}

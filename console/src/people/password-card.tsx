@@ -28,7 +28,7 @@ export function PasswordCard({ person }: { person: Person }) {
     <Card title={t.password}>
       <div className="body narrow">
         <Form
-          submit={t.changePassword}
+          submit={person.has_password ? t.changePassword : t.choose}
           mutation={change}
           isReady={next !== '' && (current !== '' || !person.has_password)}
           onSubmit={() => change.mutate()}

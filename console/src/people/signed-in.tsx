@@ -4,6 +4,7 @@ import { personQuery, sessionQuery } from '../session.ts'
 import { setAccountOfTab } from '../tab.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Select } from '../ui/field.tsx'
+import { useSignOut } from './sign-out.ts'
 import { usePeopleText } from './text.ts'
 
 /** Who is signed in, to which account, and the way out. */
@@ -11,14 +12,7 @@ export function SignedIn() {
   const t = usePeopleText()
   const { data: person } = useQuery(personQuery)
   const { data: account } = useQuery(sessionQuery)
-  const signOut = useMutation({
-    mutationFn: () => berth.signIn.signOut(),
-    // A fresh page: nothing of this person stays in the tab.
-    onSuccess: () => {
-      setAccountOfTab(null)
-      location.assign('/sign-in')
-    },
-  })
+  const signOut = useSignOut()
   const choose = useMutation({
     mutationFn: (account_id: string) => berth.person.chooseAccount({ account_id }),
     // This tab goes there, and those that are opened later; the others stay where they are.

@@ -29,7 +29,7 @@ export const usePeopleText = messages({
     signOut: 'Sign out',
     account: 'Account',
     security: 'Security',
-    securityAbout: 'How you sign in, and where you have.',
+    securityAbout: 'How you sign in, and where you are signed in.',
     twoFactor: 'Two-factor authentication',
     twoFactorAbout: 'Besides the password, signing in asks for a code that an app on your phone shows.',
     twoFactorSince: (date: string) => `On since ${date}`,
@@ -86,6 +86,9 @@ export const usePeopleText = messages({
     end: 'Sign out',
     person: 'You',
     changePassword: 'Change the password',
+    recentAbout:
+      'You have no password, so this takes a sign-in of the last 10 minutes. If yours is older, sign in again first. “Forgot the password?” on that page gets you a password by mail.',
+    signInAgain: 'Sign in again',
     currentPassword: 'Current password',
     deletePerson: 'Delete yourself',
     deletePersonTitle: 'Delete yourself for good?',
@@ -194,6 +197,9 @@ export const usePeopleText = messages({
     end: 'Завершить',
     person: 'Вы',
     changePassword: 'Сменить пароль',
+    recentAbout:
+      'У вас нет пароля, поэтому нужен вход не раньше 10 минут назад. Если вы вошли раньше, сначала войдите снова. «Забыли пароль?» на той странице пришлёт письмо, чтобы выбрать пароль.',
+    signInAgain: 'Войти снова',
     currentPassword: 'Текущий пароль',
     deletePerson: 'Удалить себя',
     deletePersonTitle: 'Удалить себя навсегда?',

@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query'
+import { Button } from '../ui/button.tsx'
+import { Note } from '../ui/states.tsx'
+import { Time } from '../ui/time.tsx'
+import { sessionsQuery } from './queries.ts'
+import { useSignOut } from './sign-out.ts'
+import { usePeopleText } from './text.ts'
+
+/** Said before anything is typed: who has no password proves herself by how lately she has signed in. */
+export function RecentSignIn() {
+  const t = usePeopleText()
+  const session = useQuery(sessionsQuery).data?.items.find(({ is_current }) => is_current)
+  const signOut = useSignOut('/account/security')
+  return (
+    <Note>
+      <div className="stack" style={{ gap: 8 }}>
+        <span>{t.recentAbout}</span>
+        <span className="row">
+          <Button isBusy={signOut.isPending} onClick={() => signOut.mutate()}>
+            {t.signInAgain}
+          </Button>
+          {session ? (
+            <span className="muted small">
+              {t.began}: <Time at={session.created_at} />
+            </span>
+          ) : null}
+        </span>
+      </div>
+    </Note>
+  )
+}
