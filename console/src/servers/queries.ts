@@ -62,6 +62,12 @@ export const presetsQuery = (zone_slug: string, cpu_type: 'amd' | 'intel') =>
     placeholderData: keepPreviousData,
   })
 
+export const capacityQuery = (zone_slug: string, cpu_type: 'amd' | 'intel') =>
+  queryOptions({
+    queryKey: ['catalogue', 'capacity', zone_slug, cpu_type],
+    queryFn: ({ signal }) => berth.capacity.list({ zone_slug, cpu_type }, { signal }),
+  })
+
 export const limitsQuery = (zone_slug: string, cpu_type: 'amd' | 'intel') =>
   queryOptions({
     queryKey: ['catalogue', 'limits', zone_slug, cpu_type],

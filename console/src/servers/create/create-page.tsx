@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { sshKeysQuery } from '../../account/queries.ts'
 import { Guarded } from '../../ui/guarded.tsx'
 import { Page } from '../../ui/page.tsx'
+import { useFieldError } from '../../ui/problems.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { templatesQuery, zonesQuery } from '../queries.ts'
 import { useServersText } from '../text.ts'
@@ -17,6 +18,7 @@ import type { Order } from './order.ts'
 import { requestOf } from './order.ts'
 import { PlaceSection } from './place-section.tsx'
 import { PlanSection } from './plan-section.tsx'
+import { useQuote } from './quote.ts'
 import { Summary } from './summary.tsx'
 import { useCreateText } from './text.ts'
 
@@ -73,16 +75,25 @@ function firstOrder(zone: Zone, template: Template, { items }: SshKeyList): Orde
 }
 
 function OrderForm({ zones, templates, keys }: Offer) {
-  const t = useCreateText()
   const words = useServersText()
   const zone = zones.find(({ is_available }) => is_available) ?? zones[0]
   const [template] = templates
-  const [order, setOrder] = useState(() => (zone && template ? firstOrder(zone, template, keys) : null))
+  const order = zone && template ? firstOrder(zone, template, keys) : null
   if (!order || !zone) return <Empty title={words.noMatch} />
+  return <OrderPage first={order} zone={zone} zones={zones} templates={templates} keys={keys} />
+}
+
+function OrderPage({ first, zone, zones, templates, keys }: Offer & { first: Order; zone: Zone }) {
+  const t = useCreateText()
+  const words = useServersText()
+  const [order, setOrder] = useState(first)
   const change = (part: Partial<Order>) => setOrder({ ...order, ...part })
   const chosen = zones.find(({ zone_slug }) => zone_slug === order.zone_slug) ?? zone
   const image = templates.find(({ template_id }) => template_id === order.template_id)
   const request = requestOf(order, chosen.features)
+  const isWhole = order.plan_type === 'custom' || order.preset_id !== ''
+  const quoted = useQuote(isWhole ? request : null)
+  const isNameWrong = useFieldError(quoted.query.error)('name') !== null
   const section = { order, onChange: change }
   return (
     <Page
@@ -98,9 +109,9 @@ function OrderForm({ zones, templates, keys }: Offer) {
             <PlanSection {...section} smallestDisk={image?.min_disk_gb ?? 0} />
             <KeySection {...section} keys={keys.items} />
             <NetworkSection {...section} zone={chosen} />
-            <MoreSection {...section} />
+            <MoreSection {...section} isNameWrong={isNameWrong} />
           </div>
-          <Summary order={order} request={request} image={image} />
+          <Summary order={order} request={request} image={image} quoted={quoted} isNameWrong={isNameWrong} />
         </div>
       </Guarded>
     </Page>

@@ -5,7 +5,13 @@ import { Card } from '../../ui/page.tsx'
 import { type ChangeOrder, type Order, readLabels } from './order.ts'
 import { useCreateText } from './text.ts'
 
-export function MoreSection({ order, onChange }: { order: Order; onChange: ChangeOrder }) {
+interface MoreSectionProps {
+  order: Order
+  onChange: ChangeOrder
+  isNameWrong: boolean
+}
+
+export function MoreSection({ order, onChange, isNameWrong }: MoreSectionProps) {
   const t = useCreateText()
   const projects = useQuery(projectsQuery).data?.items ?? []
   const first = projects.find(({ is_default }) => is_default)?.project_id ?? ''
@@ -15,6 +21,7 @@ export function MoreSection({ order, onChange }: { order: Order; onChange: Chang
         <TextField
           label={t.name}
           hint={t.nameHint}
+          error={isNameWrong ? t.nameError : null}
           placeholder={t.generated}
           maxLength={63}
           value={order.name}

@@ -5,11 +5,13 @@ import { useFormats } from '../../format.ts'
 import { Segments } from '../../ui/field.tsx'
 import { Card } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
-import { limitsQuery, presetsQuery } from '../queries.ts'
+import { capacityQuery, limitsQuery, presetsQuery } from '../queries.ts'
 import { Choices } from './choices.tsx'
 import type { ChangeOrder, Order } from './order.ts'
 import { Slider } from './slider.tsx'
 import { useCreateText } from './text.ts'
+
+type Size = Pick<Preset, 'cpu' | 'ram_mb' | 'disk_gb'>
 
 interface PlanSectionProps {
   order: Pick<Order, 'plan_type' | 'zone_slug' | 'cpu_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
@@ -50,6 +52,9 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
   const query = useQuery(presetsQuery(order.zone_slug, order.cpu_type))
   const fits = ({ is_available, disk_gb }: Preset) => is_available && disk_gb >= smallestDisk
   const { data: presets = [] } = query
+  const isShort = presets.some(({ is_available }) => !is_available)
+  const room = useQuery({ ...capacityQuery(order.zone_slug, order.cpu_type), enabled: isShort }).data
+  const wordOf = useWhyNot(room?.[0]?.max_server, smallestDisk)
   const chosen = presets.find(({ preset_id }) => preset_id === order.preset_id)
   const first = presets.find(fits)
   // A preset that can't be had is not chosen: then it is the first that can.
@@ -67,7 +72,7 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
           choices={offered.map((preset) => ({
             value: preset.preset_id,
             isDisabled: !fits(preset),
-            content: <PresetContent preset={preset} isAvailable={fits(preset)} />,
+            content: <PresetContent preset={preset} whyNot={fits(preset) ? null : wordOf(preset)} />,
           }))}
         />
       )}
@@ -75,14 +80,29 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
   )
 }
 
-function PresetContent({ preset, isAvailable }: { preset: Preset; isAvailable: boolean }) {
+/** What is short, where the zone has some room. */
+function useWhyNot(room: Size | undefined, smallestDisk: number): (preset: Preset) => string {
+  const t = useCreateText()
+  return ({ is_available, cpu, ram_mb, disk_gb }) => {
+    if (is_available && disk_gb < smallestDisk) return t.diskTooSmall
+    if (!room || room.cpu === 0) return t.soldOut
+    const short = [
+      cpu > room.cpu ? t.cores : null,
+      ram_mb > room.ram_mb ? t.memory : null,
+      disk_gb > room.disk_gb ? t.disk : null,
+    ].filter((part) => part !== null)
+    return short.length === 0 ? t.soldOut : t.shortOf(short.join(', ').toLowerCase())
+  }
+}
+
+function PresetContent({ preset, whyNot }: { preset: Preset; whyNot: string | null }) {
   const t = useCreateText()
   const format = useFormats()
   return (
     <>
       <span className="row between">
         <strong>{preset.slug}</strong>
-        {isAvailable ? null : <span className="muted small">{t.soldOut}</span>}
+        {whyNot === null ? null : <span className="muted small">{whyNot}</span>}
       </span>
       <span>
         {preset.cpu} CPU · {format.ram(preset.ram_mb)} · {preset.disk_gb}{' '}

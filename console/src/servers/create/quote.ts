@@ -1,4 +1,4 @@
-import type { QuoteRequest } from '@berth/sdk'
+import type { Quote, QuoteRequest } from '@berth/sdk'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { berth } from '../../client.ts'
@@ -6,7 +6,7 @@ import { berth } from '../../client.ts'
 /** Of a slider that is pulled, not every step is asked about; short enough that nobody waits. */
 const PAUSE_MS = 60
 
-/** The price, and what stands in the way, of what the form has; the last one until the next is there. */
+/** The price, and what stands in the way, of what the form has; the last one until the next is there, or for want of it. */
 export function useQuote(request: QuoteRequest | null) {
   const text = JSON.stringify(request)
   const [asked, setAsked] = useState(text)
@@ -24,5 +24,7 @@ export function useQuote(request: QuoteRequest | null) {
     staleTime: 10_000,
     placeholderData: keepPreviousData,
   })
-  return { query, isCurrent: asked === text && !query.isPlaceholderData }
+  const [last, setLast] = useState<Quote>()
+  if (query.data && query.data !== last) setLast(query.data)
+  return { query, quote: query.data ?? last, isCurrent: asked === text && !query.isPlaceholderData }
 }

@@ -9,23 +9,24 @@ import { useCodeText } from '../../ui/problems.ts'
 import { Failed, Note } from '../../ui/states.tsx'
 import { useServersText } from '../text.ts'
 import { type Order, readLabels, readPorts } from './order.ts'
-import { useQuote } from './quote.ts'
+import type { useQuote } from './quote.ts'
 import { useCreateText } from './text.ts'
 
 interface SummaryProps {
   order: Order
   request: ServerCreate
   image: Template | undefined
+  quoted: ReturnType<typeof useQuote>
+  /** Its field says so. */
+  isNameWrong: boolean
 }
 
 /** What it costs and whether it can be had, in sight while the form changes. */
-export function Summary({ order, request, image }: SummaryProps) {
+export function Summary({ order, request, image, quoted, isNameWrong }: SummaryProps) {
   const t = useCreateText()
   const codeText = useCodeText()
   const navigate = useNavigate()
-  const isWhole = order.plan_type === 'custom' || order.preset_id !== ''
-  const { query, isCurrent } = useQuote(isWhole ? request : null)
-  const quote = query.data
+  const { query, quote, isCurrent } = quoted
   const create = useMutation({
     mutationFn: () => berth.servers.create(request),
     onSuccess: (server) => {
@@ -52,7 +53,8 @@ export function Summary({ order, request, image }: SummaryProps) {
               </Note>
             ) : null}
           </div>
-          {query.error ? <Failed error={query.error} /> : null}
+          {isNameWrong ? <Note tone="warn">{t.checkName}</Note> : null}
+          {query.error && !isNameWrong ? <Failed error={query.error} /> : null}
           {create.error ? <Failed error={create.error} /> : null}
           <Button
             kind="primary"

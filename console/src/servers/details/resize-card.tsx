@@ -29,7 +29,7 @@ export function ResizeCard({ server }: { server: ServerDetails }) {
       : { plan_type: plan.plan_type, cpu: plan.cpu, ram_mb: plan.ram_mb, disk_gb: plan.disk_gb }
   const request: QuoteRequest = { ...size, zone_slug, cpu_type, enable_ipv4: server.ipv4 !== null }
   const isWhole = plan.plan_type === 'custom' || plan.preset_id !== ''
-  const { data: quote } = useQuote(isWhole ? request : null).query
+  const { quote } = useQuote(isWhole ? request : null)
   const resize = useMutation({
     mutationFn: () => berth.servers.update(server.server_id, size),
     onSettled: refreshServers,
