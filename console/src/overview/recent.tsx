@@ -13,8 +13,17 @@ const recentQuery = queryOptions({
 })
 
 /** What the event is about, by whichever name it has. */
-function subjectOf({ data }: BerthEvent, servers: readonly Server[]): string {
+function subjectOf(
+  { data }: BerthEvent,
+  servers: readonly Server[],
+  portOf: (port: string, server: string) => string,
+): string {
   const named = servers.find(({ server_id }) => server_id === data.server_id)?.name
+  const { port, protocol } = data
+  if (typeof port === 'number') {
+    const place = `${port}/${protocol}`
+    return named ? portOf(place, named) : place
+  }
   if (named) return named
   for (const name of ['name', 'server_name', 'address', 'email'] as const) {
     const value = data[name]
@@ -58,7 +67,7 @@ export function Recent({ servers }: { servers: readonly Server[] }) {
                 <li key={event.event_id}>
                   <span className="tag">{kindOf(event)}</span>
                   <span>
-                    <strong>{subjectOf(event, servers)}</strong> {textOf(event)}
+                    <strong>{subjectOf(event, servers, t.portOf)}</strong> {textOf(event)}
                   </span>
                   <span className="muted small">
                     <Time at={event.created_at} />

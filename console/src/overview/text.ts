@@ -16,7 +16,7 @@ export const useOverviewText = messages({
         ? `lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more`
         : `lasts ${count('en', Math.floor(hours / 24), { one: 'day', other: 'days' })} more`,
     nothingBilled: 'nothing is billed now',
-    thisMonth: 'Cost this month',
+    thisMonth: 'Charged this month',
     perMonth: (amount: string) => `${amount} a month at this rate`,
     attention: 'Needs attention',
     recent: 'Latest events',
@@ -31,6 +31,7 @@ export const useOverviewText = messages({
     loginAbout: 'The server’s page has the command to copy.',
     low: (hours: number) => `The balance lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more.`,
     all: 'All servers',
+    portOf: (port: string, server: string) => `${port} of ${server}`,
     kinds: {
       server: 'server',
       port: 'port',
@@ -79,7 +80,7 @@ export const useOverviewText = messages({
         ? `хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}`
         : `хватит ещё на ${count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' })}`,
     nothingBilled: 'сейчас ничего не оплачивается',
-    thisMonth: 'Затраты за месяц',
+    thisMonth: 'Начислено за месяц',
     perMonth: (amount: string) => `${amount} в месяц при такой скорости`,
     attention: 'Требует внимания',
     recent: 'Последние события',
@@ -95,6 +96,7 @@ export const useOverviewText = messages({
     low: (hours: number) =>
       `Баланса хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}.`,
     all: 'Все серверы',
+    portOf: (port: string, server: string) => `${port} сервера ${server}`,
     kinds: {
       server: 'сервер',
       port: 'порт',

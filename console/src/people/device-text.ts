@@ -2,7 +2,7 @@ import { messages } from '../messages.ts'
 
 export const useDeviceText = messages({
   en: {
-    title: 'Log in a program',
+    title: 'Sign in on another device',
     about: 'A program such as berth shows a code and waits for you to let it in.',
     code: 'Code',
     codeHint: 'As the program shows it, such as WDJB-MJHT.',
@@ -27,7 +27,7 @@ export const useDeviceText = messages({
     noAccount: 'You are in no account that it could be let into.',
   },
   ru: {
-    title: 'Вход для программы',
+    title: 'Вход на другом устройстве',
     about: 'Программа, например berth, показывает код и ждёт, когда вы её впустите.',
     code: 'Код',
     codeHint: 'Как его показывает программа, например WDJB-MJHT.',
