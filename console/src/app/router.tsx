@@ -17,7 +17,8 @@ import { isRange } from '../servers/metrics/queries.ts'
 import { serversQuery, templatesQuery, zonesQuery } from '../servers/queries.ts'
 import { filterOf, readServersSearch } from '../servers/search.ts'
 import { personQuery, sessionQuery } from '../session.ts'
-import { Empty, Failed } from '../ui/states.tsx'
+import { Page } from '../ui/page.tsx'
+import { Failed } from '../ui/states.tsx'
 import { useAppText } from './text.ts'
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: Broken })
@@ -25,12 +26,11 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, e
 function NotFound() {
   const t = useAppText()
   return (
-    <Empty title={t.notFound}>
-      <p>{t.notFoundAbout}</p>
+    <Page title={t.notFound} about={t.notFoundAbout}>
       <Link to="/" className="button">
         {t.overview}
       </Link>
-    </Empty>
+    </Page>
   )
 }
 
@@ -240,6 +240,9 @@ const operator = [
   }),
 ] as const
 
+/** A wrong address, with the menu that leads to a right one. */
+const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFound })
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
@@ -305,6 +308,7 @@ const tree = root.addChildren([
     ...networks,
     ...account,
     ...operator,
+    nowhere,
   ]),
 ])
 
