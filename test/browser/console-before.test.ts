@@ -1,0 +1,87 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { make } from '../api/harness/ordering.ts'
+import { launch } from './chromium.ts'
+import { serveConsole } from './console.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+test('where no zone has networks or firewalls, their pages say so and offer no form', async () => {
+  const t = await serveConsole({ simulator: { host: { features: ['published_ports'] } } })
+  const page = await t.open(browser)
+  await page.getByRole('link', { name: 'Networks' }).click()
+  await page.getByText('No zone here has private networks.').waitFor()
+  expect(await page.getByRole('button', { name: 'New network' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'Firewalls' }).click()
+  await page.getByText('No zone here has firewalls.').waitFor()
+  expect(await page.getByRole('button', { name: 'New firewall' }).count()).toBe(0)
+})
+
+test('an operator without a second factor is led to where it is turned on', async () => {
+  const t = await serveConsole()
+  await t.open(browser)
+  const page = await t.open(browser)
+  await t.db.updateTable('people').set({ is_operator: 1 }).execute()
+  await page.goto(`${t.address}/operator`)
+  await page.getByText('need two-factor authentication').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  await page.getByRole('link', { name: 'Go to Security' }).click()
+  await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
+})
+
+test('who has no password reads that a recent sign-in is needed before she types, and comes back from it', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/account`)
+  await page.getByRole('link', { name: 'Change e-mail or password' }).click()
+  await page.getByRole('button', { name: 'Choose a password' }).waitFor()
+  await page.getByRole('button', { name: 'Change the address' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('a sign-in of the last 10 minutes').waitFor()
+  await dialog.getByRole('button', { name: 'Sign in again' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('next')).toBe('/account/security')
+})
+
+test('a wrong name is marked at its field, and the price stays', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/servers/new`)
+  const price = page.locator('.summary .total')
+  const before = await price.textContent()
+  const name = page.getByRole('region', { name: 'Name and options' }).getByLabel('Name')
+  await name.fill('web-')
+  await page.getByText('A name is letters, digits and dashes').waitFor()
+  expect(await name.getAttribute('aria-invalid')).toBe('true')
+  expect(await price.textContent()).toBe(before)
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect(await page.getByRole('button', { name: 'Create server' }).isDisabled()).toBe(true)
+  await name.fill('web-1')
+  await expect.poll(() => page.getByRole('button', { name: 'Create server' }).isEnabled()).toBe(true)
+})
+
+test('a wrong address has the menu beside it', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/nowhere/at/all`)
+  await page.getByRole('heading', { name: 'No such page' }).waitFor()
+  await page.getByRole('navigation').getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('heading', { name: 'Servers' }).waitFor()
+})
+
+test('the lines of the terminal fit into its box', async () => {
+  const t = await serveConsole()
+  const id = await make(t, { name: 'web-1' })
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/servers/${id}/terminal`)
+  await page.getByText('Connected to the serial console').waitFor()
+  const left = await page.evaluate<number>(`(() => {
+    const bottom = (selector) => document.querySelector(selector).getBoundingClientRect().bottom
+    return bottom('.serial') - bottom('.xterm')
+  })()`)
+  expect(left).toBeGreaterThanOrEqual(0)
+})
