@@ -64,6 +64,14 @@ test('a wrong name is marked at its field, and the price stays', async () => {
   await expect.poll(() => page.getByRole('button', { name: 'Create server' }).isEnabled()).toBe(true)
 })
 
+test('a plan without room says what is short', async () => {
+  const t = await serveConsole({ simulator: { host: { ramMb: 3_000 } } })
+  const page = await t.open(browser)
+  await page.goto(`${t.address}/servers/new`)
+  await page.getByText('No room now: memory').first().waitFor()
+  expect(await page.getByRole('radio', { name: /^medium / }).isDisabled()).toBe(true)
+})
+
 test('a wrong address has the menu beside it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
