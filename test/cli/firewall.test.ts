@@ -35,7 +35,7 @@ test('a firewall is created, given rules, attached, detached and deleted by its 
     'firewall delete web',
     'server create web-2 --template micro --preset nano --no-start --wait --firewall office -o name',
     'firewall list --server web-2 -o name',
-    'server create web-2 --template micro --preset nano --no-start --firewall office --firewall none',
+    'server create web-3 --template micro --preset nano --no-start --firewall office --firewall none',
   ])
 })
 
