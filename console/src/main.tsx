@@ -18,6 +18,8 @@ if (!/^\/(sign-in|sign-in\/provider|sign-up|reset|invitation)$/.test(location.pa
   void queryClient.prefetchQuery(sessionQuery)
   void import('./app/shell.tsx')
 }
+// An error is in Russian as soon as it shows.
+if (document.documentElement.lang === 'ru') void import('./ui/russian.ts')
 const place = document.getElementById('root')
 if (place)
   createRoot(place).render(

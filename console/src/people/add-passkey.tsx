@@ -5,7 +5,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { OwnPassword } from './own-password.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 import { addPasskey, isCanceled } from './webauthn.ts'
 
 interface AddPasskeyProps {
@@ -15,7 +15,7 @@ interface AddPasskeyProps {
 }
 
 export function AddPasskey({ person, onAdded, onClose }: AddPasskeyProps) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const add = useMutation({

@@ -9,11 +9,11 @@ import { Form } from '../ui/form.tsx'
 import { Note } from '../ui/states.tsx'
 import { useUiText } from '../ui/text.ts'
 import { OwnProof, useProof } from './own-proof.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** Asks for a link to another address, which confirms it. */
 export function ChangeEmail({ person, onClose }: { person: Person; onClose: () => void }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const words = useUiText()
   const [email, setEmail] = useState('')
   const proof = useProof(person)

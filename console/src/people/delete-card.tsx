@@ -10,11 +10,11 @@ import { Card } from '../ui/page.tsx'
 import { Failed } from '../ui/states.tsx'
 import { useUiText } from '../ui/text.ts'
 import { OwnProof, useProof } from './own-proof.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** The way out for good. */
 export function DeleteCard({ person }: { person: Person }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [isAsking, setIsAsking] = useState(false)
   return (
     <Card title={t.deletePerson}>
@@ -30,7 +30,7 @@ export function DeleteCard({ person }: { person: Person }) {
 }
 
 function DeletePerson({ person, onClose }: { person: Person; onClose: () => void }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const words = useUiText()
   const [typed, setTyped] = useState('')
   const proof = useProof(person)

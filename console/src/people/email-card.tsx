@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Card } from '../ui/page.tsx'
 import { ChangeEmail } from './change-email.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** The address that the person signs in with. */
 export function EmailCard({ person }: { person: Person }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [isChanging, setIsChanging] = useState(false)
   return (
     <Card title={t.email}>

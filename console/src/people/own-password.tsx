@@ -1,7 +1,7 @@
 import type { Person } from '@berth/sdk'
 import { TextField } from '../ui/field.tsx'
 import { RecentSignIn } from './recent-sign-in.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 interface OwnPasswordProps {
   person: Pick<Person, 'has_password'>
@@ -11,7 +11,7 @@ interface OwnPasswordProps {
 
 /** Asked of who has one before she changes how she signs in; of others, to have signed in lately. */
 export function OwnPassword({ person, value, onChange }: OwnPasswordProps) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   if (!person.has_password) return <RecentSignIn />
   return (
     <TextField

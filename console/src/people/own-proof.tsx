@@ -2,7 +2,7 @@ import type { Person } from '@berth/sdk'
 import { useState } from 'react'
 import { CodeField } from './code-field.tsx'
 import { OwnPassword } from './own-password.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 type Prover = Pick<Person, 'has_password' | 'two_factor'>
 
@@ -28,7 +28,7 @@ interface OwnProofProps {
 
 /** The fields for it. */
 export function OwnProof({ person, proof }: OwnProofProps) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   return (
     <>
       <OwnPassword person={person} value={proof.password} onChange={proof.setPassword} />

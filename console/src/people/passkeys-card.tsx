@@ -12,13 +12,13 @@ import { useUiText } from '../ui/text.ts'
 import { Time } from '../ui/time.tsx'
 import { AddPasskey } from './add-passkey.tsx'
 import { passkeysQuery, signInOptionsQuery } from './queries.ts'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['session'] })
 
 /** Keys that sign in without password and code. */
 export function PasskeysCard({ person }: { person: Person }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const query = useQuery(passkeysQuery)
   const origin = useQuery(signInOptionsQuery).data?.passkey_origin ?? null
   const isPossible = origin === location.origin
@@ -44,7 +44,7 @@ export function PasskeysCard({ person }: { person: Person }) {
 }
 
 function Passkeys({ items }: { items: readonly Passkey[] }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const words = useUiText()
   const [renamed, setRenamed] = useState<Passkey | null>(null)
   const remove = useMutation({

@@ -6,10 +6,10 @@ import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Card } from '../ui/page.tsx'
 import { OwnPassword } from './own-password.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 export function PasswordCard({ person }: { person: Person }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const change = useMutation({

@@ -3,11 +3,11 @@ import { berth, queryClient } from '../client.ts'
 import { Button } from '../ui/button.tsx'
 import { Card } from '../ui/page.tsx'
 import { Failed } from '../ui/states.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** The provider that signs the person in as well. */
 export function ProviderCard({ name }: { name: string }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const remove = useMutation({
     mutationFn: () => berth.person.removeIdentity(),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['session'] }),

@@ -3,12 +3,12 @@ import { Button } from '../ui/button.tsx'
 import { Note } from '../ui/states.tsx'
 import { Time } from '../ui/time.tsx'
 import { sessionsQuery } from './queries.ts'
+import { useSecurityText } from './security-text.ts'
 import { useSignOut } from './sign-out.ts'
-import { usePeopleText } from './text.ts'
 
 /** Said before anything is typed: who has no password proves herself by how lately she has signed in. */
 export function RecentSignIn() {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const session = useQuery(sessionsQuery).data?.items.find(({ is_current }) => is_current)
   const signOut = useSignOut('/account/security')
   return (

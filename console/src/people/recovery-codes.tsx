@@ -1,11 +1,11 @@
 import { Button } from '../ui/button.tsx'
 import { Command } from '../ui/copy.tsx'
 import { Note } from '../ui/states.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** Shown this once: to be copied, or kept as a file. */
 export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const text = codes.join('\n')
   return (
     <div className="stack">

@@ -8,13 +8,13 @@ import { EmailCard } from './email-card.tsx'
 import { PasskeysCard } from './passkeys-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { ProviderCard } from './provider-card.tsx'
+import { useSecurityText } from './security-text.ts'
 import { SessionsCard } from './sessions-card.tsx'
-import { usePeopleText } from './text.ts'
 import { TwoFactorCard } from './two-factor-card.tsx'
 
 /** How a person signs in, and where she has. */
 export function SecurityPage() {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const query = useQuery(personQuery)
   return (
     <Page title={t.security} about={t.securityAbout}>

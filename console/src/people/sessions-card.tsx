@@ -8,7 +8,7 @@ import { type Column, Table } from '../ui/table.tsx'
 import { useUiText } from '../ui/text.ts'
 import { Time } from '../ui/time.tsx'
 import { sessionsQuery } from './queries.ts'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 /** `Firefox on Linux` is all that most want to know of a browser's name for itself. */
 function browserOf(agent: string): string {
@@ -20,7 +20,7 @@ function browserOf(agent: string): string {
 }
 
 export function SessionsCard() {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const words = useUiText()
   const query = useQuery(sessionsQuery)
   const end = useMutation({
@@ -56,7 +56,7 @@ export function SessionsCard() {
 }
 
 function Browser({ session: { user_agent, is_current } }: { session: Session }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   return (
     <>
       <span className="title" title={user_agent}>

@@ -4,7 +4,7 @@ import { useFormats } from '../format.ts'
 import { Button } from '../ui/button.tsx'
 import { Card } from '../ui/page.tsx'
 import { Status } from '../ui/status.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 import { ChangeTwoFactor } from './two-factor-change.tsx'
 import { SetUpTwoFactor } from './two-factor-set-up.tsx'
 
@@ -12,7 +12,7 @@ type Step = 'set-up' | 'disable' | 'codes'
 
 /** Codes of an app beside the password. */
 export function TwoFactorCard({ person }: { person: Person }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const format = useFormats()
   const [step, setStep] = useState<Step | null>(null)
   const close = () => setStep(null)

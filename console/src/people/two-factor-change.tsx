@@ -7,7 +7,7 @@ import { Form } from '../ui/form.tsx'
 import { CodeField } from './code-field.tsx'
 import { OwnPassword } from './own-password.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 interface ChangeProps {
   person: Person
@@ -17,7 +17,7 @@ interface ChangeProps {
 
 /** What needs both factors again. */
 export function ChangeTwoFactor({ person, change, onClose }: ChangeProps) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const proof = { code, ...(person.has_password ? { password } : {}) }

@@ -9,7 +9,7 @@ import { Form } from '../ui/form.tsx'
 import { CodeField } from './code-field.tsx'
 import { OwnPassword } from './own-password.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
-import { usePeopleText } from './text.ts'
+import { useSecurityText } from './security-text.ts'
 
 interface SetUpProps {
   person: Person
@@ -18,7 +18,7 @@ interface SetUpProps {
 
 /** Password, QR code with a first code, recovery codes. */
 export function SetUpTwoFactor({ person, onClose }: SetUpProps) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [password, setPassword] = useState('')
   const begin = useMutation({
     mutationFn: () => berth.person.beginTwoFactor(person.has_password ? { password } : {}),
@@ -44,7 +44,7 @@ export function SetUpTwoFactor({ person, onClose }: SetUpProps) {
 }
 
 function ConfirmApp({ secret, onClose }: { secret: TwoFactorSecret; onClose: () => void }) {
-  const t = usePeopleText()
+  const t = useSecurityText()
   const [code, setCode] = useState('')
   const confirm = useMutation({
     mutationFn: () => berth.person.confirmTwoFactor({ code }),

@@ -1,23 +1,41 @@
 import { ConnectionError, isBerthError, TimeoutError } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
 import { messages } from '../messages.ts'
-import { russianIssue, russianOf } from './russian.ts'
+import { usePreferences } from '../preferences.ts'
 
 type Issue = { code: string; message: string; field: string }
 
-const useWords = messages({
-  en: {
-    unreachable: 'The service does not answer. Check your connection.',
-    ofCode: (_code: string, detail: string) => detail,
-    ofIssue: ({ message }: Issue) => message,
-    ofField: ({ message }: Issue) => message,
-  },
-  ru: {
-    unreachable: 'Сервис не отвечает. Проверьте соединение.',
-    ofCode: (code: string, detail: string) => russianOf(code) ?? detail,
-    ofIssue: (issue: Issue) => `${issue.field}: ${russianIssue(issue)}.`,
-    ofField: (issue: Issue) => russianIssue(issue),
-  },
+const useOwnWords = messages({
+  en: { unreachable: 'The service does not answer. Check your connection.' },
+  ru: { unreachable: 'Сервис не отвечает. Проверьте соединение.' },
 })
+
+/** The API's own words are English. Its errors in Russian are for who reads it: nobody else loads them. */
+function useWords() {
+  const isRussian = usePreferences().locale === 'ru'
+  const queryFn = () => import('./russian.ts')
+  const { data: russian } = useQuery({
+    queryKey: ['russian'],
+    queryFn,
+    enabled: isRussian,
+    staleTime: Number.POSITIVE_INFINITY,
+    networkMode: 'always',
+  })
+  const own = useOwnWords()
+  if (!isRussian || !russian)
+    return {
+      ...own,
+      ofCode: (_code: string, detail: string) => detail,
+      ofIssue: ({ message }: Issue) => message,
+      ofField: ({ message }: Issue) => message,
+    }
+  return {
+    ...own,
+    ofCode: (code: string, detail: string) => russian.russianOf(code) ?? detail,
+    ofIssue: (issue: Issue) => `${issue.field}: ${russian.russianIssue(issue)}.`,
+    ofField: (issue: Issue) => russian.russianIssue(issue),
+  }
+}
 
 /** What the API says by a code and, for people, in English. */
 export function useCodeText(): (problem: { code: string; detail: string }) => string {
