@@ -235,7 +235,8 @@ test('a passkey is added by clicking, signs in instead of password and code, and
   await page.getByText('A passkey signs you in by finger').waitFor()
 })
 
-test('who is known elsewhere signs in by one click, and disconnects it', async () => {
+/** A page of somebody who has signed in with a provider. */
+async function byProvider() {
   const provider = await openProvider(() => t.site)
   const t = await serveConsole({ oidc: provider.oidc })
   provider.be('ann')
@@ -243,6 +244,11 @@ test('who is known elsewhere signs in by one click, and disconnects it', async (
   const page = await t.open(browser, {}, t.site)
   await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
   await button(page, 'Continue with 127.0.0.1').click()
+  return { t, page }
+}
+
+test('who is known elsewhere signs in by one click, and disconnects it', async () => {
+  const { t, page } = await byProvider()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.getByTitle('ann@example.com').waitFor()
   await page.goto(`${t.site}/account/security`)
@@ -257,13 +263,7 @@ test('who is known elsewhere signs in by one click, and disconnects it', async (
 })
 
 test('who is known elsewhere goes on in another tab when her session has ended, and loses nothing that was typed', async () => {
-  const provider = await openProvider(() => t.site)
-  const t = await serveConsole({ oidc: provider.oidc })
-  provider.be('ann')
-  provider.people.set('ann', { email: 'ann@example.com', email_verified: true, name: 'Ann' })
-  const page = await t.open(browser, {}, t.site)
-  await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
-  await button(page, 'Continue with 127.0.0.1').click()
+  const { t, page } = await byProvider()
   await page.getByRole('link', { name: 'Projects' }).click()
   await button(page, 'New project').click()
   await page.getByLabel('Name', { exact: true }).fill('shop')
