@@ -13,8 +13,8 @@ const BYTES = 100_000_000
 const ECHOES = 2_000
 
 /**
- * What the network of guests costs beside none and beside a pasta, and how it holds with 1,000 cards. In namespaces, so
- * as root; nothing leaves the machine.
+ * What the network of guests costs beside none and beside a pasta, how it holds with 1,000 cards, and how soon it is
+ * back when what holds it dies. In namespaces, so as root; nothing leaves the machine.
  */
 export async function benchNetwork(rounds: number): Promise<void> {
   const world = await NetworkWorld.open('root')
@@ -26,6 +26,43 @@ export async function benchNetwork(rounds: number): Promise<void> {
     await crowd(rounds, world)
   } finally {
     await pasta.end('SIGKILL')
+    await world.close()
+  }
+  for (const as of ['root', 'user'] as const) await mends(rounds, as)
+}
+
+/** How long a guest is without the internet after what holds its network dies, from the look that finds it. */
+async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
+  const world = await NetworkWorld.open(as)
+  try {
+    const guest = await world.guest(1)
+    const member = { pid: await world.member(), card: world.card(1) }
+    const restart = async () => {
+      await world.service.end('SIGKILL')
+      await world.startService(world.dataDir, [member])
+    }
+    const losses: Record<string, () => Promise<unknown>> = {
+      'its way out is killed': () =>
+        as === 'root' ? world.host.run('nft flush ruleset') : world.killPasta(),
+      'its namespace loses what holds it': () => world.loseNamespace(),
+    }
+    await restart()
+    for (const [name, lose] of Object.entries(losses)) {
+      const took: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        await lose()
+        const before = performance.now()
+        const mended = await world.service.tell<string[]>({ do: 'look' })
+        const answer = await guest.reach('tcp', ...FAR)
+        took.push(performance.now() - before)
+        if (mended.length === 0 || !answer.includes('from')) throw new Error(`not mended: ${answer}`)
+      }
+      const longest = Math.max(...took).toFixed(0)
+      console.log(
+        `as ${as}, ${name}: back ${longest} ms at most after the next look, which comes every 3 s (target: 2,000)`,
+      )
+    }
+  } finally {
     await world.close()
   }
 }

@@ -191,6 +191,15 @@ export class NetworkWorld {
         kill -9 \${p#/proc/}; while [ -d $p ]; do :; done; fi; done`)
   }
 
+  /** Takes away what holds the namespace of the guests beside the machines in it: its name, or the service's process. */
+  async loseNamespace(): Promise<void> {
+    const entrance = await this.service.tell<string[]>({ do: 'entrance' })
+    const [, name = ''] = entrance.join(' ').split(/\/run\/netns\/(\S+)/)
+    const holder = entrance[entrance.indexOf('--target') + 1] ?? ''
+    const [program, ...args] = this.#as === 'root' ? ['ip', 'netns', 'delete', name] : ['kill', '-9', holder]
+    await run(program ?? '', args)
+  }
+
   /** A process in the namespace of the guests, as their QEMUs are. */
   async member(): Promise<number> {
     if (this.#as === 'user') {
