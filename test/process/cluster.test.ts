@@ -95,6 +95,11 @@ const DAYS = Number(process.env.BERTH_TEST_DAYS ?? 1)
 const SEED = Number(process.env.BERTH_TEST_SEED ?? 15)
 const HOUR_MS = 3600_000
 
+/** Says what happens in a month that somebody looks at. */
+function tell(what: string): void {
+  if (DAYS > 1) console.log(what)
+}
+
 /** What can befall a process, the database or a clock. Each lasts no longer than it takes to be found out. */
 const faults: Record<string, (fleet: Fleet, random: () => number) => Promise<unknown>> = {
   'a worker is killed': async (fleet, random) => {
@@ -105,7 +110,9 @@ const faults: Record<string, (fleet: Fleet, random: () => number) => Promise<unk
     const pid = fleet.at(index).service?.process.pid ?? 0
     await fleet.end(index, 'SIGKILL')
     const gone = async () => !(await fleet.holders()).has(pid)
+    const began = performance.now()
     await expect.poll(gone, { timeout: TAKEN_OVER_MS }).toBe(true)
+    tell(`what it did is taken over after ${((performance.now() - began) / 1000).toFixed(1)} s (target: 15)`)
     await fleet.start(index)
   },
   'an API is killed': async (fleet, random) => {
@@ -220,7 +227,7 @@ test(
       const customers = new Customers(fleet, random, day, events.last)
       onTestFinished(() => customers.stop())
       for (const these of faultsOf(day, random)) {
-        if (DAYS > 1) console.log(`day ${day}: ${these.join(', ')}`)
+        tell(`day ${day}: ${these.join(', ')}`)
         await Promise.all(these.map((name) => faults[name]?.(fleet, random)))
         await goesOn(customers, these)
       }

@@ -5,15 +5,19 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { ImageError } from './inspect.ts'
 
-/** The images that can be built here. Names come from catalogues, so nothing else may become a path. */
-const KNOWN: readonly string[] = ['micro', 'debian-12']
+/** The folders of the images that can be built here. Names come from catalogues, so nothing else may become a path. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  micro: 'micro',
+  'debian-12': 'debian',
+  'debian-13': 'debian',
+}
 
 /** What of our environment a build may see: enough for apt, no secrets of the service. */
 const ENVIRONMENT = ['PATH', 'HOME', 'TMPDIR', 'APT_CONFIG', 'http_proxy', 'https_proxy', 'no_proxy']
 
 export interface Build {
   name: string
-  /** Folder with `<name>/build.sh`. */
+  /** Folder with a folder of each image's `build.sh`. */
   scripts: string
   /** Empty folder for the result. */
   out: string
@@ -27,8 +31,7 @@ const versions = new Map<string, string>()
 
 /** Changes whenever a build would come out differently because of us: all its scripts and guest files. */
 export function buildVersion(scripts: string, name: string): string {
-  assertKnown(name)
-  const place = path.join(scripts, name)
+  const place = path.join(scripts, folderOf(name))
   const known = versions.get(place)
   if (known) return known
   const hash = createHash('sha256')
@@ -48,13 +51,12 @@ export function buildVersion(scripts: string, name: string): string {
  * @throws ImageError with the script's own sentence
  */
 export async function runBuild(build: Build): Promise<void> {
-  assertKnown(build.name)
+  const script = path.join(build.scripts, folderOf(build.name), 'build.sh')
   build.signal.throwIfAborted()
-  const script = path.join(build.scripts, build.name, 'build.sh')
   const env = Object.fromEntries(
     ENVIRONMENT.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined),
   )
-  const child = spawn('bash', [script, build.out, build.work], {
+  const child = spawn('bash', [script, build.out, build.work, build.name], {
     // A group of its own, to end all its children at once. The script ends itself when stdin closes.
     detached: true,
     env: { ...env, BERTH_END_WITH_STDIN: '1' },
@@ -85,8 +87,9 @@ export async function runBuild(build: Build): Promise<void> {
   }
 }
 
-function assertKnown(name: string): void {
-  if (!KNOWN.includes(name)) {
-    throw new ImageError(`No such build: "${name}". Builds are ${KNOWN.join(', ')}.`)
-  }
+function folderOf(name: string): string {
+  const folder = Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined
+  if (folder === undefined)
+    throw new ImageError(`No such build: "${name}". Builds are ${Object.keys(FOLDERS).join(', ')}.`)
+  return folder
 }

@@ -161,7 +161,7 @@ test('nothing comes by plain http from another machine, nor after a redirect to 
 
 test('builds leave the signatures of packages to apt, which checks them', () => {
   const folder = import.meta.dirname
-  for (const script of ['packages.sh', 'disk.sh', 'debian-12/build.sh', 'micro/build.sh'])
+  for (const script of ['packages.sh', 'disk.sh', 'debian/build.sh', 'micro/build.sh'])
     expect(readFileSync(path.join(folder, script), 'utf8')).not.toMatch(
       /allow-unauthenticated|AllowUnauthenticated|trusted=yes|AllowInsecure|AllowWeak|AllowDowngrade|no-check-gpg|no-check-valid/i,
     )

@@ -129,10 +129,14 @@ export class Fleet {
     this.#passedMs += ms
     for (const member of this.members) this.#tellTime(member)
     await sql`UPDATE travel.passed SET ms = ${this.#passedMs}`.execute(this.db)
-    await this.db
-      .updateTable('processes')
-      .set((eb) => ({ seen_at: eb('seen_at', '+', ms) }))
-      .execute()
+    await this.db.transaction().execute(async (tx) => {
+      // Rows one after the other could wait for who buries a process, and she for us.
+      await sql`LOCK TABLE processes IN EXCLUSIVE MODE`.execute(tx)
+      await tx
+        .updateTable('processes')
+        .set((eb) => ({ seen_at: eb('seen_at', '+', ms) }))
+        .execute()
+    })
   }
 
   /** The pids of processes that do something for all. */

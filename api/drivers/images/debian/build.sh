@@ -1,12 +1,18 @@
 #!/bin/bash
-# Builds a Debian 12 cloud image (cloud-init, OpenSSH, systemd, guest agent) from this host's Debian mirror, for where
+# Builds a Debian cloud image (cloud-init, OpenSSH, systemd, guest agent) from this host's Debian mirror, for where
 # the official one cannot be downloaded. It boots by GRUB from its own disk, so that kernel upgrades in it count.
-#   build.sh OUT WORK     OUT gets disk.qcow2 and manifest.json. WORK is scratch space (3 GB).
+#   build.sh OUT WORK debian-12|debian-13     OUT gets disk.qcow2 and manifest.json. WORK is scratch space (3 GB).
 # Prints "progress 0..1 phrase" and, when it cannot go on, "error sentence".
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mkdir -p "$2" && cd "$2" && pwd)
+name=$3
+case $name in
+  debian-12) suite=bookworm more= ;;
+  debian-13) suite=trixie more=linux-sysctl-defaults ;; # without which only root may ping
+  *) echo "error No such image: $name"; exit 1 ;;
+esac
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin DEBIAN_FRONTEND=noninteractive
 umask 022
 . "$here/../packages.sh"
@@ -25,7 +31,7 @@ if [ -z "${BERTH_UNSHARED:-}" ]; then
   [ "$(id -u)" = 0 ] || { require newuidmap=uidmap; ids=(--map-root-user --map-auto); }
   unshare "${ids[@]}" --mount true 2>/dev/null ||
     stop "This host does not let this user mount in a namespace (as an ordinary user: with ids from /etc/subuid). Build the image as root."
-  BERTH_UNSHARED=1 exec unshare "${ids[@]}" --mount bash "$here/build.sh" "$out" "$work"
+  BERTH_UNSHARED=1 exec unshare "${ids[@]}" --mount bash "$here/build.sh" "$out" "$work" "$name"
 fi
 
 say 0.03 fetching package lists
@@ -35,22 +41,22 @@ mirror() { # PATTERN: the first Debian archive with a suite like this
   apt-get -c "$work/apt/apt.conf" indextargets --format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
     awk -v p="$1" '$1 == "Debian" && $2 == "main" && $3 ~ p && !found { found = $4 } END { print found }'
 }
-archive=$(mirror '^bookworm$'); [ -n "$archive" ] || archive=$(mirror '^[a-z]+$')
+archive=$(mirror "^$suite\$"); [ -n "$archive" ] || archive=$(mirror '^[a-z]+$')
 security=$(mirror '^[a-z]+-security$')
 [ -n "$archive" ] || stop "The package sources of this host lead to no Debian mirror, from which this image could be built."
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 by=; [ ! -e "$keys" ] || by="[signed-by=$keys] "
-sources="deb $by$archive bookworm main
-deb $by$archive bookworm-updates main"
+sources="deb $by$archive $suite main
+deb $by$archive $suite-updates main"
 [ -z "$security" ] || sources+="
-deb $by$security bookworm-security main"
+deb $by$security $suite-security main"
 # Proxies and the like, for the build only.
 apt-config dump | grep -E '^Acquire::(https?::|Check-|Retries)[^ ]* "[^"]+";$' > "$work/apt-options" || true
 
 say 0.1 installing Debian
 packages="linux-image-cloud-amd64 initramfs-tools zstd systemd-sysv systemd-resolved systemd-timesyncd dbus udev openssh-server
   cloud-init cloud-guest-utils fdisk e2fsprogs qemu-guest-agent sudo iproute2 netplan.io ca-certificates curl less nano
-  iputils-ping procps kmod bash-completion"
+  iputils-ping procps kmod bash-completion $more"
 root=$work/root
 # Of each package it says three times that it works on it; how many there are, it says first.
 progress() {
@@ -66,7 +72,7 @@ progress() {
 }
 mmdebstrap --verbose --mode=root --variant=minbase --include="$(echo $packages | tr ' ' ,)" --aptopt="$work/apt-options" \
   --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-  --skip=check/empty bookworm "$root" - <<< "$sources" 2>&1 | progress ||
+  --skip=check/empty "$suite" "$root" - <<< "$sources" 2>&1 | progress ||
   stop "Debian could not be installed: $(grep -E '^E:' "$work/mmdebstrap.log" | tail -n 1)"
 
 say 0.75 settling the system
