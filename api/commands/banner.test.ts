@@ -18,5 +18,5 @@ test('the banner says of each image that is not here when it will be', async () 
   expect(lines).toContain(
     'debian-12      downloaded on first use; if nothing answers, built in the background',
   )
-  expect(lines).toContain('debian-13      downloaded on first use')
+  expect(lines).toContain('ubuntu-24.04   downloaded on first use')
 })
