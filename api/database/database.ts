@@ -143,6 +143,11 @@ export function isUnavailable(error: unknown): boolean {
   return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
 }
 
+/** Whether an error of PostgreSQL's means that others hold what it takes, or that they wait for each other. */
+export function isLockFailure(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
+}
+
 /** Without what SQLite's extended codes say more. */
 function sqliteCode(error: Error): number | null {
   return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null

@@ -1,6 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { messageOf } from '../message-of.ts'
-import { type Database, isSqlite, migrations, type Queries } from './database.ts'
+import { type Database, isLockFailure, isSqlite, migrations, type Queries } from './database.ts'
+
+/**
+ * On PostgreSQL, how long a migration waits for those who use a table. Whoever comes after it waits as long; and after a
+ * second PostgreSQL would look for transactions that wait in a circle, and could end a customer's.
+ */
+const LOCK_MS = 400
+/** Then all of it is undone and tried again, so that the others are served meanwhile. */
+const LOCK_PAUSE_MS = 400
+const LOCK_PATIENCE_MS = 60_000
 
 /** A migration failed, and the database is as it was before all of this run. The message is one sentence. */
 export class MigrationFailed extends Error {
@@ -32,7 +42,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
   // Most starts find nothing to do and need no lock. Where there is no table of records yet, the transaction makes it.
   const applied = await appliedMigrations(db).catch(() => [])
   if (applied.length > 0 && pendingAfter(applied, options).length === 0) return []
-  if (!isSqlite(db)) return db.transaction().execute((tx) => run(tx, options))
+  if (!isSqlite(db)) return besideOthers(() => db.transaction().execute((tx) => run(tx, options)))
   // A migration that rebuilds a table drops the old one, which other tables refer to. Inside of a transaction the
   // pragma does nothing; before the commit all references are checked.
   await sql`PRAGMA foreign_keys = OFF`.execute(db)
@@ -78,9 +88,22 @@ function pendingAfter(applied: readonly string[], { upTo }: MigrateOptions) {
   return Object.entries(migrations).filter(([name]) => isWanted(name) && !applied.includes(name))
 }
 
+/** Tries something again that gave up waiting for those who use the tables. */
+async function besideOthers<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  const until = performance.now() + LOCK_PATIENCE_MS
+  for (;;)
+    try {
+      return await attempt()
+    } catch (error) {
+      const isLockedOut = error instanceof MigrationFailed && isLockFailure(error.cause)
+      if (!isLockedOut || performance.now() > until) throw error
+      await sleep(LOCK_PAUSE_MS)
+    }
+}
+
 async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
-  // On SQLite the transaction itself is the lock. This is the one that Kysely's migrator takes, which ran here before.
-  if (!isSqlite(tx)) await sql`SELECT pg_advisory_xact_lock(3853314791062309107)`.execute(tx)
+  // On SQLite the transaction itself is the lock.
+  if (!isSqlite(tx)) await takeTurn(tx)
   // As Kysely's migrator made it: installations have it.
   await sql`CREATE TABLE IF NOT EXISTS kysely_migration
     (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
@@ -99,6 +122,14 @@ async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
   return pending.map(([name]) => name)
 }
 
+/** Only one migrates at a time, and others wait for as long as that takes. */
+async function takeTurn(tx: Queries): Promise<void> {
+  await sql`SET LOCAL lock_timeout = 0`.execute(tx)
+  // The lock that Kysely's migrator takes, which ran here before.
+  await sql`SELECT pg_advisory_xact_lock(3853314791062309107)`.execute(tx)
+  await sql`SET LOCAL lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx)
+}
+
 async function refuseBrokenReferences(tx: Queries): Promise<void> {
   const { rows } = await sql<{ table: string; parent: string }>`PRAGMA foreign_key_check`.execute(tx)
   const [first] = rows
@@ -108,6 +139,8 @@ async function refuseBrokenReferences(tx: Queries): Promise<void> {
 /** Versions whose migrations were no transactions could leave one half done. */
 function explain(error: unknown): string {
   const why = messageOf(error)
+  if (isLockFailure(error))
+    return `${why}; for a minute others used its tables without a pause, such as a pg_dump: try again when they have ended`
   const isHalfDone = /duplicate column name|already exists|already another table/.test(why)
   return isHalfDone ? `${why}; it seems that an earlier version was interrupted in the middle of it` : why
 }

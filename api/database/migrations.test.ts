@@ -14,6 +14,8 @@ interface Table {
   columns: Map<string, { type: string; isFilled: boolean }>
   /** The columns of unique indexes, with their conditions: what ON CONFLICT of the older program names. */
   uniques: Set<string>
+  /** The tables whose rows must not be deleted while it refers to them. */
+  holds: Set<string>
 }
 
 function tablesOf(file: string): Map<string, Table> {
@@ -33,7 +35,10 @@ function tablesOf(file: string): Map<string, Table> {
         const condition = /\bWHERE\b.*/is.exec(String(sql))?.[0] ?? ''
         return `(${parts}) ${condition}`.trim()
       })
-    return [table, { columns: new Map(columns), uniques: new Set(uniques) }] as const
+    const references = all(`PRAGMA foreign_key_list("${table}")`)
+    const holds = references.filter(({ on_delete }) => !/CASCADE|SET NULL/.test(String(on_delete)))
+    const held = new Set(holds.map((reference) => String(reference.table)))
+    return [table, { columns: new Map(columns), uniques: new Set(uniques), holds: held }] as const
   })
   db.close()
   return new Map(tables)
@@ -41,7 +46,12 @@ function tablesOf(file: string): Map<string, Table> {
 
 /** What of a change a program that knows the tables from before can't live with. */
 function takenAway(before: Map<string, Table>, after: Map<string, Table>): string[] {
-  return [...before].flatMap(([name, old]) => {
+  const held = [...after].flatMap(([name, { holds }]) =>
+    [...holds]
+      .filter((table) => before.has(table) && !before.get(name)?.holds.has(table))
+      .map((table) => `${name} keeps older programs from deleting rows of ${table}`),
+  )
+  const changed = [...before].flatMap(([name, old]) => {
     const table = after.get(name)
     if (!table) return [`the table ${name} is gone`]
     const gone = [...old.columns].filter(([column, { type }]) => table.columns.get(column)?.type !== type)
@@ -62,6 +72,7 @@ function takenAway(before: Map<string, Table>, after: Map<string, Table>): strin
         .map((unique) => `${name} ${unique} is to be unique, which older programs don't know`),
     ]
   })
+  return [...held, ...changed]
 }
 
 test('migrations only add, so that processes of the version before can go on serving', async () => {
@@ -82,6 +93,7 @@ test('migrations only add, so that processes of the version before can go on ser
     expect.stringContaining('is to be unique'),
     expect.stringContaining('is to be unique'),
   ])
+  expect(found['0020-addresses']).toContain('addresses keeps older programs from deleting rows of accounts')
   const later = Object.entries(found).filter(([name]) => name > TOGETHER_SINCE)
   for (const [name, taken] of later) expect([name, taken]).toEqual([name, []])
 })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Database, migrations } from '../../../api/database/database.ts'
+import { type Database, migrations, type Queries } from '../../../api/database/database.ts'
 import { appliedMigrations, MigrationFailed, migrate, SchemaTooNew } from '../../../api/database/migrate.ts'
 import { testDatabase } from '../../harness/database.ts'
 
@@ -53,6 +53,31 @@ test('several programs that start at once migrate once', async () => {
   const ran = await Promise.all([migrate(db), migrate(db), migrate(db)])
   expect(ran.flat()).toEqual(['9001-notes'])
   expect((await sql`SELECT * FROM notes`.execute(db)).rows).toHaveLength(1)
+})
+
+// SQLite has one writer at a time, and one process.
+const onPostgres = test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')
+
+onPostgres('a migration gives way to those who use its tables, and is carried out between them', async () => {
+  const db = await database()
+  const add = (table: string) => `ALTER TABLE ${table} ADD COLUMN later bigint`
+  land({ '9001-later': [add('projects'), add('accounts')] })
+  const count = (queries: Queries, table: 'accounts' | 'projects') =>
+    queries.selectFrom(table).selectAll().execute()
+  const isWaiting = async () =>
+    (await sql`SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'`.execute(db)).rows
+      .length > 0
+  const migrating = await db.transaction().execute(async (tx) => {
+    await count(tx, 'accounts')
+    const begun = migrate(db)
+    begun.catch(() => {})
+    await expect.poll(isWaiting, { interval: 20 }).toBe(true)
+    // Whoever comes later is not held up, and this transaction can go where the migration has been: no circle.
+    await count(db, 'accounts')
+    await count(tx, 'projects')
+    return { begun }
+  })
+  expect(await migrating.begun).toEqual(['9001-later'])
 })
 
 test('a database of a newer version is left alone, with a sentence', async () => {
