@@ -6,7 +6,8 @@ import type { OperationTable } from '../database/schema.ts'
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
-import { again, fail, type Outcome, type Procedures, type Runner, type StepResult } from './procedure.ts'
+import type { Outcome, Procedures, Runner, StepResult } from './procedure.ts'
+import { again, fail, stepNames } from './procedure.ts'
 import {
   claimDue,
   nextDueAt,
@@ -69,6 +70,7 @@ const RETRY_MS = 1_000
 export class Engine {
   readonly #options: EngineOptions
   readonly #owner: string
+  readonly #steps: readonly string[]
   readonly #inFlight = new Map<string, { account: string; abort: AbortController; done: Promise<void> }>()
   readonly #stopping = new AbortController()
   readonly #work: Loop
@@ -81,6 +83,7 @@ export class Engine {
     const { clock, log, owner = randomUUID() } = options
     this.#options = options
     this.#owner = owner
+    this.#steps = stepNames(options.procedures)
     this.#work = new Loop({
       clock,
       log,
@@ -197,7 +200,8 @@ export class Engine {
     // No account gets more than half, so that there is always room for another.
     const share = Math.ceil(concurrency / 2)
     const now = clock.now()
-    const rows = await claimDue(db, { owner: this.#owner, now, leaseMs: LEASE_MS, limit, share, held })
+    const by = { owner: this.#owner, leaseMs: LEASE_MS, now, steps: this.#steps }
+    const rows = await claimDue(db, { ...by, limit, share, held })
     for (const row of rows) this.#begin(row)
     return rows.length
   }
@@ -210,16 +214,17 @@ export class Engine {
 
   /** When the next operation is due, or null. */
   nextDueAt(): Promise<number | null> {
-    return nextDueAt(this.#options.db)
+    const { db, clock } = this.#options
+    return nextDueAt(db, { now: clock.now(), steps: this.#steps })
   }
 
   async #look(): Promise<void> {
-    const { db, clock } = this.#options
+    const { clock } = this.#options
     // Until it is known when the next operation is due.
     this.#pauseMs = LOOK_AGAIN_MS
     // There may be more than it could take.
     if ((await this.tick()) > 0) return this.#work.wake()
-    const due = (await nextDueAt(db)) ?? Number.POSITIVE_INFINITY
+    const due = (await this.nextDueAt()) ?? Number.POSITIVE_INFINITY
     this.#pauseMs = Math.min(LOOK_EVERY_MS, Math.max(20, due - clock.now()))
   }
 

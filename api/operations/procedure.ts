@@ -56,6 +56,13 @@ export interface Runner {
 /** What a feature hands to the engine: by the type of the subject, then by that of the operation. */
 export type Procedures = Readonly<Record<string, Readonly<Record<string, Runner>>>>
 
+/** The names of all steps, by which the table of operations has them too. */
+export function stepNames(procedures: Procedures): string[] {
+  return Object.entries(procedures).flatMap(([subject, types]) =>
+    Object.entries(types).flatMap(([type, { steps }]) => steps.map((step) => `${subject}.${type}.${step}`)),
+  )
+}
+
 /**
  * What an operation keeps. It is trusted to be a `Data`, not checked: nothing writes it but insertOperation and the
  * steps of the procedure, which the compiler holds to that type.

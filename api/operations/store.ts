@@ -5,9 +5,15 @@ import type { OperationTable, Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
 import type { Outcome } from './procedure.ts'
 
-interface Claim {
-  owner: string
+/** What a process looks for. */
+interface Look {
   now: number
+  /** The names of steps that it can carry out. */
+  steps: readonly string[]
+}
+
+interface Claim extends Look {
+  owner: string
   leaseMs: number
   /** How many to take. */
   limit: number
@@ -36,10 +42,11 @@ export async function claimDue(db: Database, by: Claim): Promise<OperationTable[
 function take(
   db: Database,
   ids: readonly string[],
-  { owner, now, leaseMs }: Claim,
+  { owner, leaseMs, ...look }: Claim,
 ): Promise<OperationTable[]> {
+  const { now } = look
   const due = (select: QueryCreator<Schema>) =>
-    dueAt(select, now)
+    dueAt(select, look)
       .select('due.operation_id')
       .where('due.operation_id', 'in', ids)
       .forUpdate()
@@ -61,12 +68,12 @@ function take(
 }
 
 /** The ids of those to take: the first of each account, then the second of each; what accounts hold counts as taken. */
-async function pickInTurns(db: Database, { now, limit, share = limit, held }: Claim): Promise<string[]> {
+async function pickInTurns(db: Database, { limit, share = limit, held, ...look }: Claim): Promise<string[]> {
   const heldBy = (account: string) => held?.get(account) ?? 0
   const allHeld = [...(held?.values() ?? [])].reduce((sum, count) => sum + count, 0)
   const rows = await db
     .selectFrom((eb) =>
-      dueAt(eb, now)
+      dueAt(eb, look)
         .select(['due.operation_id', 'due.account_id', 'due.next_run_at'])
         .select(({ fn }) =>
           fn
@@ -92,12 +99,13 @@ async function pickInTurns(db: Database, { now, limit, share = limit, held }: Cl
 }
 
 /** Due operations. One waits while a canceled one of its subject still has a step running. */
-function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, now: number) {
+function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, { now, steps }: Look) {
   return select
     .selectFrom('operations as due')
     .where(isActive('due.status'))
     .where('due.next_run_at', '<=', now)
     .where('due.lease_until', '<=', now)
+    .where(isFeasible('due', { now, steps }))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -113,6 +121,15 @@ function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, now: number) {
     )
 }
 
+/**
+ * What only a process of another version can carry out is left to that. Once its time is over any process ends it.
+ */
+function isFeasible(table: 'due' | 'operations', { now, steps }: Look) {
+  const column = (name: 'subject_type' | 'type' | 'step' | 'deadline_at') => sql.ref(`${table}.${name}`)
+  const step = sql`${column('subject_type')} || '.' || ${column('type')} || '.' || ${column('step')}`
+  return sql<boolean>`(${step} IN (${sql.join(steps)}) OR ${column('deadline_at')} <= ${now})`
+}
+
 export function readOperation(db: Queries, operationId: string): Promise<OperationTable | undefined> {
   return byId.first(db, { operationId })
 }
@@ -121,12 +138,13 @@ const byId = prepared((db, { operationId }: { operationId: string }) =>
   db.selectFrom('operations').selectAll().where('operation_id', '=', operationId),
 )
 
-export async function nextDueAt(db: Queries): Promise<number | null> {
+export async function nextDueAt(db: Queries, look: Look): Promise<number | null> {
   const next = await db
     .selectFrom('operations')
     .select('next_run_at')
     .where(isActive())
     .where('lease_until', '=', 0)
+    .where(isFeasible('operations', look))
     .orderBy('next_run_at')
     .limit(1)
     .executeTakeFirst()

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { Loop } from '../loop.ts'
-import type { Duty, Listener, Peers, Role, Topic } from './peers.ts'
+import { type Duty, duties, type Listener, type Peers, type Role, type Topic } from './peers.ts'
 
 const BEAT_EVERY_MS = 2_000
 /** A process that was not heard of for so long is dead: others take over what it had. */
@@ -163,6 +163,8 @@ export class Members implements Peers {
     await tx
       .updateTable('duties')
       .set({ owner: this.processId })
+      // Those that only a newer version has are left to that.
+      .where('name', 'in', duties)
       .where((eb) =>
         eb.or([
           eb('owner', 'is', null),

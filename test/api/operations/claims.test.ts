@@ -8,7 +8,10 @@ import { order } from '../harness/ordering.ts'
 // SQLite has one writer at a time: there, no two are ever at the same rows.
 const onPostgres = test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')
 
-const by = (t: TestApp) => ({ owner: 'other', now: t.clock.now(), leaseMs: 1_000, limit: 10, perAccount: 10 })
+const by = (t: TestApp) => ({
+  ...{ owner: 'other', now: t.clock.now(), leaseMs: 1_000, limit: 10, perAccount: 10 },
+  steps: ['server.create.image'],
+})
 
 async function makeHooks(t: TestApp, count: number): Promise<string[]> {
   const ids: string[] = []

@@ -382,3 +382,32 @@ test('what a step tells later ones outlives the process', async () => {
   expect(seen).toEqual([{ token: expect.any(String), at: 5 }])
   expect(await b.read(operation)).toMatchObject({ status: 'succeeded', progress: 100 })
 })
+
+test('what only a process of another version can carry out is left to that, until its time is over', async () => {
+  const b = await bench()
+  const servers = [await b.server(), await b.server(), await b.server()] as const
+  const known = await b.operation(servers[0])
+  const otherStep = await b.operation(servers[1])
+  const otherType = await b.operation(servers[2])
+  const change = (operation: OperationTable, to: Partial<OperationTable>) =>
+    b.db.updateTable('operations').set(to).where('operation_id', '=', operation.operation_id).execute()
+  await change(otherStep, { step: 'second' })
+  await change(otherType, { type: 'copy' })
+  const older = b.engine({ first: async () => done() })
+  expect(await older.tick()).toBe(1)
+  await older.settled()
+  expect((await b.read(known)).status).toBe('succeeded')
+  expect([await older.tick(), await older.nextDueAt()]).toEqual([0, null])
+
+  const steps = runner<Data>({ steps: { first: async () => done() }, conclude: async () => async () => {} })
+  const newer = b.engine({}, { procedures: { server: { copy: steps } } })
+  expect(await newer.tick()).toBe(1)
+  await newer.settled()
+  expect((await b.read(otherType)).status).toBe('succeeded')
+  expect(await b.read(otherStep)).toMatchObject({ status: 'pending', attempt: 0 })
+
+  b.clock.advance(1e9)
+  expect(await older.tick()).toBe(1)
+  await older.settled()
+  expect(await b.read(otherStep)).toMatchObject({ status: 'failed', error_code: 'operation_timeout' })
+})

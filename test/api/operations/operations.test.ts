@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
 import { make, NOBODY, order } from '../harness/ordering.ts'
@@ -225,4 +226,23 @@ test('what was done with a server can be read for a week after it is gone', asyn
   expect([await count(), (await find()).body.code]).toEqual([1, 'operation_not_found'])
   expect((await t.call('GET', '/operations')).body.items).toMatchObject([{ subject_id: here }])
   expect((await t.call('GET', `/servers/${id}/operations/${deletion.operation_id}`)).status).toBe(404)
+})
+
+test('what a newer version wrote beside this one is shown, though this one has no such type or status', async () => {
+  const t = await testApp({ validateReplies: false })
+  const [copied, paused] = [await make(t), await make(t)]
+  const copying = { type: 'copy', status: 'running', finished_at: null, progress: 10 } as const
+  await t.db.updateTable('operations').set(copying).where('server_id', '=', copied).execute()
+  for (const [status, id] of [
+    ['stopping', copied],
+    ['paused', paused],
+  ])
+    await sql`UPDATE servers SET status = ${status} WHERE server_id = ${id}`.execute(t.db)
+  const server = (id: string) => t.call('GET', `/servers/${id}`)
+  expect((await server(copied)).body).toMatchObject({ current_operation: { type: 'copy' } })
+  expect((await server(paused)).body).toMatchObject({ status: 'paused' })
+  expect((await t.call('GET', '/servers')).body.items).toHaveLength(2)
+  expect((await t.call('GET', '/operations')).body.items).toContainEqual(
+    expect.objectContaining({ type: 'copy', server_id: copied }),
+  )
 })
