@@ -20,6 +20,7 @@ import { EventWorker } from './events/worker.ts'
 import { countFirewalls } from './firewalls/firewalls.ts'
 import { firewallRoutes } from './firewalls/routes.ts'
 import type { Access } from './http/auth.ts'
+import { Departure } from './http/departure.ts'
 import { mountDocs } from './http/docs.ts'
 import { mountHealth } from './http/health.ts'
 import { Idempotency } from './http/idempotency.ts'
@@ -147,7 +148,7 @@ export interface App {
   capacity: Capacity
   servers: Servers
   /** Stops listening, lets running steps end, lets go of machines and the database. Machines keep running. */
-  close(): Promise<void>
+  close(lingerMs?: number): Promise<void>
 }
 
 /** What the parts of the program are made of. */
@@ -207,6 +208,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   ])
   const security = watching(options)
   const http = answering(options, routes, { sockets: [consoles.socket], security, turns })
+  const departure = new Departure(http)
   return {
     http,
     ...rented,
@@ -218,11 +220,12 @@ export async function buildApp(given: AppOptions): Promise<App> {
     mails,
     security,
     capacity,
-    close: async () => {
+    close: async (lingerMs = 0) => {
+      departure.begin()
       // The engine first: long polls and consoles end with these, so that the listener has nothing to wait for.
       const workers = [engine, reconciler, billing, sampler, events, webhooks, retention, consoles, mails]
       await Promise.all(workers.map((worker) => worker.stop()))
-      await http.close()
+      await departure.end(lingerMs)
       await networks.settled()
       await security.stop()
       await peers.stop()

@@ -27,6 +27,9 @@ import { findFacts, requireWalls } from './walls.ts'
 /** Where `npm start` builds the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 
+/** How long proxies and clients may still use their connections after a stop, each for one request. */
+const LINGER_MS = 1_000
+
 /**
  * Runs the service until it is told to stop.
  * @param notices where the operator reads, as lines of JSON, what goes on; null: a terminal, with lines for people
@@ -88,7 +91,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   await stopped
   say('Stopping. Servers keep running; the next start takes them over.')
   await Promise.all([watch.stop(), scrapes?.close(), replica?.stop()])
-  await app.close()
+  await app.close(LINGER_MS)
   await link?.close()
   unlock()
 }

@@ -94,7 +94,9 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       if (!isReadable(url)) return UNREADABLE
       return options.hasPages && isForPage(request) ? '/' : url
     },
-    forceCloseConnections: true,
+    // What was sent in time is answered.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
     requestTimeout: timeouts.requestTimeout,
     keepAliveTimeout: timeouts.keepAliveTimeout,
     connectionTimeout: timeouts.connectionTimeout,

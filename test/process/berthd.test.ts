@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, order, run, serve } from './harness/berthd.ts'
 import { listening, startInTerminal, twoAtATime } from './harness/child.ts'
@@ -40,6 +41,30 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test('a request that has begun when the service is stopped is carried out and answered', async () => {
+  const service = await serve(folder())
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  const body = JSON.stringify({ name: 'late' })
+  socket.write(
+    `POST /v1/account/projects HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
+  // It has come before a later one is answered.
+  await service.call('GET', '/account/me')
+  service.process.kill('SIGTERM')
+  const isListening = () =>
+    fetch(new URL('/healthz', service.address)).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(isListening, { interval: 50 }).toBe(false)
+  socket.write(body)
+  const reply = String(await buffer(socket))
+  expect(reply).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
+  expect(reply).toContain('"name":"late"')
+  expect(await service.ended).toEqual({ code: 0, signal: null })
+})
 
 test(
   'a first start makes an account with money and a token that only the owner can read',
