@@ -12,7 +12,7 @@ export class Departure {
 
   constructor(http: FastifyInstance) {
     this.#http = http
-    http.addHook('onRequest', (_request, reply, done) => {
+    http.addHook('onSend', (_request, reply, _body, done) => {
       if (this.#isLeaving) reply.header('connection', 'close')
       done()
     })

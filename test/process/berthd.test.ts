@@ -62,6 +62,7 @@ test('a request that has begun when the service is stopped is carried out and an
   socket.write(body)
   const reply = String(await buffer(socket))
   expect(reply).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
+  expect(reply).toMatch(/\r\nconnection: close\r\n/i)
   expect(reply).toContain('"name":"late"')
   expect(await service.ended).toEqual({ code: 0, signal: null })
 })

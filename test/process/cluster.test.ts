@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../api/clock.ts'
-import { sharedMachines } from '../../api/commands/simulated-machines.ts'
-import type { Database } from '../../api/database/database.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
-import { Simulator } from '../../api/drivers/simulator.ts'
 import { BEGINNING } from '../../api/events/types.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
+import { brokenAfter } from './harness/aftermath.ts'
 import { berthd, folder, order, type Service, serveOn } from './harness/berthd.ts'
 import { Customers } from './harness/customers.ts'
 import { Fleet } from './harness/fleet.ts'
-import { brokenAtRest, brokenLedgers } from './harness/invariants.ts'
+import { brokenLedgers } from './harness/invariants.ts'
 import { randomNumbers } from './harness/load.ts'
-import { PORTS } from './harness/orders.ts'
 
 /** What is taken over from a dead process is done after a quarter of this, where nothing else takes the processors. */
 const TAKEN_OVER_MS = 60_000
@@ -156,41 +152,6 @@ function faultsOf(day: number, random: () => number): string[][] {
   return [[any()], [any(), any()].slice(0, 1 + (one(random) % 2)), [any()]]
 }
 
-/** What is wrong once all that was begun has come to its end. */
-async function brokenAfter({ db }: Fleet, { accepted, strange }: Customers): Promise<string[]> {
-  const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
-  const ids = new Set(rows.map(({ server_id }) => server_id))
-  const machines = await new Simulator({ clock: systemClock, shared: sharedMachines(db) }).list()
-  return [
-    ...strange,
-    ...accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),
-    ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was made twice'] : []),
-    ...(await brokenAtRest({ db, machines, ports: PORTS })),
-    ...(await brokenLedgers(db)),
-  ]
-}
-
-/** The ids of events that have positions beyond one, as long as these are whole. */
-async function eventsFrom(db: Database, after: number): Promise<string[] | null> {
-  const events = db.selectFrom('events').select(['event_id', 'position']).orderBy('position')
-  const unseen = await events
-    .where((eb) => eb.or([eb('position', '>', after), eb('position', 'is', null)]))
-    .execute()
-  const isWhole = unseen.every(({ position }, index) => position === after + index + 1)
-  return isWhole ? unseen.map(({ event_id }) => event_id) : null
-}
-
-/** Orders are accepted again soon after what has befallen. */
-async function goesOn(customers: Customers, befell: readonly string[]): Promise<void> {
-  customers.replies.clear()
-  const until = performance.now() + 60_000
-  while (customers.done < 3) {
-    if (performance.now() > until)
-      throw new Error(`after ${befell}, replies are: ${JSON.stringify([...customers.replies])}`)
-    await sleep(100)
-  }
-}
-
 /** Hours in which nobody does anything but the service. */
 async function night(fleet: Fleet, random: () => number): Promise<void> {
   for (let quarter = 0; quarter < 4; quarter += 1) {
@@ -229,23 +190,13 @@ test(
       for (const these of faultsOf(day, random)) {
         tell(`day ${day}: ${these.join(', ')}`)
         await Promise.all(these.map((name) => faults[name]?.(fleet, random)))
-        await goesOn(customers, these)
+        await customers.goOn(these.join(', '))
       }
       await customers.rest()
-      const active = fleet.db
-        .selectFrom('operations')
-        .selectAll()
-        .where('status', 'in', ['pending', 'running'])
-      await expect.poll(() => active.execute(), { timeout: 2 * TAKEN_OVER_MS }).toEqual([])
-      // What came last is published, and followed.
-      const published = async () => (await eventsFrom(fleet.db, events.position))?.length
-      await expect.poll(async () => (await published()) === customers.heard.length).toBe(true)
-      expect(customers.heard).toEqual(await eventsFrom(fleet.db, events.position))
-      expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
+      expect(await brokenAfter(fleet.db, customers, events.position)).toEqual([])
       await customers.stop()
       events.last = customers.heard.at(-1) ?? events.last
       events.position += customers.heard.length
-      expect(await brokenAfter(fleet, customers)).toEqual([])
       await night(fleet, random)
       expect(await brokenLedgers(fleet.db)).toEqual([])
     }

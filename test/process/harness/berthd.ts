@@ -18,13 +18,16 @@ export function folder(): string {
   return made
 }
 
-export function berthd(args: readonly string[], env: Record<string, string> = {}): Child {
-  return start('api/main.ts', args, env)
+const PROGRAM = 'api/main.ts'
+
+/** @param program that of another version */
+export function berthd(args: readonly string[], env: Record<string, string> = {}, program = PROGRAM): Child {
+  return start(program, args, env)
 }
 
 /** Runs a command to its end. */
-export async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const child = berthd(args, env)
+export async function run(args: readonly string[], env: Record<string, string> = {}, program = PROGRAM) {
+  const child = berthd(args, env, program)
   const { code } = await child.ended
   return { code, stdout: child.stdout, stderr: child.stderr }
 }
@@ -39,14 +42,13 @@ export interface Service extends Child {
 }
 
 /** Serves on the simulator until the test ends. */
-export async function serve(data: string, env: Record<string, string> = {}): Promise<Service> {
-  const child = berthd(['serve'], {
-    BERTH_DATA: data,
-    BERTH_COMPUTE: 'simulator',
-    PORT: '0',
-    BERTH_LOG: 'warn',
-    ...env,
-  })
+export async function serve(
+  data: string,
+  env: Record<string, string> = {},
+  program = PROGRAM,
+): Promise<Service> {
+  const settings = { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0', BERTH_LOG: 'warn', ...env }
+  const child = berthd(['serve'], settings, program)
   onTestFinished(async () => {
     child.process.kill('SIGKILL')
     await child.ended
@@ -75,10 +77,15 @@ export async function serve(data: string, env: Record<string, string> = {}): Pro
 }
 
 /** Serves on a PostgreSQL database, for an account that may have plenty of everything. */
-export async function serveOn(url: string, data: string, env: Record<string, string> = {}): Promise<Service> {
+export async function serveOn(
+  url: string,
+  data: string,
+  env: Record<string, string> = {},
+  program = PROGRAM,
+): Promise<Service> {
   const TOKEN = env.TOKEN ?? (await openAccount(url))
   const limits = { BERTH_RATE_LIMITS: '1000000,1000000,1000000' }
-  return serve(data, { DATABASE_URL: url, ...limits, ...env, TOKEN })
+  return serve(data, { DATABASE_URL: url, ...limits, ...env, TOKEN }, program)
 }
 
 /** What no test uses up. */

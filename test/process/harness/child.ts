@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 
-const ROOT = path.resolve(import.meta.dirname, '../../..')
+export const ROOT = path.resolve(import.meta.dirname, '../../..')
 /** Starting the same program a hundred times, it is worth compiling it once. */
 const CACHE = path.join(ROOT, 'node_modules/.cache/berth-tests')
 
@@ -20,9 +20,9 @@ export interface Child {
 /** A process that takes longer than this hangs: it is killed, and the test says what it had written. */
 const PATIENCE_MS = 800_000
 
-/** Runs a program of this repository in a process of its own. */
+/** Runs a program of this repository, or of another copy of it, in a process of its own. */
 export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Child {
-  return run(program, process.execPath, [path.join(ROOT, program), ...args], env)
+  return run(program, process.execPath, [path.resolve(ROOT, program), ...args], env)
 }
 
 /** The same after commands of a shell. */

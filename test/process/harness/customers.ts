@@ -25,6 +25,8 @@ export class Customers {
   readonly heard: string[] = []
   /** Replies that no client should have to understand. */
   readonly strange: string[] = []
+  /** Requests that were not carried out, for lack of a database or of an answer. */
+  readonly refused: string[] = []
   /** How many replies of each kind there were. */
   readonly replies = new Map<string, number>()
 
@@ -59,6 +61,7 @@ export class Customers {
     const count = (status: number | string) => {
       const kind = `${method} ${url.split('/')[1]} ${status}`
       this.replies.set(kind, (this.replies.get(kind) ?? 0) + 1)
+      if (!(Number(status) < 500)) this.refused.push(kind)
     }
     try {
       const reply = await Promise.race([service.send(method, url, body, headers), sleep(PATIENCE_MS)])
@@ -67,8 +70,8 @@ export class Customers {
       const text = await reply.text()
       if (reply.status >= 500 && reply.status !== 503) this.strange.push(`${method} ${url}: ${text}`)
       return { status: reply.status, body: JSON.parse(text || 'null') }
-    } catch {
-      count('none')
+    } catch (error) {
+      count(`none (${error instanceof Error ? error.cause : error})`)
       return null
     }
   }
@@ -76,6 +79,17 @@ export class Customers {
   /** How many orders were accepted. */
   get done(): number {
     return (this.replies.get('POST servers 202') ?? 0) + (this.replies.get('DELETE servers 202') ?? 0)
+  }
+
+  /** Orders are accepted again soon after what has befallen. */
+  async goOn(befell: string): Promise<void> {
+    this.replies.clear()
+    const until = performance.now() + 60_000
+    while (this.done < 3) {
+      if (performance.now() > until)
+        throw new Error(`after ${befell}, replies are: ${JSON.stringify([...this.replies])}`)
+      await sleep(100)
+    }
   }
 
   async #rent(name: string): Promise<void> {

@@ -22,12 +22,20 @@ interface Member {
   service: Service | null
 }
 
+/** A program, and what prepares an empty database and data folder for it. */
+interface Version {
+  program?: string
+  prepare?: (url: string, data: string) => Promise<string>
+}
+
 /** Two processes of each role on one database, with all that can befall them. */
 export class Fleet {
   readonly db: Database
   readonly url: string
   readonly members: readonly Member[]
   token = ''
+  /** What is started from here on; this version's unless given. */
+  program: string | undefined
   /** The body that orders a server. */
   order: Record<string, unknown> = {}
   #passedMs = 0
@@ -39,9 +47,11 @@ export class Fleet {
     onTestFinished(() => this.db.destroy())
   }
 
-  static async open(postgres: Server, name: string): Promise<Fleet> {
+  /** @param prepare makes the tables and an account; by default this version does. @returns its token */
+  static async open(postgres: Server, name: string, { program, prepare }: Version = {}): Promise<Fleet> {
     const url = await postgres.create(name)
     const data = folder()
+    const token = (await prepare?.(url, data)) ?? ''
     const members = await Promise.all(
       ROLES.map(async (role, at) => {
         const clockFile = path.join(data, `clock-${at}`)
@@ -49,6 +59,8 @@ export class Fleet {
       }),
     )
     const fleet = new Fleet(url, members)
+    fleet.token = token
+    fleet.program = program
     await fleet.#ownTime(name)
     await fleet.start(0)
     for (const service of fleet.answering) fleet.order = await order(service)
@@ -79,7 +91,7 @@ export class Fleet {
       NODE_OPTIONS: `--import ${OWN_TIME}`,
       ...(this.token ? { TOKEN: this.token } : {}),
     }
-    member.service = await serveOn(link.url, data, env)
+    member.service = await serveOn(link.url, data, env, this.program)
     this.token = member.service.token
   }
 

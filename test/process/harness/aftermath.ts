@@ -1,0 +1,46 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../../api/clock.ts'
+import { sharedMachines } from '../../../api/commands/simulated-machines.ts'
+import type { Database } from '../../../api/database/database.ts'
+import { Simulator } from '../../../api/drivers/simulator.ts'
+import type { Customers } from './customers.ts'
+import { brokenAtRest, brokenLedgers } from './invariants.ts'
+import { PORTS } from './orders.ts'
+
+/** What is left over by a process that died ends after a quarter of this, where nothing else takes the processors. */
+const PATIENCE_MS = 120_000
+
+/**
+ * Waits until all that customers who rest had begun has come to its end, and all events were told to them.
+ * @param position of the last event that they had heard of before
+ * @returns a sentence for each promise that is broken
+ */
+export async function brokenAfter(db: Database, customers: Customers, position: number): Promise<string[]> {
+  const active = db.selectFrom('operations').selectAll().where('status', 'in', ['pending', 'running'])
+  await expect.poll(() => active.execute(), { timeout: PATIENCE_MS }).toEqual([])
+  // What came last is published, and followed.
+  const published = async () => (await eventsFrom(db, position))?.length
+  await expect.poll(async () => (await published()) === customers.heard.length).toBe(true)
+  expect(customers.heard).toEqual(await eventsFrom(db, position))
+  expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
+  const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
+  const ids = new Set(rows.map(({ server_id }) => server_id))
+  const machines = await new Simulator({ clock: systemClock, shared: sharedMachines(db) }).list()
+  return [
+    ...customers.strange,
+    ...customers.accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),
+    ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was made twice'] : []),
+    ...(await brokenAtRest({ db, machines, ports: PORTS })),
+    ...(await brokenLedgers(db)),
+  ]
+}
+
+/** The ids of events that have positions beyond one, as long as these are whole. */
+async function eventsFrom(db: Database, after: number): Promise<string[] | null> {
+  const events = db.selectFrom('events').select(['event_id', 'position']).orderBy('position')
+  const unseen = await events
+    .where((eb) => eb.or([eb('position', '>', after), eb('position', 'is', null)]))
+    .execute()
+  const isWhole = unseen.every(({ position }, index) => position === after + index + 1)
+  return isWhole ? unseen.map(({ event_id }) => event_id) : null
+}

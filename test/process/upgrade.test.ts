@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { BEGINNING } from '../../api/events/types.ts'
+import { type Server, startPostgres } from '../harness/postgres.ts'
+import { brokenAfter } from './harness/aftermath.ts'
+import { run } from './harness/berthd.ts'
+import { Customers } from './harness/customers.ts'
+import { Fleet } from './harness/fleet.ts'
+import { randomNumbers } from './harness/load.ts'
+import { earlierVersion, nextVersion, prepareBy } from './harness/versions.ts'
+
+/** A commit from which to upgrade to this version; without it, this version is upgraded to one that is made up. */
+const EARLIER = process.env.BERTH_TEST_EARLIER
+const SEED = Number(process.env.BERTH_TEST_SEED ?? 15)
+const QUOTAS = JSON.stringify({ servers: 12, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
+
+let postgres: Server
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.remove())
+
+/** The first of each role in the fleet. */
+const [API, WORKER] = [0, 2]
+
+/** Asks each process again and again whether it is ready. */
+class Watch {
+  readonly #fleet: Fleet
+  #isOver = false
+  readonly #watching: Promise<void>
+  readonly unready: string[] = []
+
+  constructor(fleet: Fleet) {
+    this.#fleet = fleet
+    this.#watching = this.#watch()
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#watching
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isOver) {
+      for (const member of this.#fleet.members) {
+        const { service } = member
+        if (!service) continue
+        const text = await fetch(new URL('/readyz', service.address)).then(
+          async (reply) => (reply.ok ? null : await reply.text()),
+          (error) => String(error.cause ?? error),
+        )
+        if (text !== null && member.service === service) this.unready.push(`${member.role}: ${text}`)
+      }
+      await sleep(100)
+    }
+  }
+}
+
+/** Who has what only the next version does for all, once the others have had time to take it. */
+async function archiver({ db, members }: Fleet): Promise<number | null> {
+  const beats = db.selectFrom('processes').select(['process_id', 'seen_at'])
+  const before = new Map((await beats.execute()).map(({ process_id, seen_at }) => [process_id, seen_at]))
+  const haveBeaten = async () =>
+    (await beats.execute()).every(({ process_id, seen_at }) => seen_at > (before.get(process_id) ?? 0))
+  await expect.poll(haveBeaten).toBe(true)
+  const row = await db
+    .selectFrom('duties')
+    .innerJoin('processes', 'process_id', 'owner')
+    .select('pid')
+    .where('name', '=', 'archiver')
+    .executeTakeFirst()
+  return row ? members.findIndex(({ service }) => service?.process.pid === row.pid) : null
+}
+
+test('processes are replaced by those of another version one by one, under load, and no customer notices', async () => {
+  const earlier = EARLIER ? earlierVersion(EARLIER) : undefined
+  const prepare = (url: string, data: string) => prepareBy(earlier ?? '', url, data)
+  const fleet = await Fleet.open(postgres, 'upgrade', earlier ? { program: earlier, prepare } : {})
+  await fleet.db.updateTable('accounts').set({ quotas: QUOTAS }).execute()
+  const customers = new Customers(fleet, randomNumbers(SEED), 0, BEGINNING)
+  const watch = new Watch(fleet)
+  onTestFinished(async () => void (await Promise.all([customers.stop(), watch.stop()])))
+  await customers.goOn('the start')
+
+  fleet.program = earlier ? undefined : nextVersion()
+  // The first that starts migrates the database, under those that serve.
+  for (const index of [API, WORKER, 1, 3]) {
+    await fleet.end(index, 'SIGTERM')
+    await fleet.start(index)
+    await customers.goOn(`process ${index} was replaced`)
+    if (!EARLIER && index === API) expect(await archiver(fleet)).toBe(null)
+    if (!EARLIER && index === WORKER) await expect.poll(() => archiver(fleet)).toBe(WORKER)
+  }
+  const again = { DATABASE_URL: fleet.url, BERTH_DATA: fleet.at(0).data, BERTH_COMPUTE: 'simulator' }
+  expect(await run(['serve', '--role', 'worker', '--port', '0'], again, earlier)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The database was written by a newer version of Berth: .* Run that version\.\n$/,
+    ),
+  })
+
+  await customers.rest()
+  const broken = await brokenAfter(fleet.db, customers, 0)
+  const noticed = { refused: customers.refused, unready: watch.unready }
+  expect({ broken, ...noticed }).toEqual({ broken: [], refused: [], unready: [] })
+  for (const { service } of fleet.members) expect(service?.stderr).toBe('')
+})
