@@ -227,9 +227,9 @@ function otherKey(file: string): CommandError {
   )
 }
 
-/** Two processes may start at once in a folder: the first one's key is both's. */
+/** Two processes may start at once in a folder: the first one's key is both's. In containers each has the pid 1. */
 function placeKey(file: string): void {
-  const draft = `${file}.${process.pid}`
+  const draft = `${file}.${randomBytes(4).toString('hex')}`
   writeWholeSync(draft, randomBytes(32).toString('hex'))
   try {
     linkSync(draft, file)
