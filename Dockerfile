@@ -1,16 +1,21 @@
 # Berth for an installation on PostgreSQL, with servers that run elsewhere: on Incus, or simulated. QEMU's run on a
-# host of their own (docs/operating.md). Not built in the tests of this repository, which have no Docker.
-FROM node:24-bookworm-slim AS build
+# host of their own (docs/operating.md, which also says what of this was tried).
+FROM node:24-bookworm-slim AS manifests
 WORKDIR /opt/berth
 COPY package.json package-lock.json ./
 COPY api/package.json api/
 COPY sdk/package.json sdk/
 COPY cli/package.json cli/
 COPY console/package.json console/
+
 # The Node of this image takes the place of the one from npm, whose script would fetch it.
+FROM manifests AS console
 RUN npm ci --ignore-scripts
 COPY . .
-RUN node_modules/.bin/vite build console --logLevel error && npm prune --omit=dev --ignore-scripts
+RUN node_modules/.bin/vite build console --logLevel error
+
+FROM manifests AS packages
+RUN npm ci --ignore-scripts --omit=dev --workspace=@berth/api
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
@@ -18,12 +23,10 @@ ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080
 WORKDIR /opt/berth
-COPY --from=build /opt/berth/node_modules node_modules
-COPY --from=build /opt/berth/package.json /opt/berth/catalog.yaml ./
-COPY --from=build /opt/berth/api api
-COPY --from=build /opt/berth/sdk sdk
-COPY --from=build /opt/berth/cli cli
-COPY --from=build /opt/berth/console console
+COPY --from=packages /opt/berth/node_modules node_modules
+COPY package.json catalog.yaml ./
+COPY api api
+COPY --from=console /opt/berth/console/dist console/dist
 RUN install -d -o node -g node -m 0700 /var/lib/berth
 USER node
 VOLUME /var/lib/berth
