@@ -267,7 +267,7 @@ export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
  * Ports are published where servers have no public addresses.
  */
 function featuresOf(said: readonly Feature[] | undefined, zone: Zone | undefined): Feature[] {
-  const able = said ?? (zone?.driver === 'incus' ? incusFeatures : [])
+  const able = said ?? (zone?.incus ? incusFeatures(zone.incus) : [])
   const hasIpv4 = (zone?.public_ipv4 ?? []).length > 0 && able.includes('public_ipv4')
   return able.filter((feature) => {
     if (feature === 'published_ports') return !hasIpv4

@@ -25,6 +25,8 @@ export const IncusSection = Type.Object({
   group: Type.Optional(Name),
   // The address of the members where the ports of servers listen; without it BERTH_GUEST_HOST.
   listen: Type.Optional(Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })])),
+  // The network of the cluster that its networks of OVN have as their uplink: then the zone has private networks.
+  uplink: Type.Optional(Name),
   nameservers: Type.Array(Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]), {
     minItems: 1,
     maxItems: 3,

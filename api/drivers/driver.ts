@@ -22,8 +22,10 @@ export const features = [
 ] as const
 export type Feature = (typeof features)[number]
 
-/** Of every zone on Incus, also while its cluster can't be asked. */
-export const incusFeatures: readonly Feature[] = ['published_ports', 'console']
+/** Of a zone on Incus, also while its cluster can't be asked. */
+export function incusFeatures({ uplink }: Pick<IncusZone, 'uplink'>): Feature[] {
+  return ['published_ports', ...(uplink === undefined ? [] : (['private_networks'] as const)), 'console']
+}
 
 /** What a download is held against: a checksum, or a list of them that its vendor has signed. */
 export interface Checksums {
@@ -70,6 +72,8 @@ export interface IncusZone {
   group?: string | undefined
   /** The address of members where ports of servers listen. */
   listen?: string | undefined
+  /** The uplink of the cluster's networks of OVN; without it there are none. */
+  uplink?: string | undefined
   nameservers: readonly string[]
 }
 

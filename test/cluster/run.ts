@@ -32,6 +32,9 @@ const programs = {
   ip: 'iproute2',
   ssh: 'openssh-client',
   openssl: 'openssl',
+  'ovs-vswitchd': 'openvswitch-switch',
+  'ovn-northd': 'ovn-central',
+  'ovn-controller': 'ovn-host',
 }
 /** The engine: Incus where it can be had, else LXD. */
 const INCUS = { incus: 'incus-client', incusd: 'incus-base' }

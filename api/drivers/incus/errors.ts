@@ -9,6 +9,7 @@ export type Refusal =
   | 'running'
   | 'stopped'
   | 'port_taken'
+  | 'in_use'
   | 'disk_full'
   | 'too_small'
   | 'no_member'
@@ -19,6 +20,7 @@ export type Refusal =
 const TEXTS: readonly [RegExp, Refusal][] = [
   [/already exists|UNIQUE constraint/i, 'exists'],
   [/address already in use/i, 'port_taken'],
+  [/currently in use|that is in use/i, 'in_use'],
   [/no space left|quota exceeded/i, 'disk_full'],
   [/(image|volume) size|exceeds specified/i, 'too_small'],
   [/no suitable cluster member|couldn't find a cluster member|cluster member is evacuated/i, 'no_member'],
@@ -26,7 +28,7 @@ const TEXTS: readonly [RegExp, Refusal][] = [
   [/already stopped|is not running|isn't running/i, 'stopped'],
   [/busy running|operation.*in progress/i, 'busy'],
   [
-    /missing event connection|unable to connect|connection refused|server isn't ready|is offline|shutting down|daemon.*(starting|not yet)|no route to host|context deadline|failed to connect|database is locked|no available (cowsql|dqlite)|leader|begin transaction|bad connection|\bEOF\b|checkpoint in progress/i,
+    /missing event connection|not fully created|unable to connect|connection refused|server isn't ready|is offline|shutting down|daemon.*(starting|not yet)|no route to host|context deadline|failed to connect|database is locked|no available (cowsql|dqlite)|leader|begin transaction|bad connection|\bEOF\b|checkpoint in progress/i,
     'offline',
   ],
   [/not found/i, 'missing'],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuTypes, DriverError, type HostFacts, incusFeatures } from '../driver.ts'
+import { cpuTypes, DriverError, type HostFacts, type IncusZone, incusFeatures } from '../driver.ts'
 import type { Members } from './members.ts'
 
 /** What the cluster says of itself. */
@@ -18,12 +18,14 @@ const STALE_MS = 15_000
 export class Host {
   readonly #members: Members
   readonly #server: IncusServer
+  readonly #zone: IncusZone
   #asking: Promise<HostFacts | null> | null = null
   #known: { facts: HostFacts; at: number } | null = null
   #isSilent = false
 
-  constructor(members: Members, server: IncusServer) {
+  constructor(members: Members, server: IncusServer, zone: IncusZone) {
     this.#members = members
+    this.#zone = zone
     this.#server = server
   }
 
@@ -52,7 +54,7 @@ export class Host {
       reason: server_clustered ? 'a cluster, as its zone says' : 'as its zone says',
       isReal: true,
       cpuTypes,
-      features: incusFeatures,
+      features: incusFeatures(this.#zone),
       ...capacity,
       warnings: ['Servers are containers, which share a kernel: for people you trust'],
     }

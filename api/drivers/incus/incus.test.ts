@@ -98,9 +98,10 @@ test('a plan’s speed is asked of Incus for both directions, and taken back', (
     devices: { root: { type: 'disk', path: '/', pool: 'default' } },
   }
   const network = { ...PLAIN_NETWORK, number: 1 }
-  const fast = connected(instance, { ...network, bandwidthMbit: 50 }, '127.0.0.1')
+  const around = { listen: '127.0.0.1', uplink: null, prefix: '' }
+  const fast = connected(instance, { ...network, bandwidthMbit: 50 }, around)
   expect(fast?.devices?.eth0).toMatchObject({ 'limits.ingress': '50Mbit', 'limits.egress': '50Mbit' })
-  const slow = connected({ ...instance, ...fast }, network, '127.0.0.1')
+  const slow = connected({ ...instance, ...fast }, network, around)
   expect(slow?.devices?.eth0).toMatchObject({ nictype: 'routed', hwaddr: '52:54:00:12:00:01' })
   expect(Object.keys(slow?.devices?.eth0 ?? {}).filter((key) => key.startsWith('limits.'))).toEqual([])
 })

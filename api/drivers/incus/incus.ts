@@ -14,7 +14,9 @@ import {
   SSH_PORT,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
+import { inParallel } from '../in-parallel.ts'
 import type { Log } from '../log.ts'
+import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusConsoles } from './console.ts'
 import { IncusError, toDriverError, unless } from './errors.ts'
@@ -22,7 +24,6 @@ import { Host, type IncusServer } from './host.ts'
 import { IncusImages } from './images.ts'
 import {
   changed,
-  connected,
   type Instance,
   isServer,
   isUnfinished,
@@ -36,6 +37,7 @@ import {
 } from './instance.ts'
 import { Measures } from './measures.ts'
 import { Members } from './members.ts'
+import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
 
 export interface IncusOptions {
@@ -71,6 +73,7 @@ export class IncusDriver implements Driver {
   readonly #images: IncusImages
   readonly #consoles: IncusConsoles
   readonly #measures: Measures
+  readonly #networks: Networks
   readonly #readiness: Readiness
   /** Machines that were last seen running, each with what is known of this boot. */
   readonly #running = new Map<string, { boot: number; sshPort: number | null; hasPasst: boolean }>()
@@ -87,10 +90,12 @@ export class IncusDriver implements Driver {
     this.#operations = new Operations(client, log, ({ source }) => this.#hint(source))
     const isClustered = server.environment.server_clustered
     this.#members = new Members(client, { group, storagePool, isClustered })
-    this.#host = new Host(this.#members, server)
+    this.#host = new Host(this.#members, server, zone)
     this.#images = new IncusImages(client, this.#operations, project)
     this.#consoles = new IncusConsoles(client, project)
     this.#measures = new Measures(client, project)
+    const around = { listen: address, uplink: zone.uplink ?? null, prefix: prefixFor(project) }
+    this.#networks = new Networks(client, around, log)
     this.#readiness = new Readiness(address)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
@@ -191,23 +196,22 @@ export class IncusDriver implements Driver {
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
-    const { address } = this.#settings
+    const { zone } = this.#settings
     await this.#try(async () => {
       const ids = [...networks.keys()]
       const few = ids.length <= FEW ? await Promise.all(ids.map((id) => this.#find(id))) : null
       const instances = (few ?? (await this.#instances())).filter((instance) => instance !== null)
       const failures: unknown[] = []
-      for (const instance of instances) {
+      await inParallel(instances, async (instance) => {
         const serverId = serverIdOf(instance.name)
         const network = serverId === null ? undefined : networks.get(serverId)
-        if (serverId === null || !network || instance.config === null) continue
-        if (network.cards.length > 0)
+        if (serverId === null || !network || instance.config === null) return
+        if (network.cards.length > 0 && zone.uplink === undefined)
           failures.push(new DriverError('unsupported', 'There are no private networks here'))
-        if (connected(instance, network, address) === null) continue
-        await this.#write(serverId, (found) => connected(found, network, address)).catch((error: unknown) =>
-          failures.push(error),
-        )
-      }
+        await this.#networks
+          .connect(instance, network, (change) => this.#write(serverId, change))
+          .catch((error: unknown) => failures.push(error))
+      })
       if (failures.length > 0) throw failures[0]
     })
   }
@@ -228,6 +232,7 @@ export class IncusDriver implements Driver {
     clearInterval(this.#timer)
     this.#listeners.clear()
     this.#readiness.close()
+    this.#networks.close()
     this.#consoles.close()
     this.#operations.close()
     this.#client.close()

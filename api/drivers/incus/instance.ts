@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
-import { ROUTED_GATEWAY } from '../addresses.ts'
 import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
 import { hashFor } from '../guest/crypt.ts'
 import { vendorData } from '../guest/seed.ts'
-
-type Device = Readonly<Record<string, string>>
-export type Devices = Readonly<Record<string, Device>>
+import { type Device, type Devices, networkConfig, privateDevices, withPrivate } from './cards.ts'
 
 /** An instance as lists show it. What is on a member that does not answer has neither configuration nor devices. */
 export interface Instance {
@@ -34,6 +31,10 @@ const KEYS = {
   network: 'user.berth.network',
   card: 'user.berth.card',
 } as const
+
+const NETWORK_CONFIG = 'cloud-init.network-config'
+/** Its start writes the seed anew, as that of a copy would. */
+const RENEW = 'volatile.apply_template'
 
 const PREFIX = 'b-'
 /** Processes and threads that a guest may have: the host's table has an end. */
@@ -77,7 +78,7 @@ export function newInstance(spec: MachineSpec, place: Place) {
       'security.idmap.isolated': 'true',
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
       'cloud-init.user-data': spec.userData ?? '#cloud-config\n{}\n',
-      'cloud-init.network-config': networkConfig(card, place.nameservers),
+      [NETWORK_CONFIG]: networkConfig(card.address, place.nameservers),
       // A member that is emptied gives it to another.
       'cluster.evacuate': 'migrate',
       [KEYS.server]: spec.serverId,
@@ -105,16 +106,6 @@ function nic({ mac, address }: Card): Device {
   const number = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
   const host_name = `bi${number.join('')}`
   return { type: 'nic', nictype: 'routed', name: 'eth0', hwaddr: mac, 'ipv4.address': address, host_name }
-}
-
-/** What Incus has set on the card already, for images that would else ask by DHCP. */
-function networkConfig({ address }: Card, nameservers: readonly string[]): string {
-  const eth0 = {
-    addresses: [`${address}/32`],
-    routes: [{ to: '0.0.0.0/0', via: ROUTED_GATEWAY, 'on-link': true }],
-    nameservers: { addresses: nameservers },
-  }
-  return `${JSON.stringify({ version: 2, ethernets: { eth0 } })}\n`
 }
 
 function limitsOf({ cpu, ramMb }: Pick<MachineSpec, 'cpu' | 'ramMb'>): Record<string, string> {
@@ -180,8 +171,22 @@ export function networkOf({ config }: Instance): ServerNetwork | null {
   return kept === undefined ? null : (JSON.parse(kept) as ServerNetwork) // as connected wrote it
 }
 
+/** What is the same for all machines of a zone. */
+export interface Surroundings {
+  /** Where ports listen. */
+  listen: string
+  /** Of private networks; null: there are none. */
+  uplink: string | null
+  /** Of the names of private networks. */
+  prefix: string
+}
+
 /** An instance with what leads to it; null: it has that already. */
-export function connected(instance: Instance, network: ServerNetwork, listen: string): Written | null {
+export function connected(
+  instance: Instance,
+  network: ServerNetwork,
+  { listen, uplink, prefix }: Surroundings,
+): Written | null {
   const { config } = instance
   const card: Card = JSON.parse(config?.[KEYS.card] ?? '{}')
   const { root = {} } = instance.devices ?? {}
@@ -189,10 +194,21 @@ export function connected(instance: Instance, network: ServerNetwork, listen: st
   const isClosed = network.isCut || network.firewall !== null
   const eth0 = { ...nic(card), ...speedOf(network) }
   const open = { eth0, ...proxies(network, card, listen) }
-  const devices: Devices = { root, ...(isClosed ? {} : open) }
+  const cards = uplink !== null && !network.isCut ? network.cards : []
+  const inner = privateDevices(instance.devices, cards, prefix)
+  const devices: Devices = { root, ...(isClosed ? {} : open), ...inner }
   const kept = JSON.stringify(network)
   if (config?.[KEYS.network] === kept && digest(devices) === digest(instance.devices)) return null
-  return changed(instance, { config: { [KEYS.network]: kept }, devices })
+  const seed = seedChange(config ?? {}, inner, cards)
+  return changed(instance, { config: { [KEYS.network]: kept, ...seed }, devices })
+}
+
+/** What tells a guest of its private cards when it boots. One that is cut off is told when it is not. */
+function seedChange(config: Device, inner: Devices, cards: ServerNetwork['cards']): Record<string, string> {
+  const before = config[NETWORK_CONFIG]
+  const after = before === undefined ? undefined : withPrivate(before, inner, cards)
+  if (after === undefined || after === before) return {}
+  return { [NETWORK_CONFIG]: after, [RENEW]: config[RENEW] ?? 'copy' }
 }
 
 /** As Incus shapes a card: what is sent to it, and by it. */

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { Measurement } from '../driver.ts'
 import { inParallel } from '../in-parallel.ts'
+import { privateNames } from './cards.ts'
 import { at, type Endpoint, type IncusClient } from './client.ts'
 import { coresOf, type Instance, nameOf, serverIdOf, stateOf } from './instance.ts'
 import { countersOf, countersOfState, type InstanceState, NOTHING } from './metrics.ts'
@@ -30,7 +31,7 @@ export class Measures {
     const instances = all.filter(({ name }) => asked.has(name))
     if (instances.length === 0) return new Map()
     const { endpoints } = this.#client
-    const perMember = await Promise.all(endpoints.map((endpoint) => this.#ask(endpoint)))
+    const perMember = await Promise.all(endpoints.map((endpoint) => this.#ask(endpoint, instances)))
     const counters = new Map(perMember.flatMap((found) => [...found]))
     const measuredAt = Date.now()
     const states = await this.#statesOf(instances, measuredAt)
@@ -53,9 +54,10 @@ export class Measures {
   }
 
   /** A member's answer to Prometheus. One that does not answer has none. */
-  async #ask(endpoint: Endpoint): ReturnType<typeof readMetrics> {
+  async #ask(endpoint: Endpoint, instances: readonly Instance[]): ReturnType<typeof readMetrics> {
     if (endpoint.isShunned) return new Map()
-    return readMetrics(endpoint, this.#project).catch(() => new Map())
+    const names = new Map(instances.map(({ name, devices }) => [name, privateNames(devices)]))
+    return readMetrics(endpoint, this.#project, (name) => names.get(name) ?? []).catch(() => new Map())
   }
 
   /** Of young machines, and of those whose disk was not looked at for long. */
@@ -84,8 +86,12 @@ export class Measures {
   }
 }
 
-async function readMetrics(endpoint: Endpoint, project: string) {
+async function readMetrics(
+  endpoint: Endpoint,
+  project: string,
+  namesOf: (instance: string) => readonly string[],
+) {
   const response = await endpoint.send('GET', at('/1.0/metrics', { project }), { timeoutMs: ANSWER_MS })
   const text = (await buffer(response)).toString('utf8')
-  return countersOf(text, project)
+  return countersOf(text, project, namesOf)
 }

@@ -19,8 +19,15 @@ const IDLE = ['idle', 'iowait', 'steal']
 const LINE =
   /^(?:incus|lxd)_(cpu_seconds_total|memory_MemTotal_bytes|memory_MemAvailable_bytes|disk_read_bytes_total|disk_written_bytes_total|network_receive_bytes_total|network_transmit_bytes_total)\{([^}]*)\} (\S+)$/gm
 
-/** The counters of a member's instances in a project, by name, from its answer to Prometheus. */
-export function countersOf(text: string, project: string): Map<string, Counters> {
+/**
+ * The counters of a member's instances in a project, by name, from its answer to Prometheus.
+ * @param privateNames cards of an instance that do not count
+ */
+export function countersOf(
+  text: string,
+  project: string,
+  privateNames: (instance: string) => readonly string[],
+): Map<string, Counters> {
   const found = new Map<string, Counters & { total: number; available: number }>()
   for (const [, family = '', labels = '', figure = ''] of text.matchAll(LINE)) {
     const label = Object.fromEntries(
@@ -30,15 +37,16 @@ export function countersOf(text: string, project: string): Map<string, Counters>
     const of = found.get(label.name) ?? { ...NOTHING, total: 0, available: 0 }
     found.set(label.name, of)
     const value = Number(figure)
+    const { device = '' } = label
     if (family === 'memory_MemTotal_bytes') of.total = value
     else if (family === 'memory_MemAvailable_bytes') of.available = value
     else if (family === 'cpu_seconds_total')
       of.cpuMs = (of.cpuMs ?? 0) + (IDLE.includes(label.mode ?? '') ? 0 : value * 1000)
     else if (family === 'disk_read_bytes_total') of.diskReadBytes = (of.diskReadBytes ?? 0) + value
     else if (family === 'disk_written_bytes_total') of.diskWriteBytes = (of.diskWriteBytes ?? 0) + value
-    else if (label.device !== 'lo' && family === 'network_receive_bytes_total')
-      of.networkRxBytes = (of.networkRxBytes ?? 0) + value
-    else if (label.device !== 'lo') of.networkTxBytes = (of.networkTxBytes ?? 0) + value
+    else if (device === 'lo' || privateNames(label.name).includes(device)) continue
+    else if (family === 'network_receive_bytes_total') of.networkRxBytes = (of.networkRxBytes ?? 0) + value
+    else of.networkTxBytes = (of.networkTxBytes ?? 0) + value
   }
   return new Map(
     [...found].map(([name, { total, available, ...counters }]) => [

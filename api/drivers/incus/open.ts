@@ -17,6 +17,8 @@ export async function openIncus({ zone, address, log }: IncusOptions): Promise<I
         'The cluster does not trust this certificate: add it with incus config trust.',
       )
     await makeProject(client, zone.project)
+    if (zone.uplink !== undefined && !(await hasNetwork(client, zone.uplink)))
+      log.warn({ uplink: zone.uplink }, 'The uplink of the zone is no network of its cluster')
     const { server: product, server_version, server_clustered } = server.environment
     log.info({ version: server_version, clustered: server_clustered }, `Machines run on ${product}`)
     return new IncusDriver({ zone, address: zone.listen ?? address, log, client, server })
@@ -39,6 +41,10 @@ function tlsOf({ certificate, key, server_certificate }: IncusZone) {
   } catch (error) {
     throw new DriverError('unavailable', `A certificate of the zone can't be read: ${messageOf(error)}.`)
   }
+}
+
+async function hasNetwork(client: IncusClient, name: string): Promise<boolean> {
+  return (await client.get(`/1.0/networks/${name}`).catch(unless('missing'))) !== null
 }
 
 /** Ours alone, with the images of the whole cluster. */

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { stringify } from 'yaml'
 import { IncusClient } from '../../../api/drivers/incus/client.ts'
 import { until } from '../../qemu/harness/service.ts'
+import { Ovn } from './ovn.ts'
 
 const run = promisify(execFile)
 
@@ -37,17 +38,19 @@ export class Cluster {
   readonly #net = `127.${randomInt(1, 255)}.${randomInt(255)}`
   readonly #product: Product
   readonly #members = new Map<string, ChildProcess>()
+  readonly #ovn = new Ovn(path.join(this.#folder, 'ovn'))
 
   private constructor(product: Product) {
     this.#product = product
   }
 
   /** @param count of members; one alone is no cluster */
-  static async open(count: number): Promise<Cluster> {
+  static async open(count: number, { hasOvn } = { hasOvn: false }): Promise<Cluster> {
     const cluster = new Cluster(await installed())
     try {
       await cluster.#wall('add')
       await cluster.#form(count)
+      if (hasOvn) await cluster.#addOvn()
       return cluster
     } catch (error) {
       await cluster.dispose()
@@ -76,6 +79,17 @@ export class Cluster {
   /** An address at which nothing answers, as that of a host without power. */
   get nowhere(): string {
     return `https://${this.#addressOf(99)}`
+  }
+
+  /** The names of the networks that its OVN has. */
+  networks(): Promise<string[]> {
+    return this.#ovn.networks()
+  }
+
+  /** Runs a command as root in an instance. */
+  async exec(project: string, instance: string, command: string): Promise<string> {
+    const args = ['exec', '--project', project, instance, '--', 'sh', '-c', command]
+    return (await run('incus', args, { env: this.#env('m1'), timeout: 20_000 })).stdout.trim()
   }
 
   client(): IncusClient {
@@ -161,6 +175,7 @@ export class Cluster {
     for (const { pid } of [...monitors, ...helpers]) process.kill(pid, 'SIGKILL')
     for (const pid of inits) tryKill(pid)
     await sleep(500)
+    await this.#ovn.dispose()
     await this.#wall('delete')
     for (const mount of mountsBelow(this.#folder)) await run('umount', ['-l', mount]).catch(() => {})
     rmSync(this.#folder, { recursive: true, force: true })
@@ -209,6 +224,13 @@ export class Cluster {
         () => sleep(500, false),
       ),
     )
+    client.close()
+  }
+
+  async #addOvn(): Promise<void> {
+    await this.#ovn.start()
+    const client = this.client()
+    await this.#ovn.join(client, this.names)
     client.close()
   }
 

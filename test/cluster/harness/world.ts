@@ -11,9 +11,10 @@ import type { IncusDriver } from '../../../api/drivers/incus/incus.ts'
 import { openIncus } from '../../../api/drivers/incus/open.ts'
 import { claimPort } from '../../harness/ports.ts'
 import { Cluster } from './cluster.ts'
+import { UPLINK } from './ovn.ts'
 
 const run = promisify(execFile)
-const PROJECT = 'berth-test'
+export const PROJECT = 'berth-test'
 const BOOT_MS = 30_000
 /** The numbers of guests in tests: their addresses are routes of this machine, where others may test too. */
 const FIRST_NUMBER = 200_000
@@ -26,20 +27,22 @@ export class IncusWorld implements DriverWorld {
   readonly unknown = ['diskReadBytes'] as const
   readonly log: string[] = []
   readonly #folder: string
+  readonly #hasOvn: boolean
   readonly #known = new Map<string, { number: number; port: number }>()
   /** Ports that were free when it began. */
   readonly #ports: number[] = []
   #driver: IncusDriver | null = null
   #publicKey = ''
 
-  private constructor(cluster: Cluster, folder: string) {
+  private constructor(cluster: Cluster, folder: string, hasOvn: boolean) {
     this.cluster = cluster
+    this.#hasOvn = hasOvn
     this.#folder = folder
   }
 
-  static async open(members: number): Promise<IncusWorld> {
+  static async open(members: number, { hasOvn } = { hasOvn: false }): Promise<IncusWorld> {
     const folder = mkdtempSync(path.join(tmpdir(), 'berth-incus-world-'))
-    const world = new IncusWorld(await Cluster.open(members), folder)
+    const world = new IncusWorld(await Cluster.open(members, { hasOvn }), folder, hasOvn)
     await run('bash', [path.join(import.meta.dirname, '../image/build.sh'), world.image])
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
@@ -76,6 +79,7 @@ export class IncusWorld implements DriverWorld {
         addresses,
         project: PROJECT,
         storage_pool: 'default',
+        uplink: this.#hasOvn ? UPLINK : undefined,
         nameservers: ['192.0.2.53'],
       },
       address: '127.0.0.1',
@@ -133,6 +137,11 @@ export class IncusWorld implements DriverWorld {
     const instances = await client.get<{ name: string }[]>(`/1.0/instances?recursion=1&project=${PROJECT}`)
     client.close()
     return instances.map(({ name }) => name).filter((name) => name === `b-${serverId}`)
+  }
+
+  /** Runs a command in a guest as its root would. */
+  root(serverId: string, command: string): Promise<string> {
+    return this.cluster.exec(PROJECT, `b-${serverId}`, command)
   }
 
   /** Runs a command in a guest as its customer would. */

@@ -27,9 +27,10 @@ templates:
   /var/lib/seed/meta-data: { when: [create, copy], template: meta-data }
   /var/lib/seed/vendor-data: { when: [create, copy], template: vendor-data }
   /var/lib/seed/user-data: { when: [create, copy], template: user-data }
+  /var/lib/seed/network-config: { when: [create, copy], template: network-config }
 YAML
 echo 'instance-id: {{ container.name }}' > "$work/templates/meta-data"
-for name in vendor-data user-data; do
+for name in vendor-data user-data network-config; do
   printf '{{ config_get("cloud-init.%s", "") }}' "$name" > "$work/templates/$name"
 done
 tar -C "$work" --numeric-owner --owner=0 --group=0 --sort=name --mtime=@1 -czf "$1" metadata.yaml templates rootfs

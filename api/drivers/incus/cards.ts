@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { networkAround, rangeOf } from '../../cidrs.ts'
+import { ROUTED_GATEWAY } from '../addresses.ts'
+import { MOST_CARDS, type PrivateCard } from '../driver.ts'
+
+/** As Incus keeps it. */
+export type Device = Readonly<Record<string, string>>
+export type Devices = Readonly<Record<string, Device>>
+
+/** What the names of a project's private networks begin with: they are in a project that others may have in common. */
+export function prefixFor(project: string): string {
+  return `b-${createHash('sha256').update(project).digest('hex').slice(0, 8)}-`
+}
+
+/** The range of a card's network, and its router. */
+export function networkOfCard({ address, prefixLength }: PrivateCard): { range: string; router: string } {
+  const range = networkAround(`${address}/${prefixLength}`) ?? ''
+  return { range, router: `${rangeOf(range).at(1n)}/${prefixLength}` }
+}
+
+/** The name says all that a network is, so that one which is there is the right one. */
+export function networkName(card: PrivateCard, prefix: string): string {
+  return `${prefix}n${card.network}-${networkOfCard(card).range.replaceAll(/[./]/g, '-')}`
+}
+
+/** The devices of a machine's private cards. The guest's names for them stay as long as they do. */
+export function privateDevices(
+  held: Devices | null,
+  cards: readonly PrivateCard[],
+  prefix: string,
+): Devices {
+  const nameOf = (card: PrivateCard) => held?.[deviceOf(card)]?.name
+  const taken = cards.map(nameOf)
+  const free = Array.from({ length: MOST_CARDS }, (_, at) => `eth${at + 1}`)
+    .filter((name) => !taken.includes(name))
+    .values()
+  const devices = cards.map((card): [string, Device] => {
+    const network = networkName(card, prefix)
+    const name = nameOf(card) ?? free.next().value ?? ''
+    return [deviceOf(card), { type: 'nic', network, name, hwaddr: card.mac, 'ipv4.address': card.address }]
+  })
+  return Object.fromEntries(devices)
+}
+
+/** Those of these cards that a machine has, just as they are to be. */
+export function heldCards(
+  held: Devices | null,
+  cards: readonly PrivateCard[],
+  prefix: string,
+): PrivateCard[] {
+  return cards.filter((card) => {
+    const { network, hwaddr, 'ipv4.address': address } = held?.[deviceOf(card)] ?? {}
+    return network === networkName(card, prefix) && hwaddr === card.mac && address === card.address
+  })
+}
+
+function deviceOf({ network }: PrivateCard): string {
+  return `n${network}`
+}
+
+/** The guest's names of a machine's private cards. */
+export function privateNames(devices: Devices | null): string[] {
+  return Object.entries(devices ?? {}).flatMap(([device, { name = '' }]) =>
+    /^n\d+$/.test(device) ? [name] : [],
+  )
+}
+
+/** What Incus has set on the card already, for images that would else ask by DHCP. */
+export function networkConfig(address: string, nameservers: readonly string[]): string {
+  const eth0 = {
+    addresses: [`${address}/32`],
+    routes: [{ to: '0.0.0.0/0', via: ROUTED_GATEWAY, 'on-link': true }],
+    nameservers: { addresses: nameservers },
+  }
+  return configText({ eth0 })
+}
+
+/** The same with the private cards that a machine has now, for its next boot. */
+export function withPrivate(config: string, devices: Devices, cards: readonly PrivateCard[]): string {
+  const before: { ethernets: Record<string, object> } = JSON.parse(config)
+  const inner = cards.flatMap((card) => {
+    const { name } = devices[deviceOf(card)] ?? {}
+    const asks = { dhcp4: false, dhcp6: false, 'accept-ra': false, optional: true }
+    const addresses = [`${card.address}/${card.prefixLength}`]
+    return name === undefined ? [] : [[name, { match: { macaddress: card.mac }, ...asks, addresses }]]
+  })
+  return configText({ eth0: before.ethernets.eth0 ?? {}, ...Object.fromEntries(inner) })
+}
+
+function configText(ethernets: object): string {
+  return `${JSON.stringify({ version: 2, ethernets })}\n`
+}
