@@ -175,6 +175,7 @@ test('a zone on Incus names its cluster, and customers connect to where its memb
   expect(complaint(own, `${own}    incus: { instances: container, ${socket} }\n`)).toContain(
     'requires driver',
   )
+  expect(zone(`${socket}, uplink: none`)).toContain('uplink must be a network of the cluster')
   expect(zone('nameservers: [192.0.2.53], addresses: ["http://192.0.2.1"]')).toContain('https://host:port')
   const remote = 'nameservers: [192.0.2.53], addresses: ["https://192.0.2.1:8443"]'
   expect(zone(remote)).toContain('require certificate, key and server_certificate')

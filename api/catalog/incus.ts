@@ -54,7 +54,7 @@ export function incusFaults(zones: readonly Zoned[]): [pointer: string, message:
     const place = `/zones/${at}`
     if (driver !== 'incus') return incus ? [[place, 'incus requires driver: incus.']] : []
     if (!incus) return [[place, 'driver: incus requires incus, with the addresses of the cluster.']]
-    const { certificate, key, server_certificate, addresses } = incus
+    const { certificate, key, server_certificate, addresses, uplink } = incus
     const isRemote = addresses.some((address) => address.startsWith('https:'))
     if (isRemote && !(certificate && key && server_certificate))
       return [[`${place}/incus`, 'addresses with https require certificate, key and server_certificate.']]
@@ -65,6 +65,8 @@ export function incusFaults(zones: readonly Zoned[]): [pointer: string, message:
           'addresses with https require listen: an address of the members, not of this machine.',
         ],
       ]
+    // As Incus calls networks without one: up to 6.0.4 these keep the ports of servers that are gone.
+    if (uplink === 'none') return [[`${place}/incus`, 'uplink must be a network of the cluster.']]
     if (zones.slice(0, at).some((other) => other.incus && doOverlap(other.incus, incus)))
       return [[`${place}/incus`, 'another zone has these members: give each a group.']]
     if (zone.public_ipv4 || zone.public_ipv6)

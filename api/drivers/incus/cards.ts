@@ -24,11 +24,7 @@ export function networkName(card: PrivateCard, prefix: string): string {
 }
 
 /** The devices of a machine's private cards. The guest's names for them stay as long as they do. */
-export function privateDevices(
-  held: Devices | null,
-  cards: readonly PrivateCard[],
-  prefix: string,
-): Devices {
+export function privateDevices(held: Devices | null, cards: readonly PrivateCard[], prefix: string): Devices {
   const nameOf = (card: PrivateCard) => held?.[deviceOf(card)]?.name
   const taken = cards.map(nameOf)
   const free = Array.from({ length: MOST_CARDS }, (_, at) => `eth${at + 1}`)

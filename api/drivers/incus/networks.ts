@@ -74,8 +74,7 @@ export class Networks {
         const path = `/1.0/${kind}/${name}`
         if (!name.startsWith(this.#around.prefix) || used_by?.length) continue
         unused.add(path)
-        if (this.#unused.has(path))
-          await this.#client.call('DELETE', path).catch(unless('missing', 'in_use'))
+        if (this.#unused.has(path)) await this.#client.call('DELETE', path).catch(unless('missing', 'in_use'))
       }
     }
     this.#unused = unused

@@ -90,7 +90,8 @@ test('networks with one range are strangers, and nothing but their IPv4 gets thr
   await add('eve', 'fd00::3/64')
   expect(await asks('mal', 'fd00::3')).toBe(false)
   await world.root('mal', `ip route add ${OUTSIDE} via 10.1.0.1`)
-  const ping = (address: string) => world.root('mal', `ping -c 1 -W 2 ${address} > /dev/null && echo yes || echo no`)
+  const ping = (address: string) =>
+    world.root('mal', `ping -c 1 -W 2 ${address} > /dev/null && echo yes || echo no`)
   expect(await ping(OUTSIDE)).toBe('no')
   expect(await ping('10.1.0.3')).toBe('yes')
   expect(await asks('mal', '10.1.0.3')).toBe(true)

@@ -25,7 +25,7 @@ export class Ovn {
   /** @param folder new; sockets have short names, so its own has to be short */
   constructor(folder: string) {
     this.#folder = folder
-    const own = path.basename(path.dirname(folder)).slice(-8)
+    const own = path.basename(path.dirname(folder)).slice(-6)
     this.#bridge = `in-${own}`
     this.#out = `out-${own}`
   }
@@ -106,15 +106,17 @@ export class Ovn {
     if (!existsSync(this.#folder)) return
     const names = readdirSync(this.#folder).filter((name) => name.endsWith('.pid'))
     const pids = names.map((name) => Number(readFileSync(this.#file(name), 'utf8')))
-    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
     while (pids.some((pid) => existsSync(`/proc/${pid}`))) await sleep(10)
     // The switch's own cards, which outlive it.
-    for (const card of [this.#bridge, this.#out, 'ovs-netdev']) await run('ip', ['link', 'delete', card]).catch(() => {})
+    for (const card of [this.#bridge, this.#out, 'ovs-netdev'])
+      await run('ip', ['link', 'delete', card]).catch(() => {})
   }
 
+  /** One that crashes is started anew. */
   #daemon(program: string, name: string, args: readonly string[]) {
     const own = [`--pidfile=${this.#file(`${name}.pid`)}`, `--log-file=${this.#file(`${name}.log`)}`]
-    return this.#run(program, ['--detach', ...own, ...args])
+    return this.#run(program, ['--detach', '--monitor', ...own, ...args])
   }
 
   #run(program: string, args: readonly string[]) {

@@ -10,6 +10,7 @@ import { openAccount } from '../../process/harness/berthd.ts'
 import { end, launch, type Process, Service, until } from '../../qemu/harness/service.ts'
 import { Cluster } from './cluster.ts'
 import { Front } from './front.ts'
+import { UPLINK } from './ovn.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 
@@ -31,23 +32,29 @@ export class ClusterService extends Service {
   readonly #front = new Front()
   readonly #processes = new Map<ProcessName, Process>()
   readonly #flags: readonly string[]
+  readonly #hasOvn: boolean
   #databaseUrl = ''
   #token = ''
 
-  private constructor(cluster: Cluster, postgres: Server, flags: readonly string[]) {
+  private constructor(cluster: Cluster, postgres: Server, flags: readonly string[], hasOvn: boolean) {
     super()
+    this.#hasOvn = hasOvn
     this.cluster = cluster
     this.postgres = postgres
     this.#flags = flags
   }
 
-  static async open(members: number, flags: readonly string[] = []): Promise<ClusterService> {
+  static async open(
+    members: number,
+    flags: readonly string[] = [],
+    { hasOvn } = { hasOvn: false },
+  ): Promise<ClusterService> {
     const postgres = await startPostgres()
-    const cluster = await Cluster.open(members).catch(async (error: unknown) => {
+    const cluster = await Cluster.open(members, { hasOvn }).catch(async (error: unknown) => {
       await postgres.remove()
       throw error
     })
-    const service = new ClusterService(cluster, postgres, flags)
+    const service = new ClusterService(cluster, postgres, flags, hasOvn)
     try {
       await service.prepare()
       await service.start()
@@ -65,7 +72,12 @@ export class ClusterService extends Service {
     await promisify(execFile)('bash', [path.join(import.meta.dirname, '../image/build.sh'), image])
     const catalog = parse(readFileSync(path.join(root, 'catalog.yaml'), 'utf8'))
     const [local] = catalog.zones
-    const incus = { addresses: this.cluster.addresses, instances: 'container', nameservers: ['192.0.2.53'] }
+    const incus = {
+      addresses: this.cluster.addresses,
+      instances: 'container',
+      nameservers: ['192.0.2.53'],
+      ...(this.#hasOvn && { uplink: UPLINK }),
+    }
     // One small machine is under all members: more is sold than there is.
     const overcommit = { cpu: 100, ram: 1, disk: 100 }
     catalog.zones = [
