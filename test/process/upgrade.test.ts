@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { appliedMigrations } from '../../api/database/migrate.ts'
 import { BEGINNING } from '../../api/events/types.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
 import { brokenAfter } from './harness/aftermath.ts'
@@ -49,7 +50,9 @@ class Watch {
           async (reply) => (reply.ok ? null : await reply.text()),
           (error) => String(error.cause ?? error),
         )
-        if (text !== null && member.service === service) this.unready.push(`${member.role}: ${text}`)
+        // A machine may be busy: a look that takes its time is no failure.
+        const isFailed = text !== null && !text.includes('no answer')
+        if (isFailed && member.service === service) this.unready.push(`${member.role}: ${text}`)
       }
       await sleep(100)
     }
@@ -77,31 +80,41 @@ test('processes are replaced by those of another version one by one, under load,
   const prepare = (url: string, data: string) => prepareBy(earlier ?? '', url, data)
   const fleet = await Fleet.open(postgres, 'upgrade', earlier ? { program: earlier, prepare } : {})
   await fleet.db.updateTable('accounts').set({ quotas: QUOTAS }).execute()
+  const schema = await appliedMigrations(fleet.db)
   const customers = new Customers(fleet, randomNumbers(SEED), 0, BEGINNING)
   const watch = new Watch(fleet)
   onTestFinished(async () => void (await Promise.all([customers.stop(), watch.stop()])))
   await customers.goOn('the start')
 
   fleet.program = earlier ? undefined : nextVersion()
+  // What each wrote at the level of warnings, from its start to its end.
+  const logs: (string | undefined)[] = []
   // The first that starts migrates the database, under those that serve.
   for (const index of [API, WORKER, 1, 3]) {
+    const { service } = fleet.at(index)
     await fleet.end(index, 'SIGTERM')
+    logs.push(service?.stderr)
     await fleet.start(index)
     await customers.goOn(`process ${index} was replaced`)
     if (!EARLIER && index === API) expect(await archiver(fleet)).toBe(null)
     if (!EARLIER && index === WORKER) await expect.poll(() => archiver(fleet)).toBe(WORKER)
   }
+  // From a commit with the same tables there is nothing to refuse.
+  const isMigrated = (await appliedMigrations(fleet.db)).length > schema.length
+  expect(isMigrated || EARLIER !== undefined).toBe(true)
   const again = { DATABASE_URL: fleet.url, BERTH_DATA: fleet.at(0).data, BERTH_COMPUTE: 'simulator' }
-  expect(await run(['serve', '--role', 'worker', '--port', '0'], again, earlier)).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(
-      /^The database was written by a newer version of Berth: .* Run that version\.\n$/,
-    ),
-  })
+  if (isMigrated)
+    expect(await run(['serve', '--role', 'worker', '--port', '0'], again, earlier)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^The database was written by a newer version of Berth: .* Run that version\.\n$/,
+      ),
+    })
 
   await customers.rest()
   const broken = await brokenAfter(fleet.db, customers, 0)
   const noticed = { refused: customers.refused, unready: watch.unready }
   expect({ broken, ...noticed }).toEqual({ broken: [], refused: [], unready: [] })
-  for (const { service } of fleet.members) expect(service?.stderr).toBe('')
+  for (const { service } of fleet.members) logs.push(service?.stderr)
+  expect(logs.join('')).toBe('')
 })
