@@ -1,9 +1,8 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -12,10 +11,10 @@ import { migrate } from '../api/database/migrate.ts'
 import { openPostgres } from '../api/database/postgres.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { cpuOf, cpuOfDatabase } from './cpu.ts'
+import { creating } from './creates.ts'
 import { fill, idOf, openAccount, RUNNING, sellPlenty, type World } from './filled.ts'
-import { load } from './load.ts'
+import { CONNECTIONS, create, serving, speed } from './serving.ts'
 
-const CONNECTIONS = 64
 const SERVERS = 100_000
 const READS = 1_000
 const CREATES = 500
@@ -82,70 +81,8 @@ async function settle(world: World): Promise<void> {
   await sql`VACUUM ANALYZE`.execute(world.db)
 }
 
-/** Real processes that answer requests; what works in the background is one more, where it is asked for. */
-async function serving<Result>(
-  { folder, url }: World,
-  { apis, workers = 0 }: { apis: number; workers?: number },
-  run: (ports: number[], pids: number[]) => Promise<Result>,
-): Promise<Result> {
-  const children: ChildProcess[] = []
-  try {
-    const ports: number[] = []
-    for (let at = 0; at < apis + workers; at += 1) {
-      const data = path.join(folder, String(at))
-      mkdirSync(data, { recursive: true })
-      if (at > 0) copyFileSync(path.join(folder, '0', 'secret.key'), path.join(data, 'secret.key'))
-      const limits = '100000000,100000000,100000000'
-      const env = { ...process.env, DATABASE_URL: url, BERTH_DATA: data, BERTH_RATE_LIMITS: limits }
-      const more = {
-        BERTH_ROLE: at < apis ? 'api' : 'worker',
-        BERTH_COMPUTE: 'simulator',
-        PORT: '0',
-        BERTH_LOG: 'silent',
-        NODE_NO_WARNINGS: '1',
-        BERTH_SSH_PORTS: '1024-65535',
-        BERTH_CATALOG: path.join(folder, 'catalog.yaml'),
-      }
-      const child = spawn(process.execPath, ['api/main.ts', 'serve'], {
-        env: { ...env, ...more },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      children.push(child)
-      for await (const line of createInterface({ input: child.stdout }))
-        if (line.includes('"msg":"listening"')) {
-          ports.push(Number(new URL(JSON.parse(line).address).port))
-          break
-        }
-      if (ports.length <= at) throw new Error('a process did not start')
-    }
-    return await run(
-      ports,
-      children.map(({ pid = 0 }) => pid),
-    )
-  } finally {
-    for (const child of children) child.kill('SIGTERM')
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
-  }
-}
-
 const get = (token: string, url: string) =>
   `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
-
-/** So many of a request in a second, spread over ports. */
-async function speed(
-  ports: readonly number[],
-  requests: number,
-  expect: string,
-  request: (n: number) => string,
-) {
-  const share = { connections: CONNECTIONS / ports.length, requests: requests / ports.length, expect }
-  const began = performance.now()
-  const loads = await Promise.all(ports.map((port) => load({ ...share, port, request, isPatient: true })))
-  const refusals = loads.reduce((sum, each) => sum + each.refusals, 0)
-  // An account's orders follow each other: on a slow machine the last of 64 waits for longer than the service does.
-  if (refusals > 0) console.log(`${refusals} of ${requests} requests were told to try again, and did`)
-  return (1000 * requests) / (performance.now() - began)
-}
 
 /** What requests of a kind cost: others that use the machine change the time, and the CPU hardly. */
 interface Cost {
@@ -287,32 +224,6 @@ async function besideEmbedded(
   say('a list on PostgreSQL costs', postgres.list.cpuMs / embedded.list.cpuMs, 'times the CPU of SQLite,')
   say('a single server', postgres.one.cpuMs / embedded.one.cpuMs, 'times')
   console.log(`SQLite: ${creates.toFixed(0)} creates a second`)
-}
-
-function create(token: string, order: object): string {
-  const body = JSON.stringify(order)
-  const head = `POST /v1/servers HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json`
-  return `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-}
-
-/** Accepted creates a second, through more and more processes. */
-async function creating(world: World): Promise<void> {
-  const speeds: number[] = []
-  for (const processes of [1, 2, 4])
-    speeds.push(
-      await serving(world, { apis: processes, workers: 1 }, async ([...ports]) => {
-        ports.length = processes
-        const request = () => create(world.token, world.order)
-        await speed(ports, 256, 'HTTP/1.1 202', request)
-        return speed(ports, CREATES, 'HTTP/1.1 202', request)
-      }),
-    )
-  const [one = 1, two = 0, four = 0] = speeds
-  console.log(
-    `creates accepted a second, through 1, 2 and 4: ${speeds.map((each) => each.toFixed(0)).join(', ')}`,
-  )
-  say('two processes accept', two / one, 'times the creates of one (target where cores allow: 1.5)')
-  say('four', four / one, 'times')
 }
 
 /** What measuring, metering and reconciling 10,000 servers takes of a core, here and in the database. */

@@ -5,6 +5,7 @@ import { createAccount } from '../api/accounts/accounts.ts'
 import { createToken } from '../api/accounts/tokens.ts'
 import { post } from '../api/billing/ledger.ts'
 import { changeRate } from '../api/billing/rates.ts'
+import { readCatalog } from '../api/catalog/file.ts'
 import { systemClock as clock } from '../api/clock.ts'
 import type { Database } from '../api/database/database.ts'
 import { parseMoney } from '../api/money.ts'
@@ -13,6 +14,13 @@ import { serverRow } from '../test/harness/server-row.ts'
 /** How many of all servers run. */
 export const RUNNING = 10_000
 const PLENTY = JSON.stringify({ servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1e9 })
+
+/** The smallest server of the sample catalogue. */
+export function smallest() {
+  const { presets, templates } = readCatalog('catalog.yaml')
+  const ids = { template_id: templates[0]?.templateId, preset_id: presets[0]?.presetId }
+  return { zone_slug: 'local-1', plan_type: 'preset', cpu_type: 'amd', ...ids }
+}
 
 /** An installation on PostgreSQL with one account. */
 export interface World {
@@ -24,8 +32,8 @@ export interface World {
 }
 
 /** @returns a token of it */
-export async function openAccount(db: Database): Promise<string> {
-  const account = { email: 'bench@example.com', name: 'Bench' }
+export async function openAccount(db: Database, email = 'bench@example.com'): Promise<string> {
+  const account = { email, name: 'Bench' }
   const accountId = (await createAccount(db, clock, account)) ?? ''
   await db.updateTable('accounts').set({ quotas: PLENTY }).execute()
   const payment = { accountId, type: 'payment', description: 'bench', reference: null } as const

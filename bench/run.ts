@@ -3,6 +3,7 @@ import { benchBoot } from './boot.ts'
 import { benchCli } from './cli.ts'
 import { benchCluster } from './cluster.ts'
 import { benchConsole } from './console.ts'
+import { benchCreates } from './creates.ts'
 import { benchGuests } from './guests.ts'
 import { benchMetrics } from './metrics.ts'
 import { benchMonth } from './month.ts'
@@ -18,6 +19,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   cli: benchCli,
   cluster: benchCluster,
   console: benchConsole,
+  creates: benchCreates,
   floods: benchFloods,
   guests: benchGuests,
   metrics: benchMetrics,

@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
+import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import type { AccountTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
-import { ownLimits, paidLimit, type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+import { limitsOf, ownLimits, paidLimit, type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
 import { projectView } from './view.ts'
 
 /**
@@ -138,8 +139,9 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
     }))
     .where('account_id', '=', accountId)
     .returningAll()
+    .returning(paidIn(tx, accountId).as('paid'))
     .executeTakeFirstOrThrow()
-  const quotas = await quotasOf(tx, account)
+  const quotas = limitsOf(account, account.paid)
   for (const name of ['servers', 'cpu', 'ram_mb', 'disk_gb'] as const) {
     const requested = load[name]
     const used = account[`${name}_used`] - requested
@@ -154,9 +156,9 @@ export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas
     .updateTable('accounts')
     .set((eb) => ({ quotas: eb.ref('quotas') }))
     .where('account_id', '=', accountId)
-    .returning(['account_id', 'quotas'])
+    .returning(['account_id', 'quotas', paidIn(tx, accountId).as('paid')])
     .executeTakeFirstOrThrow()
-  return quotasOf(tx, account)
+  return limitsOf(account, account.paid)
 }
 
 /**

@@ -57,8 +57,12 @@ type Limited = Pick<AccountTable, 'account_id' | 'quotas'>
 
 /** What an account may have: its own limits, set by the operator, and else the default ones. */
 export async function quotasOf(db: Queries, account: Limited): Promise<Quotas> {
-  const hasPaid = (await paidBy(db, account.account_id)) > 0
-  return { ...(hasPaid ? defaultQuotas : unpaidQuotas), ...ownLimits(account) }
+  return limitsOf(account, await paidBy(db, account.account_id))
+}
+
+/** The same, where it is known how much it has paid. */
+export function limitsOf(account: Limited, paid: number | null): Quotas {
+  return { ...(Number(paid) > 0 ? defaultQuotas : unpaidQuotas), ...ownLimits(account) }
 }
 
 /** The limits that the operator gave an account. */

@@ -177,12 +177,12 @@ export async function ledgersOf(
 
 /** Units. */
 export async function balanceOf(db: Queries, accountId: string): Promise<number> {
-  const row = await db
-    .selectFrom('ledgers')
-    .select('balance')
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  return row?.balance ?? 0
+  return (await balanceIn(db, accountId).executeTakeFirst())?.balance ?? 0
+}
+
+/** A query of the same; no row where nothing was ever booked. */
+export function balanceIn(db: Queries, accountId: string) {
+  return db.selectFrom('ledgers').select('balance').where('account_id', '=', accountId)
 }
 
 /** What an account has paid in all, less what was charged back; gifts do not count. Units. */
@@ -191,9 +191,12 @@ export async function paidBy(db: Queries, accountId: string): Promise<number> {
   return row?.paid ?? 0
 }
 
-const paid = prepared((db, { accountId }: { accountId: string }) =>
-  db.selectFrom('ledgers').select('paid').where('account_id', '=', accountId),
-)
+/** A query of the same; no row where nothing was ever booked. */
+export function paidIn(db: Queries, accountId: string) {
+  return db.selectFrom('ledgers').select('paid').where('account_id', '=', accountId)
+}
+
+const paid = prepared((db, { accountId }: { accountId: string }) => paidIn(db, accountId))
 
 /**
  * A query of the accounts whose time of grace is over: their balance has been used up since before a moment, or they
@@ -258,11 +261,11 @@ export function coverOf(priceHour: number): number {
 
 /**
  * Starting something needs a balance for a day of all that the account then pays for.
+ * @param balance units
  * @param priceHour units, of all of it
  * @throws ApiError insufficient_balance
  */
-export async function requireBalance(tx: Queries, accountId: string, priceHour: number): Promise<void> {
-  const balance = await balanceOf(tx, accountId)
+export function requireBalance(balance: number, priceHour: number): void {
   if (balance < coverOf(priceHour))
     throw insufficientBalance(balance, priceHour, 'The balance must cover all servers of the account. ')
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { Queries } from '../database/database.ts'
+import { changeLast, type Database, type Queries, Unchanged } from '../database/database.ts'
 import { type CpuType, type Feature, type HostFacts, incusFeatures } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { ApiError, httpProblems } from '../http/problem.ts'
@@ -126,38 +126,64 @@ export class Capacity {
   }
 
   /**
-   * Reserves room for a server, or for the growth of one, by what is known of its host: refresh comes first, outside
-   * of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
+   * Runs a transaction that reserves room for a server, or for the growth of one, by what is known of its host: refresh
+   * comes first, outside of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
+   * All orders of a pool change its one row, so this comes last, whenever it is asked for.
    * @throws ApiError capacity_unavailable, with the largest server that fits here, and where this one would fit;
    * backend_unavailable where the host does not answer
    */
-  async take(tx: Queries, { zone_slug, cpu_type, pool }: Place, size: Size): Promise<void> {
+  async reserving<Result>(
+    db: Database,
+    run: (tx: Queries, reserve: (place: Place, size: Size) => void) => Promise<Result>,
+  ): Promise<Result> {
+    let wanted: { place: Place; size: Size; total: Size } | undefined
+    try {
+      return await db.transaction().execute(async (tx) => {
+        const result = await run(tx, (place, size) => {
+          if (this.#isSilent(place.pool) && PARTS.some((part) => size[part] > 0)) throw silent()
+          wanted = { place, size, total: this.#totalFor(place) }
+        })
+        if (wanted) await take(tx, wanted.place.pool, wanted.size, wanted.total)
+        return result
+      })
+    } catch (error) {
+      if (error instanceof Unchanged && wanted) throw this.#full(await usageByPool(db), wanted)
+      throw error
+    }
+  }
+
+  /** Why there is no room for a server at this moment, as `reserving` throws it; null where there is. */
+  async lack(db: Queries, place: Place, size: Size): Promise<ApiError | null> {
+    if (this.#isSilent(place.pool)) return silent()
+    const total = this.#totalFor(place)
+    const usage = await usageByPool(db)
+    const isThere = missing(size, total, usage.get(place.pool)).length === 0
+    return isThere ? null : this.#full(usage, { place, size, total })
+  }
+
+  /** What the pool can sell of a zone and CPU type. */
+  #totalFor({ zone_slug, cpu_type, pool }: Place): Size {
     const zone = findZone(this.#catalog, zone_slug)
-    const facts = this.#facts
-    if (!facts) throw new Error('what the host has must be known before room on it is taken')
-    if (facts.hosts.get(pool) === null && PARTS.some((part) => size[part] > 0)) throw silent()
-    const total = zone ? sellable(facts.hosts.get(pool), zone, cpu_type) : NOTHING
-    const taken = await tx
-      .updateTable('pool_usage')
-      .set((eb) => ({
-        cpu: eb('cpu', '+', size.cpu),
-        ram_mb: eb('ram_mb', '+', size.ram_mb),
-        disk_gb: eb('disk_gb', '+', size.disk_gb),
-      }))
-      .where('pool', '=', pool)
-      // A part that shrinks always may, also where the host has lost capacity.
-      .where((eb) =>
-        eb.and(
-          PARTS.filter((part) => size[part] > 0).map((part) => eb(part, '<=', total[part] - size[part])),
-        ),
-      )
-      .executeTakeFirst()
-    if (taken.numUpdatedRows > 0n) return
-    const usage = await usageByPool(tx)
+    return zone ? sellable(this.#known.hosts.get(pool), zone, cpu_type) : NOTHING
+  }
+
+  #isSilent(pool: string): boolean {
+    return this.#known.hosts.get(pool) === null
+  }
+
+  get #known(): Facts {
+    if (!this.#facts) throw new Error('what the host has must be known before room on it is taken')
+    return this.#facts
+  }
+
+  #full(
+    usage: ReadonlyMap<string, Size>,
+    { place: { zone_slug, cpu_type, pool }, size, total }: { place: Place; size: Size; total: Size },
+  ): ApiError {
     const used = usage.get(pool) ?? NOTHING
-    const short = PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
+    const short = missing(size, total, used)
     this.#warn(pool, { short, wanted: size, total, used })
-    const others = this.#rows(facts, usage)
+    const others = this.#rows(this.#known, usage)
     const alternatives = others
       .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
@@ -167,7 +193,7 @@ export class Capacity {
       largest(max_server),
       whatToChoose({ hasSmaller: max_server.cpu > 0, hasOthers: alternatives.length > 0 }),
     ].join(' ')
-    throw new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
+    return new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
   }
 
   /** What each pool can sell and what of it is taken: of several zones with one driver, by the most generous. */
@@ -220,6 +246,31 @@ export class Capacity {
 
 const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
 const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
+
+/** The parts that there is too little of. One that shrinks always may, also where the host has lost capacity. */
+function missing(size: Size, total: Size, used = NOTHING): (keyof Size)[] {
+  return PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
+}
+
+/** @throws Unchanged where there is no room, at the latest with the commit */
+function take(tx: Queries, pool: string, size: Size, total: Size): Promise<void> {
+  const growing = PARTS.filter((part) => size[part] > 0)
+  const taken = addUsage(tx, pool, size).where((eb) =>
+    eb.and(growing.map((part) => eb(part, '<=', total[part] - size[part]))),
+  )
+  return changeLast(tx, taken, { isNeeded: true })
+}
+
+function addUsage(db: Queries, pool: string, size: Size) {
+  return db
+    .updateTable('pool_usage')
+    .set((eb) => ({
+      cpu: eb('cpu', '+', size.cpu),
+      ram_mb: eb('ram_mb', '+', size.ram_mb),
+      disk_gb: eb('disk_gb', '+', size.disk_gb),
+    }))
+    .where('pool', '=', pool)
+}
 
 /** What it has is not known, so nothing of it is sold. */
 function silent(): ApiError {
@@ -302,17 +353,10 @@ export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
   return new Map(rows.map(({ pool, ...used }) => [pool, used]))
 }
 
-/** Gives back what take reserved. */
-export async function releaseCapacity(tx: Queries, pool: string, size: Size): Promise<void> {
-  await tx
-    .updateTable('pool_usage')
-    .set((eb) => ({
-      cpu: eb('cpu', '-', size.cpu),
-      ram_mb: eb('ram_mb', '-', size.ram_mb),
-      disk_gb: eb('disk_gb', '-', size.disk_gb),
-    }))
-    .where('pool', '=', pool)
-    .execute()
+/** Gives back what was reserved, with the commit. */
+export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_gb }: Size): Promise<void> {
+  const given = { cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb }
+  return changeLast(tx, addUsage(tx, pool, given), { isNeeded: false })
 }
 
 /** The pools that servers hold something of. */
@@ -326,7 +370,7 @@ export async function moveUsage(tx: Queries, from: string, to: string): Promise<
   const held = (await usageByPool(tx)).get(from)
   if (!held) return
   await openPools(tx, [to])
-  await releaseCapacity(tx, to, { cpu: -held.cpu, ram_mb: -held.ram_mb, disk_gb: -held.disk_gb })
+  await addUsage(tx, to, held).execute()
   await tx.deleteFrom('pool_usage').where('pool', '=', from).execute()
 }
 

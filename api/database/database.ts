@@ -1,4 +1,11 @@
-import { type AliasableExpression, type Kysely, SqliteAdapter, sql, type Transaction } from 'kysely'
+import {
+  type AliasableExpression,
+  type Compilable,
+  type Kysely,
+  SqliteAdapter,
+  sql,
+  type Transaction,
+} from 'kysely'
 import type { Migration } from 'kysely/migration'
 import * as initial from './migrations/0001-initial.ts'
 import * as samples from './migrations/0002-samples.ts'
@@ -33,8 +40,10 @@ import * as passkeys from './migrations/0030-passkeys.ts'
 import * as identities from './migrations/0031-identities.ts'
 import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import * as auditProcess from './migrations/0033-audit-process.ts'
+import { PostgresConnection, Unchanged } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
+export { Unchanged }
 export type Database = Kysely<Schema>
 /** Inside a transaction or outside of one: stores take either. */
 export type Queries = Kysely<Schema> | Transaction<Schema>
@@ -99,6 +108,29 @@ export async function ping(db: Queries): Promise<void> {
  */
 export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return isSqlite(db) ? run(db) : db.transaction().execute(run)
+}
+
+/**
+ * Changes a row that many transactions change, as the last statement of this one. On PostgreSQL it goes with the commit,
+ * in one message: others wait for the disk at most, and never for what this process does between two answers. Rows with
+ * text in them are not for this.
+ * @param isNeeded whether the transaction fails, with Unchanged, where no row was there to change
+ */
+export async function changeLast(
+  tx: Queries,
+  change: Compilable,
+  { isNeeded }: { isNeeded: boolean },
+): Promise<void> {
+  if (!tx.isTransaction) throw new Error('a last change is one of a transaction')
+  const query = change.compile()
+  await tx.getExecutor().provideConnection(async (connection) => {
+    if (connection instanceof PostgresConnection) {
+      connection.last = { query, isNeeded }
+      return
+    }
+    const { numAffectedRows = 0n } = await connection.executeQuery(query)
+    if (isNeeded && numAffectedRows === 0n) throw new Unchanged()
+  })
 }
 
 /** Runs something in a transaction and undoes all that it wrote. */

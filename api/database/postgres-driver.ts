@@ -6,7 +6,7 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely'
-import type pg from 'pg'
+import pg from 'pg'
 import { currentCaller, Line } from './line.ts'
 
 /** How long one waits for a free connection. */
@@ -44,6 +44,30 @@ function explained(error: unknown): unknown {
 
 function isLost(error: unknown): boolean {
   return error instanceof Error && LOST.test(codeOf(error))
+}
+
+/** The last change of a transaction found no row, so that nothing of the transaction took place. */
+export class Unchanged extends Error {}
+
+/** What goes with the commit. */
+interface LastChange {
+  query: CompiledQuery
+  isNeeded: boolean
+}
+
+/** PostgreSQL's division_by_zero. */
+const NONE_CHANGED = '22012'
+
+/** As a statement that fails where it must change a row and does not. Several statements at once have no parameters. */
+function asText({ query: { sql, parameters }, isNeeded }: LastChange): string {
+  const text = sql.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]))
+  return isNeeded ? `WITH changed AS (${text} RETURNING 1) SELECT 1 / count(*) FROM changed` : text
+}
+
+function literal(value: unknown): string {
+  if (Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'string') return pg.escapeLiteral(value)
+  throw new TypeError('a last change has whole numbers and text only')
 }
 
 /**
@@ -89,6 +113,7 @@ export class PostgresDriver implements Driver {
     try {
       await connection.commit()
     } catch (error) {
+      if (error instanceof pg.DatabaseError && error.code === NONE_CHANGED) throw new Unchanged()
       if (!connection.isLost) throw error
       if (!(await this.#isCommitted(connection.transaction))) throw error
     }
@@ -137,11 +162,13 @@ export class PostgresDriver implements Driver {
   }
 }
 
-class PostgresConnection implements DatabaseConnection {
+export class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient
   readonly caller: string
   /** Of the transaction that is open. */
   transaction = ''
+  /** Goes with the commit of the transaction that is open. */
+  last: LastChange | null = null
   /** Whether nothing more can be said over it. */
   isLost = false
 
@@ -169,10 +196,12 @@ class PostgresConnection implements DatabaseConnection {
     this.transaction = results[1]?.rows[0]?.xid ?? ''
   }
 
-  /** @throws AbortedTransactionError where an earlier error had ended it already */
+  /** @throws Unchanged; AbortedTransactionError where an earlier error had ended it already */
   async commit(): Promise<void> {
-    const { command } = await this.#ask(() => this.#client.query('COMMIT'))
-    if (command === 'ROLLBACK') throw new AbortedTransactionError()
+    const text = this.last ? `${asText(this.last)}; COMMIT` : 'COMMIT'
+    // One result for each statement, which the types of pg do not say.
+    const results = [await this.#ask(() => this.#client.query(text))].flat()
+    if (results.at(-1)?.command === 'ROLLBACK') throw new AbortedTransactionError()
   }
 
   async rollback(): Promise<void> {

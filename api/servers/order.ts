@@ -84,8 +84,10 @@ export async function validateOrder(
   const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
   if (Array.isArray(plan)) issues.push(...plan)
   else if (template && plan.size.disk_gb < template.minDiskGb) issues.push(diskIssue(plan, template))
-  const projectId = request.project_id ?? (await findAccount(db, actor.accountId)).default_project_id
-  if (!(await findProject(db, actor.accountId, projectId))) issues.push(projectIssue())
+  const { project_id } = request
+  const projectId = project_id ?? (await findAccount(db, actor.accountId)).default_project_id
+  if (project_id !== undefined && !(await findProject(db, actor.accountId, project_id)))
+    issues.push(projectIssue())
   const ids = request.ssh_key_ids ?? []
   const keys = await findSshKeys(db, actor.accountId, ids)
   ids.forEach((id, at) => {

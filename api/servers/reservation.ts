@@ -1,12 +1,12 @@
 import { takeQuota } from '../accounts/accounts.ts'
-import { type Capacity, releaseCapacity, type Size } from '../catalog/capacity.ts'
+import { releaseCapacity, type Size } from '../catalog/capacity.ts'
 import type { Queries } from '../database/database.ts'
 import type { ServerTable } from '../database/schema.ts'
 
 type Place = Pick<ServerTable, 'account_id' | 'zone_slug' | 'cpu_type' | 'pool'>
 
 /**
- * Takes what a server, or the growth of one, weighs on the account's quotas. Comes before reserveCapacity.
+ * Takes what a server, or the growth of one, weighs on the account's quotas.
  * @param servers how many servers more the account has with it: 1 for a new one, 0 for growth
  * @throws ApiError quota_exceeded
  */
@@ -14,12 +14,7 @@ export function reserveQuota(tx: Queries, place: Place, size: Size, servers: 0 |
   return takeQuota(tx, place.account_id, { servers, ...parts(size) })
 }
 
-/** Takes room for it in its pool. @throws ApiError capacity_unavailable */
-export function reserveCapacity(tx: Queries, capacity: Capacity, place: Place, size: Size): Promise<void> {
-  return capacity.take(tx, place, parts(size))
-}
-
-/** Gives back what reserveQuota and reserveCapacity took. */
+/** Gives back what reserveQuota and the order's transaction took. */
 export async function release(
   tx: Queries,
   { account_id, pool }: Pick<ServerTable, 'account_id' | 'pool'>,
@@ -31,6 +26,7 @@ export async function release(
   await releaseCapacity(tx, pool, parts(size))
 }
 
-function parts({ cpu, ram_mb, disk_gb }: Size): Size {
+/** Of something that has more than a size. */
+export function parts({ cpu, ram_mb, disk_gb }: Size): Size {
   return { cpu, ram_mb, disk_gb }
 }

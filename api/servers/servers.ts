@@ -9,7 +9,7 @@ import type { Capacity, Size } from '../catalog/capacity.ts'
 import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, dryRun, type Queries } from '../database/database.ts'
+import { type Database, dryRun, isSqlite, type Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import type { PortRange } from '../drivers/driver.ts'
@@ -26,13 +26,14 @@ import type { Family } from './addresses/taking.ts'
 import { requireCover } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
 import { guard } from './guard.ts'
+import { InOrder } from './in-order.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
 import { joinAll } from './networks/attachments.ts'
 import { newServer, projectIssue, validateOrder, withAddresses } from './order.ts'
 import { publish, publishSsh, requirePortQuota } from './ports/ports.ts'
-import { release, reserveCapacity, reserveQuota } from './reservation.ts'
+import { parts, release, reserveQuota } from './reservation.ts'
 import {
   type QuoteRequest,
   type ServerCreate,
@@ -64,6 +65,7 @@ export interface ServersOptions {
 /** What customers do with servers. Each method is one transaction; the engine carries out what it wrote. */
 export class Servers {
   readonly #options: ServersOptions
+  readonly #orders = new InOrder()
 
   constructor(options: ServersOptions) {
     this.#options = options
@@ -78,12 +80,15 @@ export class Servers {
     if (ports.length > 0) await capacity.require(row, 'published_ports')
     if (wanted.networks.length > 0) await capacity.require(row, 'private_networks')
     for (const family of wanted.families) await capacity.require(row, `public_${family}`)
-    const started = await db.transaction().execute(async (tx) => {
+    const full = await capacity.lack(db, row, parts(row))
+    const started = await this.#ordering(actor, async (tx, reserve) => {
       await reserveQuota(tx, row, row, 1)
       if (ports.length > 0) await requirePortQuota(tx, row.account_id, ports.length)
       await requireCover(tx, actor.accountId, row.price_hour + wanted.addressPrice.price_hour)
-      await reserveCapacity(tx, capacity, row, row)
-      // Account, pool, project: every transaction locks in this order, so that no two wait for each other.
+      // What is refused in the end costs all that was written for it.
+      if (full) throw full
+      reserve(row, parts(row))
+      // Account, project, networks; the pool with the commit. Every transaction locks in this order, so that no two wait for each other.
       if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
       const data = { start_on_create: request.start_on_create ?? true }
       row.ssh_port = await publishSsh(tx, this.#options.sshPorts, row)
@@ -101,6 +106,19 @@ export class Servers {
     })
     engine.wake()
     return started
+  }
+
+  /**
+   * The orders of one account would wait for its row, each holding a connection, and wake each other up with every
+   * commit. On SQLite they share commits.
+   */
+  #ordering<Result>(
+    { accountId }: Actor,
+    run: Parameters<typeof Capacity.prototype.reserving<Result>>[1],
+  ): Promise<Result> {
+    const { db, capacity } = this.#options
+    const order = () => capacity.reserving(db, run)
+    return isSqlite(db) ? order() : this.#orders.run(accountId, order)
   }
 
   /**
@@ -135,7 +153,10 @@ export class Servers {
       await attempt(() => reserveQuota(tx, place, plan.size, 1))
       if (ports.length > 0) await attempt(() => requirePortQuota(tx, actor.accountId, ports.length))
       await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
-      await attempt(() => reserveCapacity(tx, capacity, place, plan.size))
+      await attempt(async () => {
+        const full = await capacity.lack(tx, place, plan.size)
+        if (full) throw full
+      })
       const server = { ...place, server_id: uuid(), labels: JSON.stringify(request.labels ?? {}) }
       await attempt(() => protect(tx, capacity, server, request.firewall_ids ?? []))
       await attempt(async () => {
@@ -199,7 +220,7 @@ export class Servers {
     const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
     if (isResize) await capacity.refresh()
-    const result = await db.transaction().execute(async (tx) => {
+    const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, subjectOf(before.server_id)))
       // By the locked row: a resize that ended since it was found may have grown the disk.
@@ -213,7 +234,7 @@ export class Servers {
       await reserveQuota(tx, server, growth, 0)
       const added = addedCost(server, plan.priceHour)
       if (added > 0) await requireCover(tx, actor.accountId, added)
-      await reserveCapacity(tx, capacity, server, growth)
+      reserve(server, growth)
       return begin(tx, changed, 'resize', { plan, growth }, { now })
     })
     if (result.operation) engine.wake()

@@ -263,12 +263,9 @@ export async function isSuspended(db: Queries, accountId: string, reason: string
   return row !== undefined
 }
 
+/** A query of those that are being resized. */
 export function resizingServers(db: Queries, accountId: string) {
-  return alive(db)
-    .select(['server_id', 'price_hour'])
-    .where('account_id', '=', accountId)
-    .where('status', '=', statusDuring.resize)
-    .execute()
+  return alive(db).where('account_id', '=', accountId).where('status', '=', statusDuring.resize)
 }
 
 /** Servers that are to be suspended because their account is, or because it is closed. */

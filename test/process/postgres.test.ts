@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openPools } from '../../api/catalog/capacity.ts'
+import { changeLast, type Queries, Unchanged } from '../../api/database/database.ts'
+import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
 import { berthd, folder, order, run, type Service, serveOn } from './harness/berthd.ts'
@@ -32,6 +35,37 @@ test('a commit whose answer is lost is found out: it counts where it took place,
   await note('next')
   const { rows } = await sql<{ body: string }>`SELECT body FROM notes`.execute(db)
   expect(rows.map(({ body }) => body)).toEqual(['kept', 'next'])
+})
+
+test('what all orders change goes with the commit: nobody waits for a transaction that goes on', async () => {
+  const db = openPostgres(await postgres.create('last'))
+  onTestFinished(() => db.destroy())
+  await migrate(db)
+  await openPools(db, ['simulator'])
+  const used = () => db.selectFrom('pool_usage').select('cpu').executeTakeFirstOrThrow()
+  const take = (tx: Queries, cpu: number, most: number) => {
+    const taken = tx.updateTable('pool_usage').set((eb) => ({ cpu: eb('cpu', '+', cpu) }))
+    const where = taken.where('pool', '=', 'simulator').where('cpu', '<=', most - cpu)
+    return changeLast(tx, where, { isNeeded: true })
+  }
+  const others = Promise.withResolvers<void>()
+  const slow = db.transaction().execute(async (tx) => {
+    await take(tx, 2, 6)
+    await others.promise
+  })
+  for (const cpu of [1, 3]) await db.transaction().execute((tx) => take(tx, cpu, 6))
+  expect(await used()).toEqual({ cpu: 4 })
+  others.resolve()
+  await slow
+  expect(await used()).toEqual({ cpu: 6 })
+
+  // Nothing of a transaction takes place that finds no room in the end.
+  const full = db.transaction().execute(async (tx) => {
+    await openPools(tx, ['another'])
+    await take(tx, 1, 6)
+  })
+  await expect(full).rejects.toThrow(Unchanged)
+  expect(await db.selectFrom('pool_usage').selectAll().execute()).toHaveLength(1)
 })
 
 test('on PostgreSQL the service and its commands do what they do on SQLite, with one key for all', async () => {
