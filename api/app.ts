@@ -363,9 +363,9 @@ function signingIn(options: Wired) {
   const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null, hasConsole = true } = options
   const mails = new MailQueue({ db, clock, log, secrets, mailer })
   peers.on('mailed', () => mails.wake())
-  const mailed = () => peers.ring('mailed')
   const routes = peopleRoutes({
-    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, mailed, oidc, hasConsole, countAddresses },
+    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, oidc, hasConsole, countAddresses, peers },
+    mailed: () => peers.ring('mailed'),
   })
   return { mails, routes }
 }

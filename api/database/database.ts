@@ -40,6 +40,7 @@ import * as passkeys from './migrations/0030-passkeys.ts'
 import * as identities from './migrations/0031-identities.ts'
 import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import * as auditProcess from './migrations/0033-audit-process.ts'
+import * as attempts from './migrations/0034-attempts.ts'
 import { PostgresConnection, Unchanged } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -85,6 +86,7 @@ export const migrations: Record<string, Migration> = {
   '0031-identities': identities,
   '0032-ordered-costs': orderedCosts,
   '0033-audit-process': auditProcess,
+  '0034-attempts': attempts,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -97,6 +97,12 @@ export interface SpentTicketTable {
   expires_at: number
 }
 
+/** What was tried of somebody lately, until it is all forgotten. */
+export interface AttemptTable {
+  attempt_key: string
+  expires_at: number
+}
+
 export interface InvitationTable {
   invitation_id: string
   account_id: string

@@ -18,6 +18,7 @@ import type {
   PortTable,
 } from './network-schema.ts'
 import type {
+  AttemptTable,
   DeviceLoginTable,
   IdentityTable,
   InvitationTable,
@@ -71,6 +72,7 @@ export interface Schema {
   two_factors: TwoFactorTable
   recovery_codes: RecoveryCodeTable
   spent_tickets: SpentTicketTable
+  attempts: AttemptTable
   device_logins: DeviceLoginTable
   passkeys: PasskeyTable
   identities: IdentityTable

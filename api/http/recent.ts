@@ -24,6 +24,10 @@ export class Recent<Value> {
     if (oldest !== undefined) this.#values.delete(oldest)
   }
 
+  delete(key: string): void {
+    this.#values.delete(key)
+  }
+
   clear(): void {
     this.#values.clear()
   }

@@ -6,6 +6,7 @@ const KEYS = {
   device_logins: 'device_hash',
   invitations: 'invitation_id',
   spent_tickets: 'ticket_id',
+  attempts: 'attempt_key',
 } as const
 
 /** Tables whose rows say themselves when they end. */

@@ -34,9 +34,9 @@ export class Invitations {
 
   constructor(options: SignInOptions) {
     this.#options = options
-    this.#byAccount = new Attempts(options.clock, { burst: 20, everyMs: 10 * MINUTE })
-    this.#byEmail = new Attempts(options.clock, { burst: 12, everyMs: 15 * MINUTE })
-    this.#byBoth = new Attempts(options.clock, { burst: 3, everyMs: 60 * MINUTE })
+    this.#byAccount = new Attempts(options, 'invitations of', { burst: 20, everyMs: 10 * MINUTE })
+    this.#byEmail = new Attempts(options, 'invitations to', { burst: 12, everyMs: 15 * MINUTE })
+    this.#byBoth = new Attempts(options, 'invitations of to', { burst: 3, everyMs: 60 * MINUTE })
   }
 
   /**
@@ -51,9 +51,9 @@ export class Invitations {
     const { db, clock, mailed } = this.#options
     requireRoleOver(actor, [given.role])
     const email = canonicalEmail(given.email)
-    this.#byAccount.take(actor.accountId)
-    this.#byBoth.take(`${actor.accountId} ${email}`)
-    this.#byEmail.take(email)
+    await this.#byAccount.take(actor.accountId)
+    await this.#byBoth.take(`${actor.accountId} ${email}`)
+    await this.#byEmail.take(email)
     const invitation = await db.transaction().execute(async (tx) => {
       const row = await this.#replace(tx, actor, { email, role: given.role })
       const { secret, ...kept } = row

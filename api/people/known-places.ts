@@ -29,7 +29,7 @@ export class KnownPlaces {
    */
   async take(attempts: Attempts, email: string, address: string): Promise<boolean> {
     try {
-      attempts.take(email)
+      await attempts.take(email)
       return true
     } catch (error) {
       if (await this.#isKnown(email, address)) return false

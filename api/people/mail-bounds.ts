@@ -4,6 +4,7 @@ import { ApiError, httpProblems } from '../http/problem.ts'
 import { networkOf } from '../http/rate-limit.ts'
 import type { Visit } from '../http/route.ts'
 import { countMails, MOST_WAITING } from '../mail/queue.ts'
+import type { Peers } from '../processes/peers.ts'
 import { Attempts, NetworkAttempts } from './attempts.ts'
 import type { KnownPlaces } from './known-places.ts'
 import { canonicalEmail } from './people.ts'
@@ -19,12 +20,12 @@ export class MailBounds {
   /** To a person from one network: a stranger uses up his own, and hers are left. */
   readonly #byBoth: Attempts
 
-  constructor({ db, clock }: { db: Database; clock: Clock }, known: KnownPlaces) {
-    this.#db = db
+  constructor(options: { db: Database; clock: Clock; peers: Pick<Peers, 'answering'> }, known: KnownPlaces) {
+    this.#db = options.db
     this.#known = known
-    this.#byNetwork = new NetworkAttempts(clock, { burst: 10, everyMs: 2 * MINUTE })
-    this.#byEmail = new Attempts(clock, { burst: 12, everyMs: 5 * MINUTE })
-    this.#byBoth = new Attempts(clock, { burst: 3, everyMs: 10 * MINUTE })
+    this.#byNetwork = new NetworkAttempts(options, { burst: 10, everyMs: 2 * MINUTE })
+    this.#byEmail = new Attempts(options, 'mails to', { burst: 12, everyMs: 5 * MINUTE })
+    this.#byBoth = new Attempts(options, 'mails from to', { burst: 3, everyMs: 10 * MINUTE })
   }
 
   /**
@@ -36,7 +37,7 @@ export class MailBounds {
     const email = canonicalEmail(given)
     // The narrow ones first: what these refuse is nobody else's loss.
     this.#byNetwork.take(visit.address)
-    this.#byBoth.take(`${networkOf(visit.address)} ${email}`)
+    await this.#byBoth.take(`${networkOf(visit.address)} ${email}`)
     await this.#known.take(this.#byEmail, email, visit.address)
     if ((await countMails(this.#db)) < MOST_WAITING) return email
     throw new ApiError(

@@ -73,15 +73,20 @@ export class Passwords {
     }
   }
 
+  /** Before anything is written for one that comes too late. @throws ApiError rate_limited */
+  requireRoom(): void {
+    if (this.#running < AT_ONCE || this.#waiting.length < MOST_WAITING) return
+    throw new ApiError(
+      httpProblems.rate_limited,
+      'Too many people are signing in right now. Try again in a few seconds.',
+      {},
+      { 'retry-after': '5' },
+    )
+  }
+
   async #enter(): Promise<void> {
     if (this.#running >= AT_ONCE) {
-      if (this.#waiting.length >= MOST_WAITING)
-        throw new ApiError(
-          httpProblems.rate_limited,
-          'Too many people are signing in right now. Try again in a few seconds.',
-          {},
-          { 'retry-after': '5' },
-        )
+      this.requireRoom()
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
     this.#running += 1

@@ -24,7 +24,7 @@ export class Proof {
     this.#db = db
     this.#clock = clock
     this.#passwords = passwords
-    this.#byPerson = new Attempts(clock, { burst: 20, everyMs: 3 * MINUTE })
+    this.#byPerson = new Attempts({ db, clock }, 'proofs', { burst: 20, everyMs: 3 * MINUTE })
   }
 
   /**
@@ -37,7 +37,7 @@ export class Proof {
     field: string,
   ): Promise<PersonTable> {
     // Right ones too: each change is a mail.
-    this.#byPerson.take(personId)
+    await this.#byPerson.take(personId)
     const person = await findPerson(this.#db, personId)
     if (person.password === null) {
       await requireRecent(this.#db, this.#clock, sessionId)

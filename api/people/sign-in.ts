@@ -12,6 +12,7 @@ import { networkOf } from '../http/rate-limit.ts'
 import type { Visit } from '../http/route.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { enqueueMail } from '../mail/queue.ts'
+import type { Peers } from '../processes/peers.ts'
 import type { Secrets } from '../secrets.ts'
 import { Attempts, NetworkAttempts } from './attempts.ts'
 import { nameOf, noProvider, personOfIdentity, setIdentity, verifiedEmail } from './identities.ts'
@@ -56,6 +57,8 @@ export interface SignInOptions {
   oidc: ProviderSettings | null
   /** Whether there are pages, on which a login of a device is approved. */
   hasConsole: boolean
+  /** Among whom bounds are shared. */
+  peers: Pick<Peers, 'answering'>
   log: Logger
 }
 
@@ -98,15 +101,14 @@ export class SignIns {
   readonly #mailBounds: MailBounds
 
   constructor(options: SignInOptions, parts: SignInParts) {
-    const { clock } = options
     this.#options = options
     this.#tickets = parts.tickets
     this.#twoFactor = parts.twoFactor
     this.#passkeys = parts.passkeys
     this.#provider = parts.provider
-    this.#byNetwork = new NetworkAttempts(clock, { burst: 20, everyMs: MINUTE / 2 })
-    this.#byEmail = new Attempts(clock, { burst: 50, everyMs: MINUTE })
-    this.#byBoth = new Attempts(clock, { burst: 10, everyMs: 3 * MINUTE })
+    this.#byNetwork = new NetworkAttempts(options, { burst: 20, everyMs: MINUTE / 2 })
+    this.#byEmail = new Attempts(options, 'sign-ins', { burst: 50, everyMs: MINUTE })
+    this.#byBoth = new Attempts(options, 'sign-ins from', { burst: 10, everyMs: 3 * MINUTE })
     this.#known = parts.known
     this.#mailBounds = parts.mailBounds
   }
@@ -154,15 +156,16 @@ export class SignIns {
     const { db, passwords } = this.#options
     const email = canonicalEmail(given.email)
     this.#byNetwork.take(visit.address)
+    passwords.requireRoom()
     const both = `${networkOf(visit.address)} ${email}`
-    this.#byBoth.take(both)
+    await this.#byBoth.take(both)
     const isCounted = await this.#known.take(this.#byEmail, email, visit.address)
     const person = await personByEmail(db, email)
     if (!(await passwords.matches(given.password, person?.password ?? null)) || !person)
       throw signInFailed(person)
     this.#byNetwork.giveBack(visit.address)
-    this.#byBoth.giveBack(both)
-    if (isCounted) this.#byEmail.giveBack(email)
+    await this.#byBoth.giveBack(both)
+    if (isCounted) await this.#byEmail.giveBack(email)
     return db.transaction().execute(async (tx) => {
       const held = await heldPerson(tx, person.person_id)
       // To compare takes a while, in which she may have chosen another one.

@@ -34,7 +34,7 @@ export class TwoFactor {
     this.#options = options
     this.#proof = proof
     this.#sealing = options.secrets.for('two-factor')
-    this.#byPerson = new Attempts(options.clock, { burst: 10, everyMs: HOUR })
+    this.#byPerson = new Attempts(options, 'codes', { burst: 10, everyMs: HOUR })
   }
 
   /** Makes a secret, in the place of one that no code was shown of. @throws ApiError two_factor_on, and of Proof */
@@ -70,7 +70,7 @@ export class TwoFactor {
   async confirm(signedIn: SignedIn, code: string): Promise<string[]> {
     const { personId, sessionId } = signedIn
     const { db, clock } = this.#options
-    this.#byPerson.take(personId)
+    await this.#byPerson.take(personId)
     const codes = await db.transaction().execute(async (tx) => {
       await requireSession(tx, signedIn)
       const row = await twoFactorRow(tx, personId)
@@ -89,7 +89,7 @@ export class TwoFactor {
       await noteChange(tx, this.#options, await findPerson(tx, personId), 'two_factor_on')
       return writeCodes(tx, personId)
     })
-    this.#byPerson.giveBack(personId)
+    await this.#byPerson.giveBack(personId)
     this.#options.mailed()
     return codes
   }
@@ -154,9 +154,9 @@ export class TwoFactor {
     code: string,
     run: () => Promise<Result>,
   ): Promise<Result> {
-    if (isTotp(code)) this.#byPerson.take(person_id)
+    if (isTotp(code)) await this.#byPerson.take(person_id)
     const result = await run()
-    if (isTotp(code)) this.#byPerson.giveBack(person_id)
+    if (isTotp(code)) await this.#byPerson.giveBack(person_id)
     return result
   }
 

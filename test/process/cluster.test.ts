@@ -80,6 +80,13 @@ test('what one process is asked for another one does at once, and whoever waits 
   // A ticket for a console is good at any process, and limits are shared by those that answer.
   const policy = (await api.send('GET', '/account/me')).headers.get('ratelimit-policy')
   expect(policy).toContain('q=500000')
+  // Whoever guesses passwords gains nothing by asking several.
+  const guess = (n: number) =>
+    at(services, n % 2).send('POST', '/sign-in', { email: 'ann@example.com', password: `guess ${n}` })
+  for (let n = 0; n < 10; n += 1) expect((await guess(n)).status).toBe(401)
+  const [tooMany, tooManyThere] = [await guess(10), await guess(11)]
+  expect([tooMany.status, tooManyThere.status]).toEqual([429, 429])
+  expect(Number(tooMany.headers.get('retry-after'))).toBeGreaterThan(120)
   await sql`DELETE FROM kysely_migration WHERE name = '9999-later'`.execute(db)
   const alone = berthd(['serve', '--role', 'worker'], { BERTH_DATA: folder(), DATABASE_URL: url, PORT: '0' })
   expect(await alone.ended).toMatchObject({ code: 2 })

@@ -57,11 +57,10 @@ export class DeviceLogins {
   readonly #pace = new Recent<{ at: number; everyMs: number }>(MOST_WAITING)
 
   constructor(options: SignInOptions) {
-    const { clock } = options
     this.#options = options
-    this.#startsByNetwork = new NetworkAttempts(clock, { burst: 10, everyMs: MINUTE })
-    this.#guessesByPerson = new Attempts(clock, { burst: 10, everyMs: MINUTE })
-    this.#guessesByNetwork = new NetworkAttempts(clock, { burst: 30, everyMs: MINUTE / 2 })
+    this.#startsByNetwork = new NetworkAttempts(options, { burst: 10, everyMs: MINUTE })
+    this.#guessesByPerson = new Attempts(options, 'user codes', { burst: 10, everyMs: MINUTE })
+    this.#guessesByNetwork = new NetworkAttempts(options, { burst: 30, everyMs: MINUTE / 2 })
   }
 
   /** @throws ApiError rate_limited, backend_unavailable */
@@ -101,7 +100,7 @@ export class DeviceLogins {
   /** What a code that was typed is for. @throws ApiError user_code_not_found, rate_limited */
   async look(code: string, { personId }: SignedIn, visit: Visit): Promise<DeviceLoginTable> {
     const { db, clock, secrets } = this.#options
-    this.#guessesByPerson.take(personId)
+    await this.#guessesByPerson.take(personId)
     this.#guessesByNetwork.take(visit.address)
     const login = await db
       .selectFrom('device_logins')
@@ -111,7 +110,7 @@ export class DeviceLogins {
       .where('expires_at', '>', clock.now())
       .executeTakeFirst()
     if (!login) throw codeNotFound()
-    this.#guessesByPerson.giveBack(personId)
+    await this.#guessesByPerson.giveBack(personId)
     this.#guessesByNetwork.giveBack(visit.address)
     return login
   }
