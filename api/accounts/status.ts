@@ -44,6 +44,11 @@ function refusal(status: Status): ApiError {
   return new ApiError(accountProblems.account_suspended, detail)
 }
 
+/** A query of the accounts that are neither suspended nor closed. */
+export function activeAccounts(db: Queries) {
+  return db.selectFrom('accounts').select('account_id').where('status', '=', 'active')
+}
+
 /** A query of the accounts that are suspended or closed: nothing of theirs runs, and nothing is sent to them. */
 export function heldAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '<>', 'active')

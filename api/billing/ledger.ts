@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { LedgerTable, TransactionTable } from '../database/billing-schema.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Database, Lent, Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { type Event, record } from '../events/outbox.ts'
@@ -173,6 +173,22 @@ export async function ledgersOf(
   if (accountIds.length === 0) return new Map()
   const rows = await db.selectFrom('ledgers').selectAll().where('account_id', 'in', accountIds).execute()
   return new Map(rows.map((row) => [row.account_id, row]))
+}
+
+/** Which of some accounts have an entry of a reference. */
+export async function accountsBooked(
+  db: Queries,
+  accounts: Lent<{ account_id: string }>,
+  reference: string,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('transactions')
+    .innerJoin(accounts(db).as('wanted'), 'wanted.account_id', 'transactions.account_id')
+    .select('wanted.account_id')
+    .where('reference', '=', reference)
+    .orderBy('wanted.account_id')
+    .execute()
+  return rows.map(({ account_id }) => account_id)
 }
 
 /** Units. */

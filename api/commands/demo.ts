@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { createAccount, listAccounts } from '../accounts/accounts.ts'
+import { createAccount, findAccountByEmail, listAccounts } from '../accounts/accounts.ts'
+import { activeAccounts } from '../accounts/status.ts'
 import { createToken } from '../accounts/tokens.ts'
-import { balanceOf, findByReference, post } from '../billing/ledger.ts'
+import { accountsBooked, balanceOf, post } from '../billing/ledger.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -83,13 +84,11 @@ function demoLink(db: Database, clock: Clock, accountId: string): Promise<string
 
 /** What the demo account has, of money that nobody paid; 0 where it is closed or not there. */
 export async function demoBalance(db: Database): Promise<number> {
-  for (const { account_id, email, status } of await listAccounts(db)) {
-    if (status !== 'active') continue
-    // Its owner may have given it an address of her own.
-    if (email === DEMO_EMAIL || (await findByReference(db, account_id, REFERENCE)))
-      return balanceOf(db, account_id)
-  }
-  return 0
+  const named = await findAccountByEmail(db, DEMO_EMAIL)
+  if (named?.status === 'active') return balanceOf(db, named.account_id)
+  // Its owner may have given it an address of her own.
+  const [accountId] = await accountsBooked(db, activeAccounts, REFERENCE)
+  return accountId === undefined ? 0 : balanceOf(db, accountId)
 }
 
 /** An operator who has made an account needs no other one, nor one that was closed. */
