@@ -124,10 +124,10 @@ export class Link {
 
   #listen(): void {
     const client = this.#client
-    client.on('notification', ({ processId, payload = '[]' }) => {
-      const [topic, ...ids]: [Topic, ...string[]] = JSON.parse(payload)
+    client.on('notification', ({ processId, payload = '' }) => {
       // What is its own was told at once.
-      if (processId !== ownProcessId(client)) this.#listeners.tell(topic, ids)
+      if (processId === ownProcessId(client)) return
+      for (const { topic, ids } of newsIn(payload)) this.#listeners.tell(topic, ids)
     })
   }
 
@@ -215,5 +215,15 @@ export async function isServedFrom(url: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof InUse) return true
     throw error
+  }
+}
+
+/** What another process says: none, if that is for a later version alone. */
+function newsIn(payload: string): { topic: Topic; ids: string[] }[] {
+  try {
+    const [topic, ...ids]: [Topic, ...string[]] = JSON.parse(payload)
+    return topics.includes(topic) ? [{ topic, ids: ids.map(String) }] : []
+  } catch {
+    return []
   }
 }

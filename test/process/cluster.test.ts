@@ -71,6 +71,8 @@ test('what one process is asked for another one does at once, and whoever waits 
   onTestFinished(() => db.destroy())
   await sql`ALTER TABLE servers ADD COLUMN later integer NOT NULL DEFAULT 0`.execute(db)
   await sql`INSERT INTO kysely_migration VALUES ('9999-later', '')`.execute(db)
+  for (const news of ['', '{"later":1}', '["later",1]', '["operations",1]'])
+    await sql`SELECT pg_notify('berth', ${news})`.execute(db)
   const { body } = await api.call('DELETE', `/servers/${id}`)
   const operationId = body.operation_id ?? body.current_operation?.operation_id
   const waited = (await other.call('GET', `/operations/${operationId}?wait=20`)).body
