@@ -4,6 +4,7 @@ import type { MeterTable, SampleTable } from '../database/monitoring-schema.ts'
 import type { ServerTable } from '../database/schema.ts'
 import type { Measurement } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import { soon } from '../drivers/soon.ts'
 import { isoTime } from '../http/fields.ts'
 import { nextReading, type Reading, SHORTEST_MS, type Usage, usageSince } from './reading.ts'
 import type { Figures } from './schema.ts'
@@ -33,7 +34,7 @@ export async function serverFigures(
   }: Pick<ServerTable, 'server_id' | 'pool' | 'cpu' | 'ram_mb' | 'disk_gb'>,
 ): Promise<Figures> {
   const meter = await findMeter(db, server_id)
-  const measured = (await drivers.at(pool).measure([server_id])).get(server_id)
+  const measured = (await soon(clock, drivers.at(pool).measure([server_id])))?.get(server_id)
   const previous: Reading | null = JSON.parse(meter?.reading ?? 'null')
   const next = measured ? nextReading(previous, measured) : null
   const totals = next?.totals ?? previous?.totals

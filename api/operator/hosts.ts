@@ -4,27 +4,14 @@ import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { ImageState } from '../drivers/driver.ts'
 import { type Drivers, INCUS_POOL } from '../drivers/drivers.ts'
+import { soon } from '../drivers/soon.ts'
 import type { OperatedImage } from './schema.ts'
-
-/** A host that is slow or down must not keep the others from being seen. */
-const PATIENCE_MS = 3_000
 
 interface Place {
   db: Queries
   clock: Clock
   catalog: Catalog
   drivers: Drivers
-}
-
-/** Null: it failed, or took too long. */
-async function soon<Result>(clock: Clock, asked: Promise<Result>): Promise<Result | null> {
-  const timer = new AbortController()
-  const late = clock.sleep(PATIENCE_MS, timer.signal).then(() => null)
-  try {
-    return await Promise.race([asked.catch(() => null), late])
-  } finally {
-    timer.abort()
-  }
 }
 
 /** One row for each zone of the catalogue, in its order. */

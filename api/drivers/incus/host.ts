@@ -10,7 +10,7 @@ export interface IncusServer {
 }
 
 /** How long a caller waits: without a quorum, members take 5 s to say that they can't answer, or never do. */
-const WAIT_MS = { first: 15_000, later: 1_000, silent: 0 }
+const WAIT_MS = { first: 2_000, later: 1_000, silent: 0 }
 /** How old figures may be that stand in for an answer that is late. */
 const STALE_MS = 15_000
 

@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
+import { soon } from '../../drivers/soon.ts'
 import type { Actor } from '../../http/auth.ts'
 import { isoTime } from '../../http/fields.ts'
 import { ApiError } from '../../http/problem.ts'
@@ -76,18 +77,25 @@ export function consoleRoute(options: ConsoleOptions, load: Load): Route {
 }
 
 /** One that is off is about to be on, by its status. @throws ApiError not_supported */
-async function requireConsole({ drivers, capacity }: ConsoleOptions, server: ServerTable): Promise<void> {
+async function requireConsole(
+  { drivers, capacity, clock }: ConsoleOptions,
+  server: ServerTable,
+): Promise<void> {
   await capacity.require(server, 'console')
-  try {
-    const console = await drivers.at(server.pool).openConsole(server.server_id)
-    console.close()
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error
-    if (error.code !== 'unsupported') return
-    throw new ApiError(
-      catalogProblems.not_supported,
-      'The server was started by an earlier version, which gave it no console. Stop and start it.',
-      { feature: 'console' },
+  const asked = drivers
+    .at(server.pool)
+    .openConsole(server.server_id)
+    .then(
+      (console) => void console.close(),
+      (error: unknown) => {
+        if (error instanceof DriverError && error.code === 'unsupported') return 'unsupported'
+        throw error
+      },
     )
-  }
+  if ((await soon(clock, asked)) !== 'unsupported') return
+  throw new ApiError(
+    catalogProblems.not_supported,
+    'The server was started by an earlier version, which gave it no console. Stop and start it.',
+    { feature: 'console' },
+  )
 }

@@ -9,8 +9,9 @@ import type { Database, Queries } from '../../database/database.ts'
 import type { PortTable } from '../../database/network-schema.ts'
 import { countOf, type Page, pageOf } from '../../database/page.ts'
 import type { ServerTable } from '../../database/schema.ts'
-import { DriverError, type PortRange, SSH_PORT } from '../../drivers/driver.ts'
+import { type PortRange, SSH_PORT } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
+import { soon } from '../../drivers/soon.ts'
 import { record } from '../../events/outbox.ts'
 import { ApiError, bodyIssue, found, invalid } from '../../http/problem.ts'
 import type { Remember } from '../../http/route.ts'
@@ -99,7 +100,7 @@ export async function publishPort(
   if (wanted.host_port !== undefined) requireInRange(wanted.host_port, sshPorts)
   await capacity.require(loaded, 'published_ports')
   const { server_id, account_id } = loaded
-  const status = (await hasFixedPorts(drivers, loaded)) ? 'pending' : 'active'
+  const status = (await hasFixedPorts({ drivers, clock }, loaded)) ? 'pending' : 'active'
   const row = await db.transaction().execute(async (tx) => {
     const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
     await guard(tx, server, 'update')
@@ -113,14 +114,12 @@ export async function publishPort(
 }
 
 /** Whether its machine is on, and can't have its ports changed until its next start. */
-async function hasFixedPorts(drivers: Drivers, { server_id, pool }: ServerTable): Promise<boolean> {
-  try {
-    const state = await drivers.at(pool).inspect(server_id)
-    return state.power === 'running' && state.hasFixedPorts === true
-  } catch (error) {
-    if (error instanceof DriverError) return false
-    throw error
-  }
+async function hasFixedPorts(
+  { drivers, clock }: Pick<PortsOptions, 'drivers' | 'clock'>,
+  { server_id, pool }: ServerTable,
+): Promise<boolean> {
+  const state = await soon(clock, drivers.at(pool).inspect(server_id))
+  return state?.power === 'running' && state.hasFixedPorts === true
 }
 
 /** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
@@ -155,7 +154,7 @@ export async function unpublishPort(
       portProblems.port_is_system,
       'This port leads to SSH and is managed by the service: it is there as long as the server.',
     )
-  const isFixed = await hasFixedPorts(drivers, await getServer(db, server_id))
+  const isFixed = await hasFixedPorts({ drivers, clock }, await getServer(db, server_id))
   await db.transaction().execute(async (tx) => {
     const { zone_slug } = await getServer(tx, server_id)
     const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id)
