@@ -28,7 +28,7 @@ const TEXTS: readonly [RegExp, Refusal][] = [
   [/already stopped|is not running|isn't running/i, 'stopped'],
   [/busy running|operation.*in progress/i, 'busy'],
   [
-    /missing event connection|not fully created|unable to connect|connection refused|server isn't ready|is (offline|down)|shutting down|daemon.*(starting|not yet)|no route to host|context deadline|failed to connect|database is locked|no available (cowsql|dqlite)|leader|begin transaction|bad connection|\bEOF\b|checkpoint in progress/i,
+    /missing event connection|not fully created|not in pending state|unable to connect|connection refused|server isn't ready|is (offline|down)|shutting down|daemon.*(starting|not yet)|no route to host|context deadline|failed to connect|database is locked|no available (cowsql|dqlite)|leader|begin transaction|bad connection|\bEOF\b|checkpoint in progress/i,
     'offline',
   ],
   [/not found/i, 'missing'],

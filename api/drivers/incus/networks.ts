@@ -59,8 +59,8 @@ export class Networks {
     await Promise.all(missing.map((card) => this.#ensure(card)))
     await bring(network.cards)
     // Until the card is in its place, the network counts as unused: another process may have deleted it.
-    const there = await Promise.all(missing.map((card) => this.#isThere(networkName(card, prefix))))
-    if (there.every(Boolean)) return
+    const found = await Promise.all(missing.map((card) => this.#statusOf(networkName(card, prefix))))
+    if (found.every((status) => status === 'Created')) return
     await bring(held)
     throw new IncusError(0, 'A private network was deleted meanwhile')
   }
@@ -84,10 +84,10 @@ export class Networks {
     clearInterval(this.#timer)
   }
 
-  async #isThere(name: string): Promise<boolean> {
+  async #statusOf(name: string): Promise<string | null> {
     const path = `/1.0/networks/${name}`
     const found = await this.#client.get<{ status: string }>(path).catch(unless('missing'))
-    return found?.status === 'Created'
+    return found?.status ?? null
   }
 
   /** Once for all who ask at the same time. */
@@ -100,7 +100,11 @@ export class Networks {
 
   /** With a router to the uplink, as Incus 6.0 needs one; by its rules nothing gets there. */
   async #make(name: string, card: PrivateCard): Promise<void> {
-    if (await this.#isThere(name)) return
+    const status = await this.#statusOf(name)
+    if (status === 'Created') return
+    // A member was offline when it was to be made: Incus can't finish it.
+    if (status === 'Errored')
+      await this.#client.call('DELETE', `/1.0/networks/${name}`).catch(unless('missing'))
     const { router, range } = networkOfCard(card)
     const rule = { action: 'allow', state: 'enabled', source: range, destination: range }
     const rules = { name, description: DESCRIPTION, ingress: [rule], egress: [rule] }
