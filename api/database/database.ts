@@ -127,6 +127,7 @@ export async function changeLast(
   const query = change.compile()
   await tx.getExecutor().provideConnection(async (connection) => {
     if (connection instanceof PostgresConnection) {
+      if (connection.last) throw new Error('a transaction has one last change')
       connection.last = { query, isNeeded }
       return
     }
