@@ -98,7 +98,7 @@ test('a plan’s speed is asked of Incus for both directions, and taken back', (
     devices: { root: { type: 'disk', path: '/', pool: 'default' } },
   }
   const network = { ...PLAIN_NETWORK, number: 1 }
-  const around = { listen: '127.0.0.1', uplink: null, prefix: '' }
+  const around = { listen: '127.0.0.1', uplink: null, project: '', prefix: '' }
   const fast = connected(instance, { ...network, bandwidthMbit: 50 }, around)
   expect(fast?.devices?.eth0).toMatchObject({ 'limits.ingress': '50Mbit', 'limits.egress': '50Mbit' })
   const slow = connected({ ...instance, ...fast }, network, around)

@@ -94,7 +94,7 @@ export class IncusDriver implements Driver {
     this.#images = new IncusImages(client, this.#operations, project)
     this.#consoles = new IncusConsoles(client, project)
     this.#measures = new Measures(client, project)
-    const around = { listen: address, uplink: zone.uplink ?? null, prefix: prefixFor(project) }
+    const around = { listen: address, uplink: zone.uplink ?? null, project, prefix: prefixFor(project) }
     this.#networks = new Networks(client, around, log)
     this.#readiness = new Readiness(address)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()

@@ -33,8 +33,6 @@ const KEYS = {
 } as const
 
 const NETWORK_CONFIG = 'cloud-init.network-config'
-/** Its start writes the seed anew, as that of a copy would. */
-const RENEW = 'volatile.apply_template'
 
 const PREFIX = 'b-'
 /** Processes and threads that a guest may have: the host's table has an end. */
@@ -177,6 +175,7 @@ export interface Surroundings {
   listen: string
   /** Of private networks; null: there are none. */
   uplink: string | null
+  project: string
   /** Of the names of private networks. */
   prefix: string
 }
@@ -208,7 +207,7 @@ function seedChange(config: Device, inner: Devices, cards: ServerNetwork['cards'
   const before = config[NETWORK_CONFIG]
   const after = before === undefined ? undefined : withPrivate(before, inner, cards)
   if (after === undefined || after === before) return {}
-  return { [NETWORK_CONFIG]: after, [RENEW]: config[RENEW] ?? 'copy' }
+  return { [NETWORK_CONFIG]: after }
 }
 
 /** As Incus shapes a card: what is sent to it, and by it. */

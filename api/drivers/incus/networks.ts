@@ -14,6 +14,11 @@ interface Listed {
   used_by: string[] | null
 }
 
+/** Of an instance: which files its image has written, and when. */
+interface Metadata {
+  templates: Record<string, { when: string[] }> | null
+}
+
 /** What leads to machines: their ports, and private networks, which are of OVN so that servers of all members meet. */
 export class Networks {
   readonly #client: IncusClient
@@ -56,6 +61,7 @@ export class Networks {
       return
     }
     await bring(held)
+    await this.#followCards(instance.name)
     await Promise.all(missing.map((card) => this.#ensure(card)))
     await bring(network.cards)
     // Until the card is in its place, the network counts as unused: another process may have deleted it.
@@ -82,6 +88,19 @@ export class Networks {
 
   close(): void {
     clearInterval(this.#timer)
+  }
+
+  /** A machine's seed names its cards at each start; of itself Incus writes it before the first only. */
+  async #followCards(name: string): Promise<void> {
+    const path = at(`/1.0/instances/${name}/metadata`, { project: this.#around.project })
+    const metadata = await this.#client.get<Metadata>(path)
+    const old = Object.entries(metadata.templates ?? {}).filter(
+      ([file, { when }]) => file.endsWith('/network-config') && !when.includes('start'),
+    )
+    if (old.length === 0) return
+    const renewed = old.map(([file, template]) => [file, { ...template, when: [...template.when, 'start'] }])
+    const templates = { ...metadata.templates, ...Object.fromEntries(renewed) }
+    await this.#client.call('PUT', path, { body: { ...metadata, templates } })
   }
 
   async #statusOf(name: string): Promise<string | null> {

@@ -109,7 +109,7 @@ test('a machine has as many cards as there may be, and what has no users is dele
   await world.driver.destroy('many')
   expect(await world.cluster.networks()).not.toEqual([])
   const client = world.cluster.client()
-  const around = { listen: '', uplink: UPLINK, prefix: prefixFor(PROJECT) }
+  const around = { listen: '', uplink: UPLINK, project: PROJECT, prefix: prefixFor(PROJECT) }
   const networks = new Networks(client, around, console)
   // What was found unused twice: networks, then their rules.
   for (let look = 0; look < 3; look++) await networks.sweep()
