@@ -86,12 +86,13 @@ test('networks with one range are strangers, and nothing but their IPv4 gets thr
   await add('mal', '10.2.0.2/24')
   await add('eve', '10.2.0.3/24')
   expect(await asks('mal', '10.2.0.3')).toBe(false)
+  // Several, as an address of IPv6 is no one's for the first second.
+  const ping = (address: string) =>
+    world.root('mal', `ping -c 4 -W 1 ${address} > /dev/null && echo yes || echo no`)
   await add('mal', 'fd00::2/64')
   await add('eve', 'fd00::3/64')
-  expect(await asks('mal', 'fd00::3')).toBe(false)
+  expect(await ping('fd00::3')).toBe('no')
   await world.root('mal', `ip route add ${OUTSIDE} via 10.1.0.1`)
-  const ping = (address: string) =>
-    world.root('mal', `ping -c 1 -W 2 ${address} > /dev/null && echo yes || echo no`)
   expect(await ping(OUTSIDE)).toBe('no')
   expect(await ping('10.1.0.3')).toBe('yes')
   expect(await asks('mal', '10.1.0.3')).toBe(true)
