@@ -166,9 +166,26 @@ async function countServers(db: Queries, accountId: string): Promise<number> {
   return (await findAccount(db, accountId)).servers_used
 }
 
-/** The servers whose machines should be on. */
-export function listRunning(db: Queries) {
-  return connected(db).select('status_reason').where('status', 'in', watchedIn).execute()
+/** The servers of a pool whose machines should be on. */
+export function listRunning(db: Queries, pool: string) {
+  return connected(db)
+    .select('status_reason')
+    .where('status', 'in', watchedIn)
+    .where('pool', '=', pool)
+    .execute()
+}
+
+/** The pools with machines that should be on. */
+export async function poolsOfRunning(db: Queries): Promise<string[]> {
+  const rows = await alive(db).select('pool').distinct().where('status', 'in', watchedIn).execute()
+  return rows.map(({ pool }) => pool)
+}
+
+/** Whose machines those of these servers are that are not gone. */
+export async function poolsOf(db: Queries, ids: readonly string[]) {
+  return ids.length === 0
+    ? []
+    : alive(db).select(['server_id', 'pool']).where('server_id', 'in', ids).execute()
 }
 
 /** What of a server says where its network is, and what its account may send. */

@@ -6,7 +6,7 @@ import { rulesOfServers } from '../../firewalls/protection.ts'
 import { oneByOne } from '../../loop.ts'
 import { cardsOf } from '../networks/memberships.ts'
 import { portsOf, portsOfRunning } from '../ports/ports.ts'
-import { type Connected, listConnected, listRunning } from '../store.ts'
+import { type Connected, listConnected, listRunning, poolsOf } from '../store.ts'
 
 type Ports = Awaited<ReturnType<typeof portsOf>>
 
@@ -16,14 +16,23 @@ interface NetworksOptions {
   log: Logger
 }
 
+/** What is told to the driver of one pool. */
+interface Line {
+  inTurn: ReturnType<typeof oneByOne>
+  /** The servers that its next turn is about. */
+  changed: Set<string>
+}
+
 /**
- * Tells drivers what leads to servers. One telling at a time, each of what the database has by then: an older one never
- * comes after a newer one.
+ * Tells drivers what leads to servers. Each is told one thing at a time, of what the database has by then: an older one
+ * never comes after a newer one. One that is slow or down holds up no other.
  */
 export class Networks {
   readonly #options: NetworksOptions
+  /** Until it is known whose they are. */
   readonly #changed = new Set<string>()
-  readonly #inTurn = oneByOne()
+  readonly #sorting = oneByOne()
+  readonly #lines = new Map<string, Line>()
 
   constructor(options: NetworksOptions) {
     this.#options = options
@@ -33,30 +42,34 @@ export class Networks {
   changed(serverIds: readonly string[]): void {
     const { log } = this.#options
     for (const serverId of serverIds) this.#changed.add(serverId)
-    this.#inTurn(() => this.#tellChanged()).catch((error: unknown) => log.error({ err: error }, FAILED))
+    this.#sorting(() => this.#tellChanged()).catch((error: unknown) => log.error({ err: error }, FAILED))
   }
 
   /** @throws DriverError */
   async tell(serverId: string): Promise<void> {
     const { db } = this.#options
-    await this.#inTurn(async () => {
-      const ids = [serverId]
-      await this.#connect(await listConnected(db, ids), await portsOf(db, ids))
-    })
+    const ids = [serverId]
+    for (const { pool } of await poolsOf(db, ids))
+      await this.#lineOf(pool).inTurn(async () =>
+        this.#connect(pool, await listConnected(db, ids), await portsOf(db, ids)),
+      )
   }
 
   /**
-   * Tells of all servers that run. Usually nothing changes: it is what a service that was killed, or a database from a
-   * backup, did not tell.
+   * Tells of all servers of a pool that run. Usually nothing changes: it is what a service that was killed, or a database
+   * from a backup, did not tell.
    */
-  async tellRunning(): Promise<void> {
+  async tellRunning(pool: string): Promise<void> {
     const { db } = this.#options
-    await this.#inTurn(async () => this.#connectAll(await listRunning(db), await portsOfRunning(db)))
+    await this.#trying(pool, async () =>
+      this.#connect(pool, await listRunning(db, pool), await portsOfRunning(db, pool)),
+    )
   }
 
   /** Resolves when drivers know what has changed until now. */
   async settled(): Promise<void> {
-    await this.#inTurn(async () => {})
+    await this.#sorting(async () => {})
+    await Promise.all([...this.#lines.values()].map(({ inTurn }) => inTurn(async () => {})))
   }
 
   /** Many changes of a server in a row are told as one. */
@@ -64,29 +77,39 @@ export class Networks {
     const { db } = this.#options
     const ids = [...this.#changed]
     this.#changed.clear()
-    await this.#connectAll(await listConnected(db, ids), await portsOf(db, ids))
+    for (const [pool, servers] of Map.groupBy(await poolsOf(db, ids), (server) => server.pool)) {
+      const { changed } = this.#lineOf(pool)
+      for (const { server_id } of servers) changed.add(server_id)
+      void this.#trying(pool, async () => {
+        const news = [...changed]
+        changed.clear()
+        await this.#connect(pool, await listConnected(db, news), await portsOf(db, news))
+      })
+    }
   }
 
-  /** Each pool by itself: one whose driver is down holds up no other. */
-  async #connectAll(servers: readonly Connected[], ports: Ports): Promise<void> {
+  #lineOf(pool: string): Line {
+    const line = this.#lines.get(pool) ?? { inTurn: oneByOne(), changed: new Set() }
+    this.#lines.set(pool, line)
+    return line
+  }
+
+  /** What fails the reconciler tells again. */
+  async #trying(pool: string, work: () => Promise<void>): Promise<void> {
     const { log } = this.#options
-    const pools = Map.groupBy(servers, ({ pool }) => pool)
-    await Promise.all(
-      [...pools].map(([pool, ofPool]) =>
-        this.#connect(ofPool, ports).catch((error: unknown) => log.error({ err: error, pool }, FAILED)),
-      ),
-    )
+    await this.#lineOf(pool)
+      .inTurn(work)
+      .catch((error: unknown) => log.error({ err: error, pool }, FAILED))
   }
 
-  /** @param servers of one pool */
-  async #connect(servers: readonly Connected[], ports: Ports): Promise<void> {
-    const [first] = servers
-    if (!first) return
+  /** @param servers of this pool */
+  async #connect(pool: string, servers: readonly Connected[], ports: Ports): Promise<void> {
+    if (servers.length === 0) return
     const firewalls = await rulesOfServers(this.#options.db, servers)
     const networks = servers.map(
       (server) => [server.server_id, serverNetwork(server, ports, firewalls)] as const,
     )
-    await this.#options.drivers.at(first.pool).connect(new Map(networks))
+    await this.#options.drivers.at(pool).connect(new Map(networks))
   }
 }
 

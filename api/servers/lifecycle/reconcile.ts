@@ -8,7 +8,7 @@ import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
 import type { Peers } from '../../processes/peers.ts'
 import { watchedIn } from '../states.ts'
-import { knownServers, listRunning, lockServer, updateServer } from '../store.ts'
+import { knownServers, listRunning, lockServer, poolsOfRunning, updateServer } from '../store.ts'
 import { begin } from './begin.ts'
 import { BOOT_TIMEOUT } from './boot.ts'
 import type { Networks } from './networks.ts'
@@ -61,20 +61,22 @@ export class Reconciler {
 
   /** One look at all machines, each pool by itself: one whose driver is down holds up no other. */
   async look(): Promise<void> {
-    const { db, drivers, networks, log } = this.#options
-    await networks.tellRunning()
-    const pools = Map.groupBy(await listRunning(db), ({ pool }) => pool)
+    const { db, log } = this.#options
+    const pools = await poolsOfRunning(db)
     await Promise.all(
-      [...pools].map(([pool, servers]) =>
-        this.#lookAt(drivers.at(pool), servers).catch((error: unknown) =>
+      pools.map((pool) =>
+        this.#lookAt(pool).catch((error: unknown) =>
           log.error({ err: error, pool }, 'the machines of a pool could not be checked; trying again'),
         ),
       ),
     )
   }
 
-  async #lookAt(driver: Driver, servers: readonly Watched[]): Promise<void> {
-    const { log } = this.#options
+  async #lookAt(pool: string): Promise<void> {
+    const { db, drivers, networks, log } = this.#options
+    await networks.tellRunning(pool)
+    const servers = await listRunning(db, pool)
+    const driver = drivers.at(pool)
     const machines = await driver.list()
     const isOn = ({ server_id }: Watched) => machines.get(server_id)?.power === 'running'
     const late = servers.filter((server) => isOn(server) && server.status_reason === BOOT_TIMEOUT)

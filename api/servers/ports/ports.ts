@@ -71,13 +71,14 @@ export async function portsOf(db: Queries, serverIds: readonly string[]): Promis
   return Map.groupBy(rows, (row) => row.server_id)
 }
 
-/** What leads to all servers that run, by server. */
-export async function portsOfRunning(db: Queries): Promise<Map<string, PortTable[]>> {
+/** What leads to all servers of a pool that run, by server. */
+export async function portsOfRunning(db: Queries, pool: string): Promise<Map<string, PortTable[]>> {
   const rows = await db
     .selectFrom('ports')
     .innerJoin('servers', 'servers.server_id', 'ports.server_id')
     .selectAll('ports')
     .where('servers.status', 'in', watchedIn)
+    .where('servers.pool', '=', pool)
     .where('servers.deleted_at', 'is', null)
     .where('ports.status', '<>', 'closing')
     .orderBy('port_id')

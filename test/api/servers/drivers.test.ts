@@ -181,3 +181,28 @@ test('whoever ordered or deleted a server is served once its host answers again'
   await t.finish()
   expect([(await t.call('GET', `/servers/${one}`)).status, await status(two)]).toEqual([404, 'running'])
 })
+
+test('a driver that is slow to learn of its networks holds up neither the other one nor a look at its machines', async () => {
+  const { t, here, there } = await sideBySide()
+  const [one, two] = [await make(t, here), await make(t, there)]
+  const connect = t.other.connect.bind(t.other)
+  const slow = Promise.withResolvers<void>()
+  t.other.connect = async (networks) => {
+    await slow.promise
+    return connect(networks)
+  }
+  const publish = async (id: string) =>
+    (await t.call('POST', `/servers/${id}/ports`, { protocol: 'tcp', port: 80 })).status
+  expect([await publish(two), await publish(one)]).toEqual([201, 201])
+  const toldOf = (driver: TestApp['driver'], id: string) =>
+    driver.networkOf(id)?.ports.map(({ port }) => port)
+  await expect.poll(() => toldOf(t.driver, one)).toContain(80)
+  expect(toldOf(t.other, two)).not.toContain(80)
+
+  t.driver.turnsOffByItself(one, 'guest_shutdown')
+  const looking = t.app.reconciler.look()
+  await expect.poll(async () => (await t.call('GET', `/servers/${one}`)).body.status).toBe('stopped')
+  slow.resolve()
+  await looking
+  expect(toldOf(t.other, two)).toContain(80)
+})
