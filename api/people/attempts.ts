@@ -9,6 +9,8 @@ import type { Peers } from '../processes/peers.ts'
 const MOST_KEYS = 100_000
 /** For so long a refusal is repeated without a look: whoever goes on trying costs no writes. */
 const REFUSED_MS = 1_000
+/** How far the clocks of processes may be apart, and how late a statement may be after it was made. */
+const SKEW_MS = 60_000
 
 interface Allowance {
   /** How many at once. */
@@ -41,7 +43,7 @@ export class Attempts {
   async take(key: string): Promise<void> {
     const now = this.#clock.now()
     const refused = this.#refused.get(key)
-    if (refused && refused.until > now) throw tooMany(refused.waitMs)
+    if (refused && refused.until > now && refused.until <= now + REFUSED_MS) throw tooMany(refused.waitMs)
     const waitMs = await this.#count(key, now)
     if (waitMs <= 0) return
     this.#refused.set(key, { until: now + Math.min(waitMs, REFUSED_MS), waitMs })
@@ -63,6 +65,8 @@ export class Attempts {
     const { burst, everyMs } = this.#allowance
     const attempt_key = this.#rowOf(key)
     const most = now + burst * everyMs
+    // What ends later than it ever could is of a clock that was set back since.
+    const latest = most + SKEW_MS
     const taken = await this.#db
       .insertInto('attempts')
       .values({ attempt_key, expires_at: now + everyMs })
@@ -72,14 +76,13 @@ export class Attempts {
           .doUpdateSet((eb) => ({
             expires_at: eb
               .case()
-              // What ends later than it ever could is of a clock that was set back since.
-              .when(eb.or([eb('attempts.expires_at', '<', now), eb('attempts.expires_at', '>', most)]))
+              .when(eb.or([eb('attempts.expires_at', '<', now), eb('attempts.expires_at', '>', latest)]))
               .then(now + everyMs)
               .else(eb('attempts.expires_at', '+', everyMs))
               .end(),
           }))
           .where((eb) =>
-            eb.or([eb('attempts.expires_at', '<=', most - everyMs), eb('attempts.expires_at', '>', most)]),
+            eb.or([eb('attempts.expires_at', '<=', most - everyMs), eb('attempts.expires_at', '>', latest)]),
           ),
       )
       .executeTakeFirstOrThrow()

@@ -56,10 +56,19 @@ test('a clock that is set back holds nobody', async () => {
   const { clock, here } = await two({ burst: 2, everyMs: MINUTE })
   await here.take('ann')
   await here.take('ann')
+  expect(await isTaken(here.take('ann'))).toBe(false)
   clock.advance(-24 * 60 * MINUTE)
   await here.take('ann')
   await here.take('ann')
   expect(await isTaken(here.take('ann'))).toBe(false)
+})
+
+test('a clock that is a little behind, or a look that comes late, forgives nothing', async () => {
+  const { clock, db, here } = await two({ burst: 5, everyMs: MINUTE })
+  const behind = { now: () => clock.now() - 50, sleep: clock.sleep }
+  const there = new Attempts({ db, clock: behind }, 'tests', { burst: 5, everyMs: MINUTE })
+  for (let n = 0; n < 5; n += 1) await here.take('ann')
+  expect([await isTaken(there.take('ann')), await isTaken(here.take('ann'))]).toEqual([false, false])
 })
 
 test.each([
