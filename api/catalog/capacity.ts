@@ -137,8 +137,8 @@ export class Capacity {
     run: (tx: Queries, reserve: (place: Place, size: Size) => void) => Promise<Result>,
   ): Promise<Result> {
     let wanted: { place: Place; size: Size; total: Size } | undefined
-    try {
-      return await db.transaction().execute(async (tx) => {
+    const attempt = () =>
+      db.transaction().execute(async (tx) => {
         const result = await run(tx, (place, size) => {
           if (this.#isSilent(place.pool) && PARTS.some((part) => size[part] > 0)) throw silent()
           wanted = { place, size, total: this.#totalFor(place) }
@@ -146,10 +146,17 @@ export class Capacity {
         if (wanted) await take(tx, wanted.place.pool, wanted.size, wanted.total)
         return result
       })
-    } catch (error) {
-      if (error instanceof Unchanged && wanted) throw this.#full(await usageByPool(db), wanted)
-      throw error
-    }
+    for (let tries = 1; ; tries++)
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof Unchanged) || !wanted) throw error
+        const usage = await usageByPool(db)
+        const { place, size, total } = wanted
+        const isFull = missing(size, total, usage.get(place.pool)).length > 0
+        // Else room has become free since.
+        if (isFull || tries === 2) throw this.#full(usage, wanted)
+      }
   }
 
   /** Why there is no room for a server at this moment, as `reserving` throws it; null where there is. */

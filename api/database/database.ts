@@ -41,10 +41,10 @@ import * as identities from './migrations/0031-identities.ts'
 import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import * as auditProcess from './migrations/0033-audit-process.ts'
 import * as attempts from './migrations/0034-attempts.ts'
-import { PostgresConnection, Unchanged } from './postgres-driver.ts'
+import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
-export { Unchanged }
+export { Unchanged, Unreachable }
 export type Database = Kysely<Schema>
 /** Inside a transaction or outside of one: stores take either. */
 export type Queries = Kysely<Schema> | Transaction<Schema>

@@ -18,7 +18,7 @@ const ASK_EVERY_MS = 250
 const FAREWELL_MS = 5_000
 
 /** The connection to the database is gone, or none could be had. What was written by then may have been committed. */
-class Unreachable extends Error {
+export class Unreachable extends Error {
   /** PostgreSQL's connection_failure. */
   readonly code = '08006'
 }

@@ -307,7 +307,9 @@ export class Engine {
         `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
-      const result = await this.#procedure(operation).run(operation, signal)
+      const runner = this.#runner(operation)
+      if (!runner) throw new Error(`there is no procedure for ${operation.subject_type}.${operation.type}`)
+      const result = await runner.run(operation, signal)
       if (result.kind !== 'again') operation.attempt = 0
       return result
     } catch (error) {
@@ -335,7 +337,8 @@ export class Engine {
         result.kind === 'done'
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
-      const write = await this.#procedure(operation).conclude(operation, outcome)
+      // Nothing follows where only a process of another version knows what would.
+      const write = await this.#runner(operation)?.conclude(operation, outcome)
       const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
@@ -365,10 +368,8 @@ export class Engine {
     return true
   }
 
-  #procedure({ subject_type, type }: OperationTable): Runner {
-    const procedure = this.#options.procedures[subject_type]?.[type]
-    if (!procedure) throw new Error(`there is no procedure for ${subject_type}.${type}`)
-    return procedure
+  #runner({ subject_type, type }: OperationTable): Runner | undefined {
+    return this.#options.procedures[subject_type]?.[type]
   }
 
   /** @param ids none where some may have been missed: then all who wait look for themselves */

@@ -219,11 +219,11 @@ export async function settle(
   db: Database,
   operation: OperationTable,
   outcome: Outcome,
-  write: (tx: Queries) => Promise<void>,
+  write: ((tx: Queries) => Promise<void>) | undefined,
   by: { owner: string; now: number; ended: (tx: Queries, operation: OperationTable) => Promise<void> },
 ): Promise<boolean> {
   const end = async (tx: Queries) => {
-    await write(tx)
+    await write?.(tx)
     const row = await tx
       .updateTable('operations')
       .set({

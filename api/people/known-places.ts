@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts'
+import { ApiError } from '../http/problem.ts'
 import { networkOf } from '../http/rate-limit.ts'
 import { Recent } from '../http/recent.ts'
 import type { Attempts } from './attempts.ts'
@@ -32,6 +33,7 @@ export class KnownPlaces {
       await attempts.take(email)
       return true
     } catch (error) {
+      if (!(error instanceof ApiError)) throw error
       if (await this.#isKnown(email, address)) return false
       throw error
     }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { ManualClock } from '../../test/harness/clock.ts'
 import { InOrder } from './in-order.ts'
 
 test('what is asked for one key is done in order, also after a failure, and other keys do not wait', async () => {
-  const inOrder = new InOrder()
+  const inOrder = new InOrder(new ManualClock())
   const done: string[] = []
   const gate = Promise.withResolvers<void>()
   const first = inOrder.run('a', async () => {
@@ -18,4 +19,18 @@ test('what is asked for one key is done in order, also after a failure, and othe
   await Promise.all([second, third])
   await inOrder.run('a', async () => done.push('later'))
   expect(done).toEqual(['other', 'first', 'second', 'third', 'later'])
+})
+
+test('what waited for too long is refused, and not done for somebody who has left', async () => {
+  const clock = new ManualClock()
+  const inOrder = new InOrder(clock)
+  const gate = Promise.withResolvers<void>()
+  const first = inOrder.run('a', () => gate.promise)
+  const second = inOrder.run('a', async () => 'second')
+  clock.advance(11_000)
+  const third = inOrder.run('a', async () => 'third')
+  gate.resolve()
+  await first
+  await expect(second).rejects.toMatchObject({ code: '08006' })
+  expect(await third).toBe('third')
 })

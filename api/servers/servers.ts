@@ -65,10 +65,11 @@ export interface ServersOptions {
 /** What customers do with servers. Each method is one transaction; the engine carries out what it wrote. */
 export class Servers {
   readonly #options: ServersOptions
-  readonly #orders = new InOrder()
+  readonly #orders: InOrder
 
   constructor(options: ServersOptions) {
     this.#options = options
+    this.#orders = new InOrder(options.clock)
   }
 
   /** @throws ApiError validation_failed, not_supported, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable, port_taken, network_address_unavailable, firewall_limit_reached */

@@ -16,7 +16,7 @@ interface NetworksOptions {
   log: Logger
 }
 
-/** What is told to the driver of one pool. */
+/** What the driver of one pool learns, and when. */
 interface Line {
   inTurn: ReturnType<typeof oneByOne>
   /** The servers that its next turn is about. */

@@ -101,7 +101,7 @@ export async function publishPort(
   if (wanted.host_port !== undefined) requireInRange(wanted.host_port, sshPorts)
   await capacity.require(loaded, 'published_ports')
   const { server_id, account_id } = loaded
-  const status = (await hasFixedPorts({ drivers, clock }, loaded)) ? 'pending' : 'active'
+  const status = (await hasFixedPorts({ drivers, clock }, loaded)) === true ? 'pending' : 'active'
   const row = await db.transaction().execute(async (tx) => {
     const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
     await guard(tx, server, 'update')
@@ -114,13 +114,13 @@ export async function publishPort(
   return row
 }
 
-/** Whether its machine is on, and can't have its ports changed until its next start. */
+/** Whether its machine is on, and can't have its ports changed until its next start; null: its driver is too slow to say. */
 async function hasFixedPorts(
   { drivers, clock }: Pick<PortsOptions, 'drivers' | 'clock'>,
   { server_id, pool }: ServerTable,
-): Promise<boolean> {
+): Promise<boolean | null> {
   const state = await soon(clock, drivers.at(pool).inspect(server_id))
-  return state?.power === 'running' && state.hasFixedPorts === true
+  return state && state.power === 'running' && state.hasFixedPorts === true
 }
 
 /** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
@@ -155,7 +155,8 @@ export async function unpublishPort(
       portProblems.port_is_system,
       'This port leads to SSH and is managed by the service: it is there as long as the server.',
     )
-  const isFixed = await hasFixedPorts({ drivers, clock }, await getServer(db, server_id))
+  // Where nobody can say, it may be listened to still.
+  const isFixed = (await hasFixedPorts({ drivers, clock }, await getServer(db, server_id))) ?? true
   await db.transaction().execute(async (tx) => {
     const { zone_slug } = await getServer(tx, server_id)
     const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id)

@@ -406,8 +406,11 @@ test('what only a process of another version can carry out is left to that, unti
   expect((await b.read(otherType)).status).toBe('succeeded')
   expect(await b.read(otherStep)).toMatchObject({ status: 'pending', attempt: 0 })
 
+  const forgotten = await b.operation(servers[2])
+  await change(forgotten, { type: 'copy' })
   b.clock.advance(1e9)
-  expect(await older.tick()).toBe(1)
+  expect(await older.tick()).toBe(2)
   await older.settled()
-  expect(await b.read(otherStep)).toMatchObject({ status: 'failed', error_code: 'operation_timeout' })
+  for (const operation of [otherStep, forgotten])
+    expect(await b.read(operation)).toMatchObject({ status: 'failed', error_code: 'operation_timeout' })
 })
