@@ -109,5 +109,7 @@ test('servers of two members meet in a private network, also after a member was 
   expect(await ended(last.body.operation_id)).toMatchObject({ status: 'succeeded' })
   expect(await asks(two, addresses[0] ?? '')).toBe(false)
   await service.clear()
+  const left = await client.get<{ type: string }[]>('/1.0/networks?recursion=1')
+  expect(left.filter(({ type }) => type === 'ovn')).toEqual([])
   expect((await service.call('DELETE', `/networks/${network_id}`)).status).toBe(204)
 })

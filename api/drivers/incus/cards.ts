@@ -38,6 +38,11 @@ export function privateDevices(held: Devices | null, cards: readonly PrivateCard
   return Object.fromEntries(devices)
 }
 
+/** The names of the networks that a machine has cards in. */
+export function privateNetworks(devices: Devices | null, prefix: string): string[] {
+  return Object.values(devices ?? {}).flatMap(({ network }) => (network?.startsWith(prefix) ? [network] : []))
+}
+
 /** Those of these cards that a machine has, just as they are to be. */
 export function heldCards(
   held: Devices | null,

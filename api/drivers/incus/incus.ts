@@ -159,7 +159,9 @@ export class IncusDriver implements Driver {
   async destroy(serverId: string): Promise<void> {
     await this.#try(async () => {
       await this.#turnOff(serverId)
+      const instance = await this.#find(serverId)
       await this.#operations.run('DELETE', this.#path(serverId)).catch(unless('missing'))
+      await this.#networks.leave(instance?.devices ?? null)
     })
   }
 

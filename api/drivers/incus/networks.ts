@@ -1,17 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import type { PrivateCard, ServerNetwork } from '../driver.ts'
 import type { Log } from '../log.ts'
-import { heldCards, networkName, networkOfCard } from './cards.ts'
+import { type Devices, heldCards, networkName, networkOfCard, privateNetworks } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusError, unless } from './errors.ts'
 import { connected, type Instance, type Surroundings } from './instance.ts'
 
 /** Between two looks for what nobody uses any more. */
-const SWEEP_MS = 300_000
+const SWEEP_MS = 120_000
 
 /** As lists of the cluster show what may be in use. */
 interface Listed {
   name: string
+  description: string
   used_by: string[] | null
+}
+
+interface Network extends Listed {
+  status: string
+  config: Readonly<Record<string, string>>
 }
 
 /** Of an instance: which files its image has written, and when. */
@@ -23,20 +30,19 @@ interface Metadata {
 export class Networks {
   readonly #client: IncusClient
   readonly #around: Surroundings
-  readonly #making = new Map<string, Promise<unknown>>()
+  readonly #making = new Map<string, Promise<string>>()
   /** Paths of what was unused at the last look. */
   #unused: ReadonlySet<string> = new Set()
   readonly #timer: NodeJS.Timeout | undefined
+  /** What stays for the next sweep. */
+  readonly #warn: (error: unknown) => void
 
   constructor(client: IncusClient, around: Surroundings, log: Log) {
     this.#client = client
     this.#around = around
+    this.#warn = (error) => log.warn({ err: error }, 'Private networks that nobody uses could not be deleted')
     if (around.uplink === null) return
-    const sweep = () =>
-      this.sweep().catch((error: unknown) =>
-        log.warn({ err: error }, 'Private networks that nobody uses could not be deleted'),
-      )
-    this.#timer = setInterval(sweep, SWEEP_MS).unref()
+    this.#timer = setInterval(() => this.sweep().catch(this.#warn), SWEEP_MS).unref()
   }
 
   /**
@@ -50,9 +56,14 @@ export class Networks {
     write: (change: (found: Instance) => object | null) => Promise<void>,
   ): Promise<void> {
     const { uplink, prefix } = this.#around
+    const wanted = network.isCut ? [] : network.cards.map((card) => networkName(card, prefix))
     const bring = async (cards: readonly PrivateCard[]) => {
-      const wanted = { ...network, cards }
-      await write((found) => connected(found, wanted, this.#around))
+      let before: Devices | null = null
+      await write((found) => {
+        before = found.devices
+        return connected(found, { ...network, cards }, this.#around)
+      })
+      await this.leave(before, wanted)
     }
     const held = heldCards(instance.devices, network.cards, prefix)
     const missing = network.cards.filter((card) => !held.includes(card))
@@ -62,27 +73,42 @@ export class Networks {
     }
     await bring(held)
     await this.#followCards(instance.name)
-    await Promise.all(missing.map((card) => this.#ensure(card)))
-    await bring(network.cards)
+    const made = await Promise.all(missing.map((card) => this.#ensure(card)))
+    await bring(network.cards).catch(orMeanwhile)
     // Until the card is in its place, the network counts as unused: another process may have deleted it.
-    const found = await Promise.all(missing.map((card) => this.#statusOf(networkName(card, prefix))))
-    if (found.every((status) => status === 'Created')) return
+    const now = await Promise.all(missing.map((card) => this.#look(networkName(card, prefix))))
+    if (now.every(({ isWhole, id }, at) => isWhole && id === made[at])) return
     await bring(held)
-    throw new IncusError(0, 'A private network was deleted meanwhile')
+    throw meanwhile()
   }
 
-  /** Deletes the networks, and then their rules, that were unused at the last call and are so still. */
+  /**
+   * Deletes the networks of these cards, which a machine no longer has, where it was the last in them: each takes an
+   * address of the uplink. What can't be deleted now is left to the sweep.
+   */
+  async leave(devices: Devices | null, wanted: readonly string[] = []): Promise<void> {
+    const left = privateNetworks(devices, this.#around.prefix).filter((name) => !wanted.includes(name))
+    // One after the other: Incus keeps rules where a network goes while it looks for their users.
+    for (const name of left) await this.#delete(name).catch(this.#warn)
+  }
+
+  /** Deletes the networks, their rules and the marks, that were unused at the last call and are so still. */
   async sweep(): Promise<void> {
     const unused = new Set<string>()
-    for (const kind of ['networks', 'network-acls']) {
+    const list = async (kind: string) => {
       const all = await this.#client.get<Listed[]>(at(`/1.0/${kind}`, { recursion: '1' }))
-      for (const { name, used_by } of all) {
-        const path = `/1.0/${kind}/${name}`
-        if (!name.startsWith(this.#around.prefix) || used_by?.length) continue
-        unused.add(path)
-        if (this.#unused.has(path)) await this.#client.call('DELETE', path).catch(unless('missing', 'in_use'))
-      }
+      const found = all.filter(
+        ({ name, used_by }) => name.startsWith(this.#around.prefix) && !used_by?.length,
+      )
+      // A mark of the same name that is not the same has another description.
+      const keyed = found.map(({ name, description }) => ({ name, key: `${kind} ${name} ${description}` }))
+      for (const { key } of keyed) unused.add(key)
+      return keyed.filter(({ key }) => this.#unused.has(key)).map(({ name }) => name)
     }
+    const networks = await list('networks')
+    const rules = await list('network-acls')
+    for (const name of networks) await this.#delete(name, { isMarked: rules.includes(markOf(name)) })
+    for (const name of rules) await this.#deleteRules(name)
     this.#unused = unused
   }
 
@@ -103,14 +129,45 @@ export class Networks {
     await this.#client.call('PUT', path, { body: { ...metadata, templates } })
   }
 
-  async #statusOf(name: string): Promise<string | null> {
-    const path = `/1.0/networks/${name}`
-    const found = await this.#client.get<{ status: string }>(path).catch(unless('missing'))
-    return found?.status ?? null
+  /**
+   * Incus looks for users of a network only when it begins to delete it, so a mark says that it is about to: who has
+   * brought a card meanwhile finds either the mark, or that the network is gone. Where it fails the mark stays, as
+   * the network may be half there.
+   */
+  async #delete(name: string, { isMarked } = { isMarked: false }): Promise<void> {
+    const found = await this.#find<Network>(`${NETWORKS}/${name}`)
+    if (found === null || found.used_by?.length) return
+    const mark = { name: markOf(name), description: randomUUID() }
+    const isOurs = await this.#client.call('POST', RULES, { body: mark }).catch(unless('exists'))
+    if (isOurs === null && !isMarked) return
+    await this.#client.call('DELETE', `${NETWORKS}/${name}`).catch(unless('missing', 'in_use'))
+    try {
+      await this.#deleteRules(name)
+    } finally {
+      await this.#deleteRules(mark.name)
+    }
   }
 
-  /** Once for all who ask at the same time. */
-  #ensure(card: PrivateCard): Promise<unknown> {
+  async #deleteRules(name: string): Promise<void> {
+    await this.#client.call('DELETE', `${RULES}/${name}`).catch(unless('missing', 'in_use'))
+  }
+
+  /** The mark first: it goes after the network. */
+  async #look(
+    name: string,
+  ): Promise<{ isGoing: boolean; isWhole: boolean; status: string | null; id: string }> {
+    const isGoing = (await this.#find(`${RULES}/${markOf(name)}`)) !== null
+    const found = await this.#find<Network>(`${NETWORKS}/${name}`)
+    const status = found?.status ?? null
+    return { isGoing, isWhole: !isGoing && status === 'Created', status, id: found?.config[ID] ?? '' }
+  }
+
+  #find<T>(path: string): Promise<T | null> {
+    return this.#client.get<T>(path).catch(unless('missing'))
+  }
+
+  /** Once for all who ask at the same time. @returns which network it is, of those that had its name */
+  #ensure(card: PrivateCard): Promise<string> {
     const name = networkName(card, this.#around.prefix)
     const making = this.#making.get(name) ?? this.#make(name, card).finally(() => this.#making.delete(name))
     this.#making.set(name, making)
@@ -118,16 +175,17 @@ export class Networks {
   }
 
   /** With a router to the uplink, as Incus 6.0 needs one; by its rules nothing gets there. */
-  async #make(name: string, card: PrivateCard): Promise<void> {
-    const status = await this.#statusOf(name)
-    if (status === 'Created') return
+  async #make(name: string, card: PrivateCard): Promise<string> {
+    const { isGoing, isWhole, status, id } = await this.#look(name)
+    if (isWhole) return id
+    if (isGoing) throw meanwhile()
     // A member was offline when it was to be made: Incus can't finish it.
     if (status === 'Errored')
-      await this.#client.call('DELETE', `/1.0/networks/${name}`).catch(unless('missing'))
+      await this.#client.call('DELETE', `${NETWORKS}/${name}`).catch(unless('missing'))
     const { router, range } = networkOfCard(card)
     const rule = { action: 'allow', state: 'enabled', source: range, destination: range }
     const rules = { name, description: DESCRIPTION, ingress: [rule], egress: [rule] }
-    await this.#client.call('POST', '/1.0/network-acls', { body: rules }).catch(unless('exists'))
+    await this.#client.call('POST', RULES, { body: rules }).catch(unless('exists'))
     const config = {
       network: this.#around.uplink,
       'ipv4.address': router,
@@ -136,10 +194,32 @@ export class Networks {
       'security.acls': name,
       'security.acls.default.ingress.action': 'drop',
       'security.acls.default.egress.action': 'drop',
+      [ID]: randomUUID(),
     }
     const body = { name, type: 'ovn', description: DESCRIPTION, config }
-    await this.#client.call('POST', '/1.0/networks', { body }).catch(unless('exists'))
+    await this.#client.call('POST', NETWORKS, { body }).catch(unless('exists')).catch(orMeanwhile)
+    const made = await this.#look(name)
+    if (!made.isWhole) throw meanwhile()
+    return made.id
   }
 }
 
+const NETWORKS = '/1.0/networks'
+const RULES = '/1.0/network-acls'
 const DESCRIPTION = 'A private network of Berth'
+/** Tells a network from another that had its name before. */
+const ID = 'user.berth.id'
+
+/** Rules without a use, as they are made once, at once and for all members, whichever of them are offline. */
+function markOf(name: string): string {
+  return `${name}-going`
+}
+
+/** Passing: it goes well the next time. */
+function meanwhile(): IncusError {
+  return new IncusError(0, 'A private network was deleted meanwhile')
+}
+
+function orMeanwhile(error: unknown): never {
+  throw error instanceof IncusError && error.refusal === 'missing' ? meanwhile() : error
+}

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OUTSIDE, UPLINK } from '../../../test/cluster/harness/ovn.ts'
 import { IncusWorld, PROJECT } from '../../../test/cluster/harness/world.ts'
 import type { PrivateCard } from '../driver.ts'
-import { prefixFor } from './cards.ts'
+import { networkName, prefixFor } from './cards.ts'
+import type { Instance } from './instance.ts'
 import { Networks } from './networks.ts'
+import { Operations } from './operations.ts'
 
 let world: IncusWorld
 beforeAll(async () => {
@@ -40,6 +42,18 @@ const asks = async (id: string, address: string) =>
   (await world.root(id, `timeout 3 nc -w 2 ${address} 22 < /dev/null | head -c 4; true`)) === 'SSH-'
 const answers = (id: string, address: string) =>
   world.until(`${address} answers ${id}`, () => asks(id, address))
+
+const around = { listen: '', uplink: UPLINK, project: PROJECT, prefix: prefixFor(PROJECT) }
+
+/** Those of the private networks inside, as OVN has them. */
+const switches = async () => (await world.cluster.networks()).filter((name) => name.endsWith('-ls-int'))
+
+async function nothingIsLeft(): Promise<void> {
+  expect(await world.cluster.networks()).toEqual([])
+  const client = world.cluster.client()
+  expect(await client.get('/1.0/network-acls')).toEqual([])
+  client.close()
+}
 
 test('guests meet by cards that come while they run, keep them over a restart, and lose them again', async () => {
   expect((await world.driver.host()).features).toEqual(['published_ports', 'private_networks', 'console'])
@@ -99,7 +113,7 @@ test('networks with one range are strangers, and nothing but their IPv4 gets thr
   for (const id of Object.keys(cards)) await world.driver.destroy(id)
 })
 
-test('a machine has as many cards as there may be, and what has no users is deleted in time', async () => {
+test('a machine has as many cards as there may be, and no network outlives its last one', async () => {
   const eight = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => card(number, 2, `10.${number}.0`))
   await started('many', eight)
   const count = async () =>
@@ -107,15 +121,90 @@ test('a machine has as many cards as there may be, and what has no users is dele
   expect(await count()).toBe(8)
   await connect('many', [...eight.slice(1), card(9, 2, '10.9.0')])
   expect(await count()).toBe(8)
+  expect(await switches()).toHaveLength(8)
+  await connect('many', eight.slice(0, 1), { isCut: true })
+  await nothingIsLeft()
+  await connect('many', eight.slice(0, 2))
+  expect(await switches()).toHaveLength(2)
+  await connect('many', [])
+  await nothingIsLeft()
+  await connect('many', eight.slice(0, 2))
   await world.driver.destroy('many')
-  expect(await world.cluster.networks()).not.toEqual([])
+  await nothingIsLeft()
+})
+
+test('a card that comes while its network is deleted is not left without one', async () => {
+  const [ann, bob] = [card(5, 2), card(5, 3)]
+  await started('ann')
+  await world.driver.define(world.spec('bob'))
+  await connect('bob', [bob])
+  const path = `/1.0/networks/${networkName(ann, around.prefix)}`
+  const mark = { name: `${networkName(ann, around.prefix)}-going` }
   const client = world.cluster.client()
-  const around = { listen: '', uplink: UPLINK, project: PROJECT, prefix: prefixFor(PROJECT) }
+  const operations = new Operations(client, console, () => {})
   const networks = new Networks(client, around, console)
-  // What was found unused twice: networks, then their rules.
-  for (let look = 0; look < 3; look++) await networks.sweep()
+  const at = `/1.0/instances/b-ann?project=${PROJECT}`
+  const held = async () => Object.keys((await client.get<Instance>(at)).devices ?? {})
+  /** Attaches it, and lets others be quicker at its last write. */
+  const attach = async (before: () => Promise<unknown>, after: () => Promise<unknown>) => {
+    let isFirst = true
+    const network = { ...world.network('ann'), cards: [ann] }
+    await networks.connect(await client.get<Instance>(at), network, async (change) => {
+      const body = change(await client.get<Instance>(at))
+      const isLast = Object.keys((body as Instance | null)?.devices ?? {}).includes('n5')
+      if (isLast && isFirst) await before()
+      if (body !== null) await operations.run('PUT', at, { body })
+      if (isLast && isFirst) await after()
+      if (isLast) isFirst = false
+    })
+  }
+  const nothing = async () => {}
+  const passing = { refusal: 'offline' }
+  const remove = () => connect('bob', [])
+
+  await expect(attach(remove, nothing)).rejects.toMatchObject(passing)
+  expect(await held()).not.toContain('n5')
+  await nothingIsLeft()
+  await connect('bob', [bob])
+  // Another has its name by then.
+  await expect(attach(() => remove().then(() => connect('bob', [bob])), nothing)).rejects.toMatchObject(
+    passing,
+  )
+  expect(await held()).not.toContain('n5')
+  // Incus is about to delete it, and has found no users.
+  const begin = () => client.call('POST', '/1.0/network-acls', { body: mark })
+  await expect(attach(nothing, begin)).rejects.toMatchObject(passing)
+  expect(await held()).not.toContain('n5')
+  await expect(attach(nothing, nothing)).rejects.toMatchObject(passing)
+  await client.call('DELETE', `/1.0/network-acls/${mark.name}`)
+  // Once the card is in its place, the network is in use.
+  await attach(nothing, remove)
+  expect(await held()).toContain('n5')
+  expect(await client.get(path)).toMatchObject({ status: 'Created' })
+  for (const id of ['ann', 'bob']) await world.driver.destroy(id)
+  await nothingIsLeft()
   networks.close()
-  expect(await world.cluster.networks()).toEqual([])
-  expect(await client.get('/1.0/network-acls')).toEqual([])
+  operations.close()
+  client.close()
+})
+
+test('what a process that died has left is deleted in time', async () => {
+  const client = world.cluster.client()
+  const operations = new Operations(client, console, () => {})
+  const networks = new Networks(client, around, console)
+  await world.driver.define(world.spec('ann'))
+  const cards = [card(5, 2), card(6, 2, '10.2.0')]
+  await connect('ann', cards)
+  await operations.run('DELETE', `/1.0/instances/b-ann?project=${PROJECT}`)
+  const names = cards.map((one) => networkName(one, around.prefix))
+  const [first, second] = names
+  for (const name of [`${first}-going`, `${second}x-going`])
+    await client.call('POST', '/1.0/network-acls', { body: { name } })
+  await networks.sweep()
+  expect(await switches()).toHaveLength(2)
+  await networks.sweep()
+  await nothingIsLeft()
+  networks.close()
+  operations.close()
   client.close()
 })
