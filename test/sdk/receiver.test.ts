@@ -1,10 +1,14 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { sign } from '../../api/webhooks/send.ts'
 import { readWebhook, WebhookSignatureError } from '../../sdk/index.ts'
 
 const secretOf = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`
 const [secret, previous, foreign] = [secretOf('a'), secretOf('b'), secretOf('c')]
 const challenge = { type: 'webhook.challenge', created_at: '', data: { webhook_id: 'w', challenge: 'x' } }
+
+// Five minutes are too old, and a second must not pass meanwhile.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterAll(() => void vi.useRealTimers())
 
 /** A message as the service sends it. */
 function message(body: string, { secrets = [secret], secondsAgo = 0 } = {}) {
