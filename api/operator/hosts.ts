@@ -7,6 +7,9 @@ import { type Drivers, INCUS_POOL } from '../drivers/drivers.ts'
 import { soon } from '../drivers/soon.ts'
 import type { OperatedImage } from './schema.ts'
 
+/** Of a host that fails in whatever way: it must not keep the others from being seen. */
+const unknown = () => null
+
 interface Place {
   db: Queries
   clock: Clock
@@ -19,7 +22,9 @@ export async function roomByZone({ db, clock, catalog, drivers }: Place) {
   const [usage, hosts] = await Promise.all([
     usageByPool(db),
     Promise.all(
-      drivers.pools.map(async (pool) => [pool, await soon(clock, drivers.at(pool).host())] as const),
+      drivers.pools.map(
+        async (pool) => [pool, await soon(clock, drivers.at(pool).host().catch(unknown))] as const,
+      ),
     ),
   ])
   const hostOf = new Map(hosts)
@@ -46,7 +51,10 @@ export function imagesByPool({ clock, catalog, drivers }: Place): Promise<Operat
   )
   return Promise.all(
     wanted.map(async ({ template, pool }) => {
-      const state = await soon(clock, drivers.at(pool).image(template.image, { isWanted: false }))
+      const state = await soon(
+        clock,
+        drivers.at(pool).image(template.image, { isWanted: false }).catch(unknown),
+      )
       return {
         template: template.slug,
         pool,

@@ -213,4 +213,9 @@ test('zones show what is sold of them, images how far they are without being ask
   const [unknown] = (await patiently(t, olga.call('GET', '/operator/capacity'))).body
   expect(unknown).toMatchObject({ total: null, used: { cpu: 1 } })
   expect((await images())[0]).toMatchObject({ status: 'unknown', progress: null, detail: null })
+
+  const broken = () => Promise.reject(new Error('broken'))
+  Object.assign(pool, { host: broken, image: broken })
+  expect((await olga.call('GET', '/operator/capacity')).body[0]).toMatchObject({ total: null })
+  expect((await images())[0]).toMatchObject({ status: 'unknown' })
 })
