@@ -158,8 +158,7 @@ export class IncusDriver implements Driver {
 
   async destroy(serverId: string): Promise<void> {
     await this.#try(async () => {
-      await this.#turnOff(serverId)
-      const instance = await this.#find(serverId)
+      const instance = await this.#turnOff(serverId)
       await this.#operations.run('DELETE', this.#path(serverId)).catch(unless('missing'))
       await this.#networks.leave(instance?.devices ?? null)
     })
@@ -277,16 +276,18 @@ export class IncusDriver implements Driver {
     }
   }
 
-  async #turnOff(serverId: string): Promise<void> {
+  /** @returns what it turned off; null: nothing is there */
+  async #turnOff(serverId: string): Promise<Instance | null> {
     this.#running.delete(serverId)
-    if (!(await this.#find(serverId))) return
+    if (!(await this.#find(serverId))) return null
     // One that is away is not known to be off.
     const instance = await this.#get(serverId)
     // One whose creation broke off can't be written to, nor started.
     await this.#write(serverId, (found) => changed(found, powered('off'))).catch(unless('missing'))
-    if (stateOf(instance).power === 'stopped') return
+    if (stateOf(instance).power === 'stopped') return instance
     await this.#power(serverId, { action: 'stop', force: true }).catch(unless('stopped'))
     this.#consoles.end(serverId)
+    return instance
   }
 
   #power(serverId: string, body: { action: string; force?: boolean }) {
