@@ -1,8 +1,7 @@
-import { execFile, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { performance } from 'node:perf_hooks'
-import { promisify } from 'node:util'
 import { PLAIN_NETWORK } from '../api/drivers/driver.ts'
 import { Agent, NetworkWorld } from '../api/drivers/qemu/network/test-world.ts'
 import { type Caller, callerOf } from './caller.ts'
@@ -37,16 +36,13 @@ async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
   try {
     const guest = await world.guest(1)
     const member = { pid: await world.member(), card: world.card(1) }
-    const restart = async () => {
-      await world.service.end('SIGKILL')
-      await world.startService(world.dataDir, [member])
-    }
     const losses: Record<string, () => Promise<unknown>> = {
       'its way out is killed': () =>
         as === 'root' ? world.host.run('nft flush ruleset') : world.killPasta(),
       'its namespace loses what holds it': () => world.loseNamespace(),
     }
-    await restart()
+    await world.service.end('SIGKILL')
+    await world.startService(world.dataDir, [member])
     for (const [name, lose] of Object.entries(losses)) {
       const took: number[] = []
       for (let round = 0; round < rounds; round++) {
@@ -204,9 +200,8 @@ async function crowd(rounds: number, world: NetworkWorld): Promise<void> {
     console.log(`${name} of ${CARDS} machines: ${took.toFixed(0)} ms`)
   }
   // All at once, which is faster than one after the other.
-  const [, name = ''] = (await world.inside()).join(' ').split(/\/run\/netns\/(\S+)/)
+  await world.loseNamespace()
   await world.service.end('SIGKILL')
-  await promisify(execFile)('ip', ['netns', 'delete', name])
 }
 
 function changes(rounds: number, world: NetworkWorld): Promise<number> {

@@ -190,8 +190,6 @@ test(
   async () => {
     const random = randomNumbers(SEED)
     const fleet = await Fleet.open(postgres, 'month')
-    const quotas = JSON.stringify({ servers: 12, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
-    await fleet.db.updateTable('accounts').set({ quotas }).execute()
     const events = { last: BEGINNING, position: 0 }
     for (let day = 0; day < DAYS; day += 1) {
       const customers = new Customers(fleet, random, day, events.last)

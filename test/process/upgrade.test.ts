@@ -13,7 +13,6 @@ import { earlierVersion, nextVersion, prepareBy } from './harness/versions.ts'
 /** A commit from which to upgrade to this version; without it, this version is upgraded to one that is made up. */
 const EARLIER = process.env.BERTH_TEST_EARLIER
 const SEED = Number(process.env.BERTH_TEST_SEED ?? 15)
-const QUOTAS = JSON.stringify({ servers: 12, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
 
 let postgres: Server
 beforeAll(async () => {
@@ -79,7 +78,6 @@ test('processes are replaced by those of another version one by one, under load,
   const earlier = EARLIER ? earlierVersion(EARLIER) : undefined
   const prepare = (url: string, data: string) => prepareBy(earlier ?? '', url, data)
   const fleet = await Fleet.open(postgres, 'upgrade', earlier ? { program: earlier, prepare } : {})
-  await fleet.db.updateTable('accounts').set({ quotas: QUOTAS }).execute()
   const schema = await appliedMigrations(fleet.db)
   const customers = new Customers(fleet, randomNumbers(SEED), 0, BEGINNING)
   const watch = new Watch(fleet)

@@ -12,6 +12,7 @@ import { type Cutter, cutter, type Wall } from './cutter.ts'
 
 const OWN_TIME = path.join(import.meta.dirname, 'own-time.ts')
 const ROLES = ['api', 'api', 'worker', 'worker'] as const
+const QUOTAS = JSON.stringify({ servers: 12, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
 
 interface Member {
   role: (typeof ROLES)[number]
@@ -65,6 +66,7 @@ export class Fleet {
     await fleet.start(0)
     for (const service of fleet.answering) fleet.order = await order(service)
     await Promise.all([1, 2, 3].map((at) => fleet.start(at)))
+    await fleet.db.updateTable('accounts').set({ quotas: QUOTAS }).execute()
     return fleet
   }
 
