@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['api/**/*.test.ts', 'test/*.test.ts'],
-          exclude: ['api/drivers/{guest,qemu,images,incus}/**'],
+          exclude: ['api/drivers/{guest,qemu,incus}/**'],
         },
       },
       {
@@ -120,7 +120,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'qemu',
-          include: ['api/drivers/{guest,qemu,images}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
+          include: ['api/drivers/{guest,qemu}/**/*.test.ts', 'test/qemu/**/*.test.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
         },

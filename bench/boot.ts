@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
 import { seedVolume } from '../api/drivers/guest/seed.ts'
 import { offeredKeys } from '../api/drivers/guest/ssh.ts'
-import { microImage } from '../api/drivers/images/test-image.ts'
+import { microImage } from '../api/drivers/qemu/images/test-image.ts'
 import { Service } from '../test/qemu/harness/service.ts'
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { microImage } from '../api/drivers/images/test-image.ts'
+import { microImage } from '../api/drivers/qemu/images/test-image.ts'
 import { asUser, NetworkWorld } from '../api/drivers/qemu/network/test-world.ts'
 
 const LIMIT_MS = 20 * 60_000

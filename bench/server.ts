@@ -14,7 +14,7 @@ import { migrate } from '../api/database/migrate.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
 import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator.ts'
-import { readPages } from '../api/http/pages.ts'
+import { readPages } from '../api/http/server/pages.ts'
 import { parseMoney } from '../api/money.ts'
 import { Secrets } from '../api/secrets.ts'
 

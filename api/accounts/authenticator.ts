@@ -1,8 +1,8 @@
 import { isWithin } from '../cidrs.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Actor, CredentialRefused, type Whose } from '../http/auth.ts'
-import { ApiError, httpProblems } from '../http/problem.ts'
+import { type Actor, CredentialRefused, type Whose } from '../http/contract/auth.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { findToken, hashToken, isToken, noteUse, tokenByHash, tokenRevoked, validTokens } from './tokens.ts'
 import { cidrsOf } from './view.ts'
 

@@ -1,6 +1,6 @@
 import type { Database, Queries } from '../database/database.ts'
-import type { Actor } from '../http/auth.ts'
-import { type Route, route } from '../http/route.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { type Route, route } from '../http/contract/route.ts'
 import { findAccount } from './accounts.ts'
 import { countProjects } from './projects.ts'
 import { quotasOf } from './quotas.ts'

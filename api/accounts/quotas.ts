@@ -1,7 +1,7 @@
 import { paidBy } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import type { AccountTable } from '../database/schema.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { accountProblems } from './schema.ts'
 
 /** How much of each thing an account may have. */

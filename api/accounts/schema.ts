@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { fineScopes, roleNames, scopeNames } from '../http/auth.ts'
-import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, visibleName } from '../http/fields.ts'
-import { defineProblems } from '../http/problem.ts'
+import { fineScopes, roleNames, scopeNames } from '../http/contract/auth.ts'
+import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const accountProblems = defineProblems({
   quota_exceeded: {

@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import type { AccountTable } from '../database/schema.ts'
-import { ApiError } from '../http/problem.ts'
-import { audienceOf, type Deed, deedOf, type Route } from '../http/route.ts'
+import { ApiError } from '../http/contract/problem.ts'
+import { audienceOf, type Deed, deedOf, type Route } from '../http/contract/route.ts'
 import { accountProblems } from './schema.ts'
 
 type Status = AccountTable['status']

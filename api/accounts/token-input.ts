@@ -1,7 +1,7 @@
 import { canonicalCidr } from '../cidrs.ts'
-import { cidrIssues } from '../http/cidr-issues.ts'
-import { LAST_MOMENT } from '../http/fields.ts'
-import { bodyIssue, invalid } from '../http/problem.ts'
+import { cidrIssues } from '../http/contract/cidr-issues.ts'
+import { LAST_MOMENT } from '../http/contract/fields.ts'
+import { bodyIssue, invalid } from '../http/contract/problem.ts'
 
 /** Each range once, in canonical form. @throws ApiError validation_failed */
 export function readCidrs(given: readonly string[]): string[] {

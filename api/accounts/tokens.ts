@@ -20,10 +20,10 @@ import {
   type ScopeName,
   type Whose,
   whoseIs,
-} from '../http/auth.ts'
-import { isoTime } from '../http/fields.ts'
-import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/problem.ts'
-import type { Remember } from '../http/route.ts'
+} from '../http/contract/auth.ts'
+import { isoTime } from '../http/contract/fields.ts'
+import { ApiError, bodyIssue, httpProblems, invalid, notFound } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
 import { lockQuotas } from './accounts.ts'
 import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'

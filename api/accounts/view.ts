@@ -1,6 +1,6 @@
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from '../database/schema.ts'
-import { type Actor, covered, scopeNames } from '../http/auth.ts'
-import { isoTime, isoTimeOrNull } from '../http/fields.ts'
+import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Quotas } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 

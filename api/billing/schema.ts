@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, Currency, HourPrice, money, nullable, timestamp, uuid } from '../http/fields.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, Currency, HourPrice, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const billingProblems = defineProblems({
   insufficient_balance: {

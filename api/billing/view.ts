@@ -1,5 +1,5 @@
 import type { TransactionTable } from '../database/billing-schema.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
 import type { Transaction, Usage } from './schema.ts'
 import type { UsageRow } from './usage.ts'

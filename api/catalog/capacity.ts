@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { changeLast, type Database, type Queries, Unchanged } from '../database/database.ts'
 import { type CpuType, type Feature, type HostFacts, incusFeatures } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { ApiError, httpProblems } from '../http/problem.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { type Catalog, findZone, onSale, type Zone } from './file.ts'
 import { catalogProblems } from './schema.ts'
 

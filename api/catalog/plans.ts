@@ -1,5 +1,5 @@
 import type { CpuType } from '../drivers/driver.ts'
-import { bodyIssue, type Issue } from '../http/problem.ts'
+import { bodyIssue, type Issue } from '../http/contract/problem.ts'
 import { divideHalfUp, hourPrice, UNITS_PER_KOPECK } from '../money.ts'
 import type { Size } from './capacity.ts'
 import type { Catalog, Limits, Preset } from './file.ts'

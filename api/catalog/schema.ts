@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cpuTypes, features } from '../drivers/driver.ts'
-import { HourPrice, MonthPrice, money, nullable, timestamp, uuid } from '../http/fields.ts'
-import { defineProblems } from '../http/problem.ts'
+import { HourPrice, MonthPrice, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const CpuTypeName = Type.Enum([...cpuTypes], {
   description: 'Processor vendor; a zone may have both, at different prices',

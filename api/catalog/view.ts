@@ -1,5 +1,5 @@
 import type { CpuType, Feature } from '../drivers/driver.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
 import type { ZoneCapacity } from './capacity.ts'
 import type {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readCatalog } from '../catalog/file.ts'
-import { LocalImages } from '../drivers/images/store.ts'
+import { LocalImages } from '../drivers/qemu/images/store.ts'
 import { imageLines } from './banner.ts'
 
 test('the banner says of each image that is not here when it will be', async () => {

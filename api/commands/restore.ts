@@ -5,7 +5,7 @@ import Type from 'typebox'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { refuseNewer, SchemaTooNew } from '../database/migrate.ts'
 import { exists, isMissing, syncFolder } from '../files.ts'
-import { compileCheck } from '../http/validation.ts'
+import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import {
   type Manifest,

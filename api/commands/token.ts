@@ -5,8 +5,8 @@ import { cidrsOf } from '../accounts/view.ts'
 import { systemClock as clock } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { scopeNames } from '../http/auth.ts'
-import { ApiError } from '../http/problem.ts'
+import { scopeNames } from '../http/contract/auth.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 
 export function tokenCommands(config: ReadConfig): Command {

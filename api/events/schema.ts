@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, nullable, uuid } from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
+import { CreatedAt, nullable, uuid } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
 import { BEGINNING, eventTypeNames } from './types.ts'
 
 export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'What happened' })

@@ -1,5 +1,5 @@
 import type { AuditTable, EventTable } from '../database/schema.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import type { AuditEntry, Event } from './schema.ts'
 import type { EventType } from './types.ts'
 

@@ -1,11 +1,11 @@
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
 import { catalogProblems } from '../catalog/schema.ts'
-import type { Actor } from '../http/auth.ts'
-import { requireMatch } from '../http/etag.ts'
-import { listOf, paged } from '../http/paging.ts'
-import { ApiError, found, httpProblems } from '../http/problem.ts'
-import { type Route, route, type SetHeader } from '../http/route.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { requireMatch } from '../http/contract/etag.ts'
+import { listOf, paged } from '../http/contract/paging.ts'
+import { ApiError, found, httpProblems } from '../http/contract/problem.ts'
+import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import {
   attachFirewall,
   createFirewall,

@@ -1,6 +1,6 @@
 import { canonicalCidr } from '../cidrs.ts'
-import { cidrIssues } from '../http/cidr-issues.ts'
-import { bodyIssue, type Issue, invalid } from '../http/problem.ts'
+import { cidrIssues } from '../http/contract/cidr-issues.ts'
+import { bodyIssue, type Issue, invalid } from '../http/contract/problem.ts'
 import { ANYWHERE, type FirewallRule, MOST_BYTES, type NewRule } from './schema.ts'
 
 const LAST_PORT = 65_535

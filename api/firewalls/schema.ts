@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, LabelSelector, nullable, UpdatedAt, uuid, visibleName } from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, LabelSelector, nullable, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const firewallProblems = defineProblems({
   firewall_not_found: { status: 404, title: 'No such firewall' },

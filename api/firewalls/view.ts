@@ -1,5 +1,5 @@
 import type { FirewallTable } from '../database/network-schema.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import type { Firewall, FirewallRule } from './schema.ts'
 
 /** A firewall with the servers that it is attached to by id. */

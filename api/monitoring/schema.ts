@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { nullable, timestamp, uuid } from '../http/fields.ts'
+import { nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { seriesTable, seriesTypes } from './series.ts'
 import { LONGEST_SPAN } from './tiers.ts'
 

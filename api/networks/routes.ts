@@ -3,9 +3,9 @@ import { accountProblems } from '../accounts/schema.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { NetworkTable } from '../database/network-schema.ts'
 import type { Page } from '../database/page.ts'
-import { listOf, paged } from '../http/paging.ts'
-import { found } from '../http/problem.ts'
-import { type Route, route, type SetHeader } from '../http/route.ts'
+import { listOf, paged } from '../http/contract/paging.ts'
+import { found } from '../http/contract/problem.ts'
+import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import {
   addNetwork,
   deleteNetwork,

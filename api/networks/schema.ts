@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { ZoneSlug } from '../catalog/schema.ts'
-import { CreatedAt, UpdatedAt, uuid, visibleName } from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const networkProblems = defineProblems({
   network_not_found: { status: 404, title: 'No such network' },

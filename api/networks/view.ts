@@ -1,5 +1,5 @@
 import type { NetworkServerTable, NetworkTable } from '../database/network-schema.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import type { Network } from './schema.ts'
 
 /** @param members the servers in it */

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, nullable, timestamp, uuid } from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, nullable, timestamp, uuid } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 import type { Procedures } from './procedure.ts'
 
 export const operationProblems = defineProblems({

@@ -1,5 +1,5 @@
 import type { OperationTable } from '../database/schema.ts'
-import { isoTime, isoTimeOrNull } from '../http/fields.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Operation } from './schema.ts'
 
 export function operationView(row: OperationTable): Operation {

@@ -1,4 +1,4 @@
-import { ApiError, httpProblems } from '../http/problem.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
 
 const MAX_OF_ACCOUNT = 50
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, money, nullable, uuid } from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, money, nullable, uuid } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 
 export const operatorProblems = defineProblems({

@@ -3,7 +3,6 @@ import { authenticator, isUsableFrom, USE_IS_NOTED_EVERY } from '../accounts/aut
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { Credentials } from '../http/admission.ts'
 import {
   type Access,
   type Caller,
@@ -11,8 +10,9 @@ import {
   notAMember,
   roleScopes,
   type SignedIn,
-} from '../http/auth.ts'
-import { ApiError, httpProblems } from '../http/problem.ts'
+} from '../http/contract/auth.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import type { Credentials } from '../http/server/admission.ts'
 import { readCookie } from './cookie.ts'
 import { hashSecret } from './links.ts'
 import { membership } from './members.ts'

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { ApiError, httpProblems } from '../http/problem.ts'
-import { networkOf, siteOf } from '../http/rate-limit.ts'
-import { Recent } from '../http/recent.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import { networkOf, siteOf } from '../http/limits/rate-limit.ts'
+import { Recent } from '../http/limits/recent.ts'
 import type { Peers } from '../processes/peers.ts'
 
 const MOST_KEYS = 100_000

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import type { Report, Visit } from '../http/route.ts'
+import type { Report, Visit } from '../http/contract/route.ts'
 import { writeCookie } from './cookie.ts'
 import { showPerson } from './people.ts'
 import type { SignIn } from './schema.ts'

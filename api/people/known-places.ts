@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
-import { ApiError } from '../http/problem.ts'
-import { networkOf } from '../http/rate-limit.ts'
-import { Recent } from '../http/recent.ts'
+import { ApiError } from '../http/contract/problem.ts'
+import { networkOf } from '../http/limits/rate-limit.ts'
+import { Recent } from '../http/limits/recent.ts'
 import type { Attempts } from './attempts.ts'
 import { addressesOf } from './sessions.ts'
 

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { LinkTable } from '../database/people-schema.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { peopleProblems } from './schema.ts'
 
 const HOUR = 3600_000

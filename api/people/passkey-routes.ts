@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { listOf, paged, pagingQuery } from '../http/paging.ts'
-import { type Route, route } from '../http/route.ts'
+import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
+import { type Route, route } from '../http/contract/route.ts'
 import { Passkey, PasskeyCreate, PasskeySetUp, PasskeyUpdate } from './passkey-schema.ts'
 import type { Passkeys } from './passkeys.ts'
 import { PasswordProof, peopleProblems } from './schema.ts'

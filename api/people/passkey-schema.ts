@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/fields.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
 import { SealedTicket } from './schema.ts'
 
 /** Longer than anything that browsers send. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ApiError } from '../http/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { Passwords } from './passwords.ts'
 
 test('a password is the one of its own hash alone, in whatever way its letters are written', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { ApiError, bodyIssue, httpProblems, type Issue } from '../http/problem.ts'
+import { ApiError, bodyIssue, httpProblems, type Issue } from '../http/contract/problem.ts'
 
 export const MIN_PASSWORD = 10
 export const MAX_PASSWORD = 200

@@ -1,4 +1,4 @@
-import { type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/contract/route.ts'
 import { letIn } from './entry.ts'
 import { addIdentity, noProvider, removeIdentity } from './identities.ts'
 import type { Provider } from './provider.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { nullable } from '../http/fields.ts'
+import { nullable } from '../http/contract/fields.ts'
 import { Language, SealedTicket, SignIn } from './schema.ts'
 
 export const ProviderBeginning = Type.Object(

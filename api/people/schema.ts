@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { PersonId, RoleName } from '../accounts/schema.ts'
-import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/fields.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 import { MAX_PASSWORD, MIN_PASSWORD } from './passwords.ts'
 
 export const peopleProblems = defineProblems({

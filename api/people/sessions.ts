@@ -4,9 +4,9 @@ import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import type { PersonTable, SessionTable } from '../database/people-schema.ts'
 import { prepared } from '../database/prepared.ts'
-import { CredentialRefused, type SignedIn } from '../http/auth.ts'
-import { type ApiError, httpProblems } from '../http/problem.ts'
-import type { Visit } from '../http/route.ts'
+import { CredentialRefused, type SignedIn } from '../http/contract/auth.ts'
+import { type ApiError, httpProblems } from '../http/contract/problem.ts'
+import type { Visit } from '../http/contract/route.ts'
 import { hashSecret, newSecret } from './links.ts'
 
 const DAY = 24 * 3600_000

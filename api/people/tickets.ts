@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import type { Secrets } from '../secrets.ts'
 import { peopleProblems } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/contract/route.ts'
 import {
   CodeProof,
   PasswordProof,

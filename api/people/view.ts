@@ -6,8 +6,8 @@ import type {
   SessionTable,
 } from '../database/people-schema.ts'
 import type { AccountTable } from '../database/schema.ts'
-import type { SignedIn } from '../http/auth.ts'
-import { isoTime, isoTimeOrNull } from '../http/fields.ts'
+import type { SignedIn } from '../http/contract/auth.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Passkey } from './passkey-schema.ts'
 import type { Invitation, Member, Person, Session } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Project, SshKeyId } from '../accounts/schema.ts'
 import { Preset, Template, traffic, Zone } from '../catalog/schema.ts'
-import { HourPrice, MonthPrice, money, nullable, timestamp } from '../http/fields.ts'
+import { HourPrice, MonthPrice, money, nullable, timestamp } from '../http/contract/fields.ts'
 import { figures } from '../monitoring/schema.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { PublishedPort } from './ports/schema.ts'

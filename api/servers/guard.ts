@@ -1,7 +1,7 @@
 import { balanceOf, insufficientBalance } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import type { OperationTable, ServerTable } from '../database/schema.ts'
-import { ApiError } from '../http/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { findActive } from '../operations/operations.ts'
 import { costOrdered } from './commitment.ts'
 import { subjectOf } from './lifecycle/operations.ts'

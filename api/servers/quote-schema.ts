@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { CpuTypeName, PresetId, size, traffic, ZoneSlug } from '../catalog/schema.ts'
-import { Currency, HourPrice, MonthPrice, money, nullable, timestamp } from '../http/fields.ts'
+import { Currency, HourPrice, MonthPrice, money, nullable, timestamp } from '../http/contract/fields.ts'
 import { PlanType } from './schema.ts'
 
 export const Quote = Type.Object(

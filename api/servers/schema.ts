@@ -13,9 +13,9 @@ import {
   timestamp,
   UpdatedAt,
   uuid,
-} from '../http/fields.ts'
-import { pagingQuery } from '../http/paging.ts'
-import { defineProblems } from '../http/problem.ts'
+} from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { OperationId, OperationStatus, Progress } from '../operations/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookTable } from '../database/schema.ts'
-import { networkOf } from '../http/rate-limit.ts'
+import { networkOf } from '../http/limits/rate-limit.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { challenge, isProven, provenAddresses, withAddress } from './challenge.ts'

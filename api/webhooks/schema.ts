@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { EventId, EventTypeName } from '../events/schema.ts'
 import { eventTypeNames } from '../events/types.ts'
-import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/fields.ts'
-import { defineProblems } from '../http/problem.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const webhookProblems = defineProblems({
   webhook_not_found: { status: 404, title: 'No such webhook' },

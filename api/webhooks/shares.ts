@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { Recent } from '../http/recent.ts'
+import { Recent } from '../http/limits/recent.ts'
 
 /** What may be sent to one destination, of all accounts together. */
 export interface Limit {

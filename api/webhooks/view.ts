@@ -1,6 +1,6 @@
 import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
 import type { EventType } from '../events/types.ts'
-import { isoTime } from '../http/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import type { Delivery, Webhook } from './schema.ts'
 
 /** What a webhook wants to be sent. */

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
-import { readPages } from '../../api/http/pages.ts'
+import { readPages } from '../../api/http/server/pages.ts'
 import { createLink } from '../../api/people/links.ts'
 import { addMember } from '../../api/people/members.ts'
 import { createPerson } from '../../api/people/people.ts'

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import path from 'node:path'
-import { httpProblems, type ProblemType } from '../../api/http/problem.ts'
+import { httpProblems, type ProblemType } from '../../api/http/contract/problem.ts'
 
 const api = path.resolve(import.meta.dirname, '../../api')
 

@@ -11,8 +11,8 @@ import {
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
-import type { DirectBoot } from '../images/images.ts'
 import type { ProcessId } from './host/process.ts'
+import type { DirectBoot } from './images/images.ts'
 
 /** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
 const SOCKET_PATH_LIMIT = 107

@@ -12,12 +12,12 @@ import {
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
-import type { StoredImage } from '../images/images.ts'
 import { qmpSocket } from './command.ts'
 import { defineFiles } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { QEMU } from './host/accel.ts'
 import { findByArgument, isAlive, killVerified, type ProcessId, waitGone } from './host/process.ts'
+import type { StoredImage } from './images/images.ts'
 import {
   type Context,
   clearRun,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { microImage } from '../images/test-image.ts'
+import { microImage } from './images/test-image.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0

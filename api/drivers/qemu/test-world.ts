@@ -24,10 +24,10 @@ import {
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
-import { LocalImages } from '../images/store.ts'
-import { microImage, microSpec } from '../images/test-image.ts'
 import type { Log } from '../log.ts'
 import { startTime } from '../proc.ts'
+import { LocalImages } from './images/store.ts'
+import { microImage, microSpec } from './images/test-image.ts'
 import { Layout } from './layout.ts'
 import type { NetworkKind } from './network/passt.ts'
 import { openQemu, type QemuDriver } from './qemu.ts'

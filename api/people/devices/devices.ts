@@ -12,10 +12,10 @@ import {
   roleScopes,
   type ScopeName,
   type SignedIn,
-} from '../../http/auth.ts'
-import { ApiError, httpProblems, type ProblemType } from '../../http/problem.ts'
-import { Recent } from '../../http/recent.ts'
-import type { Visit } from '../../http/route.ts'
+} from '../../http/contract/auth.ts'
+import { ApiError, httpProblems, type ProblemType } from '../../http/contract/problem.ts'
+import type { Visit } from '../../http/contract/route.ts'
+import { Recent } from '../../http/limits/recent.ts'
 import { Attempts, NetworkAttempts } from '../attempts.ts'
 import { hashSecret, newSecret } from '../links.ts'
 import { membership, roleNow } from '../members.ts'

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Scopes } from '../../accounts/schema.ts'
-import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/fields.ts'
-import { defineProblems } from '../../http/problem.ts'
+import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/contract/fields.ts'
+import { defineProblems } from '../../http/contract/problem.ts'
 
 /** The first four with the codes and the status of RFC 8628. */
 export const deviceProblems = defineProblems({

@@ -1,5 +1,5 @@
 import type { AddressTable } from '../../database/network-schema.ts'
-import { isoTime } from '../../http/fields.ts'
+import { isoTime } from '../../http/contract/fields.ts'
 import { formatMoney } from '../../money.ts'
 import type { Address } from './schema.ts'
 

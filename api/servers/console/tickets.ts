@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import type { ServerTable } from '../../database/schema.ts'
-import type { Credential } from '../../http/auth.ts'
+import type { Credential } from '../../http/contract/auth.ts'
 
 const LIVES_MS = 60_000
 const MAX_OF_ACCOUNT = 20

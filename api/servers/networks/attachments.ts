@@ -5,8 +5,8 @@ import type { Database, Queries } from '../../database/database.ts'
 import type { NetworkTable } from '../../database/network-schema.ts'
 import type { OperationTable, ServerTable } from '../../database/schema.ts'
 import { MOST_CARDS } from '../../drivers/driver.ts'
-import { ApiError, bodyIssue, found, type Issue, invalid } from '../../http/problem.ts'
-import type { Remember } from '../../http/route.ts'
+import { ApiError, bodyIssue, found, type Issue, invalid } from '../../http/contract/problem.ts'
+import type { Remember } from '../../http/contract/route.ts'
 import {
   joinNetwork,
   leaveNetworks,

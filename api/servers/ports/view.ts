@@ -1,5 +1,5 @@
 import type { PortTable } from '../../database/network-schema.ts'
-import { isoTime } from '../../http/fields.ts'
+import { isoTime } from '../../http/contract/fields.ts'
 import type { PublishedPort } from './schema.ts'
 
 /** @param host what customers are told to connect to */

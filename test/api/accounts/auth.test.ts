@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ScopeName } from '../../../api/http/auth.ts'
+import type { ScopeName } from '../../../api/http/contract/auth.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { make, NOBODY } from '../harness/ordering.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createConnection, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { timeouts } from '../../../api/http/connections.ts'
+import { timeouts } from '../../../api/http/limits/connections.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 
 async function listening(t: TestApp, soon = false): Promise<number> {

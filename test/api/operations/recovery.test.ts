@@ -1,6 +1,6 @@
 // What a repeat finds when the process died between the commit of the first try and its reply.
 import { expect, test } from 'vitest'
-import { Idempotency } from '../../../api/http/idempotency.ts'
+import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'

@@ -3,7 +3,7 @@
 #   build.sh OUT.tar.gz
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-guest=$here/../../../api/drivers/images/micro/guest
+guest=$here/../../../api/drivers/qemu/images/micro/guest
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 root=$work/rootfs
 mkdir -p "$root"/{dev,etc,home,proc,root,run,sys,tmp,var/lib/berth,var/lib/seed,var/log,usr/bin,usr/lib,usr/lib64} "$work/templates"

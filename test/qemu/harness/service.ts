@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
-import { microImage } from '../../../api/drivers/images/test-image.ts'
+import { microImage } from '../../../api/drivers/qemu/images/test-image.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 

@@ -1,0 +1,292 @@
+import { open, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../../clock.ts'
+import { ImageError } from './inspect.ts'
+
+export interface DownloadLimits {
+  /** Larger than any image. */
+  maxBytes: number
+  /** Without a byte for this long a connection counts as dead. */
+  stallMs: number
+  /** Tries in a row that brought nothing before giving up. */
+  attempts: number
+  /** Wait before the second try; doubles with each further one, up to a minute. */
+  backoffMs: number
+}
+
+export const downloadLimits: DownloadLimits = {
+  maxBytes: 32 * 2 ** 30,
+  stallMs: 60_000,
+  attempts: 6,
+  backoffMs: 1000,
+}
+
+export interface Download {
+  url: string
+  /** Where the bytes go. Beside it `<file>.json` remembers which version of the remote file they belong to. */
+  file: string
+  clock: Clock
+  signal: AbortSignal
+  limits: DownloadLimits
+  /** Bytes so far, and of the whole file when the server told. */
+  onProgress: (done: number, total: number | null) => void
+}
+
+/** What is needed to go on with a partial file. */
+interface Resume {
+  url: string
+  /** ETag or Last-Modified: sent as If-Range, so that a changed file is never glued to the old beginning. */
+  validator: string
+  total: number | null
+}
+
+/** A fault that another try may not have. */
+class Passing extends Error {
+  /** What was fetched so far is of no use. */
+  readonly startOver: boolean
+  constructor(message: string, startOver = false) {
+    super(message)
+    this.startOver = startOver
+  }
+}
+
+/**
+ * Fetches a file over HTTP(S) into `file`, going on where an earlier try, also of an earlier process, was cut off.
+ * @returns whether any of the bytes came from an earlier try
+ * @throws ImageError when the server refuses or all tries failed; the partial file stays for the next time
+ */
+export async function download(job: Download): Promise<{ resumed: boolean }> {
+  let failures = 0
+  let resumed = false
+  for (;;) {
+    const before = await sizeOf(job.file)
+    try {
+      const done = await attempt(job, before)
+      return { resumed: resumed || done.resumed }
+    } catch (error) {
+      job.signal.throwIfAborted()
+      if (error instanceof ImageError || !isPassing(error)) throw error
+      if (error instanceof Passing && error.startOver) await rm(job.file, { force: true })
+      const after = await sizeOf(job.file)
+      resumed ||= after > 0
+      failures = after > before ? 1 : failures + 1
+      if (failures >= job.limits.attempts) throw giveUp(job.url, failures, error)
+      await job.clock.sleep(Math.min(job.limits.backoffMs * 2 ** (failures - 1), 60_000), job.signal)
+      job.signal.throwIfAborted()
+    }
+  }
+}
+
+/** Fetches something small, such as a list of checksums or a key. At most 1 MiB. */
+export async function fetchSmall(job: Omit<Download, 'file' | 'onProgress'>): Promise<Buffer> {
+  for (let failures = 0; ; ) {
+    try {
+      const chunks: Buffer[] = []
+      let length = 0
+      await request(job, {}, async (_response, body) => {
+        for await (const chunk of body) {
+          length += chunk.length
+          if (length > 1 << 20)
+            throw new ImageError(
+              `${hostOf(job.url)} sent a checksum list, signature or key that is too large.`,
+            )
+          chunks.push(Buffer.from(chunk))
+        }
+      })
+      return Buffer.concat(chunks)
+    } catch (error) {
+      job.signal.throwIfAborted()
+      if (error instanceof ImageError || !isPassing(error)) throw error
+      if (++failures >= job.limits.attempts) throw giveUp(job.url, failures, error)
+      await job.clock.sleep(Math.min(job.limits.backoffMs * 2 ** (failures - 1), 60_000), job.signal)
+      job.signal.throwIfAborted()
+    }
+  }
+}
+
+/** One connection. Returns when the file is whole. */
+async function attempt(job: Download, have: number): Promise<{ resumed: boolean }> {
+  const known = await readResume(job)
+  const from = known ? have : 0
+  if (known && known.total !== null && have === known.total) return { resumed: true }
+  const headers: Record<string, string> =
+    known && from > 0 ? { range: `bytes=${from}-`, 'if-range': known.validator } : {}
+  let whole = false
+  let start = 0
+  await request(job, headers, async (response, body) => {
+    start = response.status === 206 ? rangeStart(response, from) : 0
+    const length = Number(response.headers.get('content-length') ?? Number.NaN)
+    const total = Number.isFinite(length) ? start + length : null
+    await checkRoom(job, total, start)
+    await remember(job, response, total)
+    const written = await writeBody(job, body, start, total)
+    whole = total === null || written === total
+  })
+  if (!whole) throw new Passing('the connection ended early')
+  return { resumed: start > 0 }
+}
+
+async function writeBody(
+  job: Download,
+  body: AsyncIterable<Uint8Array>,
+  start: number,
+  total: number | null,
+) {
+  // A whole file that was published in part before a crash is read-only: start with a new one.
+  if (start === 0) await rm(job.file, { force: true })
+  // 'r+' keeps the bytes before `start`; a new file needs 'w'.
+  await using handle = await open(job.file, start > 0 ? 'r+' : 'w')
+  let at = start
+  for await (const chunk of body) {
+    if (at + chunk.length > job.limits.maxBytes) throw tooBig(job)
+    await handle.write(chunk, 0, chunk.length, at)
+    at += chunk.length
+    job.onProgress(at, total)
+  }
+  await handle.truncate(at)
+  await handle.sync()
+  return at
+}
+
+/**
+ * Makes a request and hands the body to `use`, watched for stalls.
+ * @throws Passing for what may go away by itself, ImageError for what will not
+ */
+async function request(
+  job: Pick<Download, 'url' | 'clock' | 'signal' | 'limits'>,
+  headers: Record<string, string>,
+  use: (response: Response, body: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  const asked = new URL(job.url)
+  if (!isPrivate(asked))
+    throw new ImageError(
+      `${asked.protocol}// addresses are not downloaded from: anyone on the way could change what comes. Use https://.`,
+      asked.href,
+    )
+  const stalled = new AbortController()
+  const signal = AbortSignal.any([job.signal, stalled.signal])
+  let timer = new AbortController()
+  const alive = () => {
+    timer.abort()
+    timer = new AbortController()
+    const { signal: off } = timer
+    void job.clock
+      .sleep(job.limits.stallMs, off)
+      .then(() => off.aborted || stalled.abort(new Passing('no data for a while')))
+  }
+  alive()
+  try {
+    // "identity": a compressed transfer would make nonsense of byte ranges.
+    const sent = { headers: { ...headers, 'accept-encoding': 'identity' }, signal }
+    const response = await follow(asked, sent)
+    try {
+      refuseBadAnswer(asked, response)
+      if (response.body) await use(response, watched(response.body, alive))
+    } finally {
+      await response.body?.cancel().catch(() => {})
+    }
+  } finally {
+    timer.abort()
+  }
+}
+
+async function* watched(body: AsyncIterable<Uint8Array>, alive: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    alive()
+    yield chunk
+  }
+}
+
+const REDIRECTS = 5
+
+/** Follows redirects, each of which must be as safe as the address that was asked. */
+async function follow(asked: URL, sent: RequestInit): Promise<Response> {
+  let at = asked
+  for (let count = 0; count <= REDIRECTS; count++) {
+    const response = await fetch(at, { ...sent, redirect: 'manual' })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status > 399 || location === null) return response
+    await response.body?.cancel()
+    if (!URL.canParse(location, at.href)) throw new ImageError(`${at.host} redirected to a broken address.`)
+    const next = new URL(location, at)
+    if (!isPrivate(next) || (asked.protocol === 'https:' && next.protocol !== 'https:'))
+      throw new ImageError(`${at.host} redirected to an unencrypted address.`, next.href)
+    at = next
+  }
+  throw new ImageError(`${asked.host} redirected more than ${REDIRECTS} times.`, asked.href)
+}
+
+/** Whether nobody on the way can read or change what comes: by TLS, or as it does not leave this machine. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname))
+}
+
+function refuseBadAnswer(asked: URL, response: Response): void {
+  const { status } = response
+  if (status === 200 || status === 206) return
+  if (status === 416) throw new Passing('the server has less than was fetched already', true)
+  if (status === 408 || status === 429 || status >= 500) throw new Passing(`the server answered ${status}`)
+  throw new ImageError(`${asked.host} answered ${status}.`, asked.href)
+}
+
+function rangeStart(response: Response, asked: number): number {
+  const start = Number(/^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
+  if (start !== asked) throw new Passing('the server sent a different range than requested', true)
+  return start
+}
+
+async function checkRoom(job: Download, total: number | null, start: number): Promise<void> {
+  if (total === null) return
+  if (total > job.limits.maxBytes) throw tooBig(job)
+  const disk = await statfs(path.dirname(job.file))
+  if (total - start > disk.bavail * disk.bsize) {
+    throw new ImageError(
+      `There is not enough free disk space for this image (${Math.ceil(total / 2 ** 20)} MB).`,
+    )
+  }
+}
+
+async function remember(job: Download, response: Response, total: number | null): Promise<void> {
+  const etag = response.headers.get('etag')
+  // A weak ETag says "much the same", which is not enough to continue a file.
+  const validator = etag && !etag.startsWith('W/') ? etag : response.headers.get('last-modified')
+  if (!validator) return rm(`${job.file}.json`, { force: true })
+  const resume: Resume = { url: job.url, validator, total }
+  await writeFile(`${job.file}.json`, JSON.stringify(resume))
+}
+
+async function readResume(job: Download): Promise<Resume | null> {
+  try {
+    // Written by `remember` above; anything else fails the test of its url.
+    const resume = JSON.parse(await readFile(`${job.file}.json`, 'utf8')) as Resume
+    return resume.url === job.url ? resume : null
+  } catch {
+    return null
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  // fetch reports network faults as TypeError with a cause, a body that breaks off too; ours is Passing.
+  return error instanceof Passing || error instanceof TypeError
+}
+
+function giveUp(url: string, failures: number, error: unknown): ImageError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
+  const said = error instanceof Passing ? error.message : 'the connection failed'
+  return new ImageError(
+    `${hostOf(url)} could not be read after ${failures} tries: ${said}.`,
+    `${url} ${String(error)} ${cause}`,
+  )
+}
+
+function tooBig(job: Download): ImageError {
+  return new ImageError(`The file at ${hostOf(job.url)} is larger than images may be.`, job.url)
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => null))?.size ?? 0
+}

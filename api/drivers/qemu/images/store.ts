@@ -1,0 +1,267 @@
+import { link, mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { type Clock, systemClock } from '../../../clock.ts'
+import type { ImageSource, ImageSpec, ImageState } from '../../driver.ts'
+import { sha256Of } from './checksum.ts'
+import { ImageDirectory } from './directory.ts'
+import { type DownloadLimits, downloadLimits } from './download.ts'
+import type { ImageStore, OnProgress, Preparing, StoredImage } from './images.ts'
+import { convertRaw, ImageError, inspectImage, toGb } from './inspect.ts'
+import {
+  describe,
+  fetchSource,
+  type Report,
+  type SourceKeys,
+  type SourcePlace,
+  sourceKeys,
+} from './source.ts'
+
+export interface LocalImagesOptions {
+  /** Images live in `<dataDir>/images`. */
+  dataDir: string
+  /** Lines for the operator. They may name paths of this host. */
+  log?: ImageLog
+  clock?: Clock
+  limits?: Partial<DownloadLimits>
+  /** Folder with the build scripts. */
+  scripts?: string
+}
+
+interface Job {
+  state: Preparing
+  listeners: Set<OnProgress>
+  done: Promise<StoredImage>
+}
+
+const FAILURE_KEPT_MS = 30_000
+/** How often to look whether another process has finished the image that we want too. */
+const OTHER_PROCESS_MS = 500
+
+/** What happens to images; `warn` is for what the operator has to look at. */
+export type ImageLog = (line: string, level?: 'info' | 'warn') => void
+
+/** Images as files of this host, downloaded, copied or built. Several processes may share a folder. */
+export class LocalImages implements ImageStore {
+  readonly #clock: Clock
+  readonly #directory: ImageDirectory
+  readonly #log: ImageLog
+  readonly #place: SourcePlace
+  readonly #limits: DownloadLimits
+  readonly #jobs = new Map<string, Job>()
+  readonly #failures = new Map<string, { message: string; at: number }>()
+  readonly #closing = new AbortController()
+  #swept: Promise<void> | null = null
+
+  constructor(options: LocalImagesOptions) {
+    this.#clock = options.clock ?? systemClock
+    this.#directory = new ImageDirectory(options.dataDir)
+    this.#log = options.log ?? (() => {})
+    this.#place = { scripts: options.scripts ?? import.meta.dirname }
+    this.#limits = { ...downloadLimits, ...options.limits }
+  }
+
+  async ensure(spec: ImageSpec): Promise<ImageState> {
+    const state = await this.state(spec)
+    if (state.state === 'absent' || (state.state === 'failed' && !this.#isFresh(spec)))
+      return { ...this.#job(spec).state }
+    return state
+  }
+
+  async state(spec: ImageSpec): Promise<ImageState> {
+    const job = this.#jobs.get(specKey(spec))
+    if (job) return { ...job.state }
+    const image = await this.ready(spec)
+    if (image) {
+      return {
+        state: 'ready',
+        bytes: image.bytes,
+        virtualSizeGb: toGb(image.virtualSizeBytes),
+        source: image.source,
+      }
+    }
+    const running = this.#jobs.get(specKey(spec))
+    if (running) return { ...running.state }
+    const key = specKey(spec)
+    const failure = this.#failures.get(key) ?? (await this.#directory.failure(key))
+    return failure ? { state: 'failed', message: failure.message } : { state: 'absent' }
+  }
+
+  async ready(spec: ImageSpec): Promise<StoredImage | null> {
+    for (const source of spec.sources) {
+      // A source that makes no sense has no image; `ensure` tells why.
+      const keys = await sourceKeys(source, this.#place).catch(() => null)
+      const image = keys && (await this.#directory.find(keys[0]))
+      // The same disk can come from an operator too: a kernel beside it belongs to the build, not to the bytes.
+      if (image) return source.type === 'build' ? image : { ...image, direct: null }
+    }
+    return null
+  }
+
+  async wait(spec: ImageSpec, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<StoredImage> {
+    signal?.throwIfAborted()
+    const image = this.#jobs.has(specKey(spec)) ? null : await this.ready(spec)
+    if (image) return image
+    const job = this.#job(spec)
+    job.listeners.add(onProgress)
+    try {
+      return await (signal ? Promise.race([job.done, rejectOn(signal)]) : job.done)
+    } finally {
+      job.listeners.delete(onProgress)
+    }
+  }
+
+  list(): Promise<StoredImage[]> {
+    return this.#directory.list()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the image store was closed'))
+    await Promise.allSettled([...this.#jobs.values()].map((job) => job.done))
+    await this.#swept
+    this.#directory.close()
+  }
+
+  #isFresh(spec: ImageSpec): boolean {
+    const failure = this.#failures.get(specKey(spec))
+    return failure !== undefined && this.#clock.now() - failure.at < FAILURE_KEPT_MS
+  }
+
+  /** The running preparation of an image, begun when there is none. */
+  #job(spec: ImageSpec): Job {
+    const key = specKey(spec)
+    const running = this.#jobs.get(key)
+    if (running) return running
+    const job: Job = {
+      state: { state: 'preparing', progress: 0, detail: 'starting' },
+      listeners: new Set(),
+      // It reports into the job only after its first await, when the job is complete.
+      done: this.#attempt(spec, (progress, detail) => {
+        job.state = { state: 'preparing', progress, detail }
+        for (const listener of job.listeners) listener(job.state)
+      }).finally(() => this.#jobs.delete(key)),
+    }
+    this.#jobs.set(key, job)
+    this.#failures.delete(key)
+    job.done.catch(() => {})
+    return job
+  }
+
+  /** Prepares, and notes how that ended: also for other processes, such as the operator's commands. */
+  async #attempt(spec: ImageSpec, report: Report): Promise<StoredImage> {
+    const key = specKey(spec)
+    try {
+      const image = await this.#prepare(spec, report)
+      await this.#directory.noteFailure(key, null)
+      return image
+    } catch (error) {
+      if (this.#closing.signal.aborted) throw error
+      const message =
+        error instanceof ImageError ? error.message : `The image ${spec.slug} could not be prepared.`
+      this.#log(
+        `image ${spec.slug}: ${error instanceof ImageError ? `${error.message} ${error.detail}` : String(error)}`,
+        'warn',
+      )
+      this.#failures.set(key, { message, at: this.#clock.now() })
+      await this.#directory.noteFailure(key, message).catch(() => {})
+      throw error
+    }
+  }
+
+  async #prepare(spec: ImageSpec, report: Report): Promise<StoredImage> {
+    this.#swept ??= this.#directory.sweep(this.#clock.now())
+    await this.#swept
+    const said: string[] = []
+    const details: string[] = []
+    for (const source of spec.sources) {
+      try {
+        this.#log(`image ${spec.slug}: preparing from ${describe(source)}`)
+        const image = await this.#prepareSource(spec.slug, source, report)
+        this.#log(`image ${spec.slug}: ready, ${image.id}`)
+        return image
+      } catch (error) {
+        this.#closing.signal.throwIfAborted()
+        const sentence =
+          error instanceof ImageError ? error.message : 'It failed for a reason that the log tells.'
+        const detail = error instanceof ImageError ? error.detail : String(error)
+        this.#log(`image ${spec.slug}: ${describe(source)} failed: ${sentence} ${detail}`)
+        said.push(`${capital(describe(source))}: ${sentence}`)
+        details.push(detail)
+      }
+    }
+    const tried = said.length > 0 ? said.join(' ') : 'The template names no source.'
+    throw new ImageError(
+      `The image ${spec.slug} could not be prepared. ${tried}`,
+      details.filter(Boolean).join('; '),
+    )
+  }
+
+  async #prepareSource(slug: string, source: ImageSource, report: Report): Promise<StoredImage> {
+    const keys = await sourceKeys(source, this.#place)
+    for (;;) {
+      const found = await this.#directory.find(keys[0])
+      if (found) return found
+      const dir = await this.#directory.claim(keys[0])
+      if (dir) return this.#prepareIn(slug, source, keys, dir, report)
+      report(0, 'waiting for another preparation of this image')
+      await this.#clock.sleep(OTHER_PROCESS_MS, this.#closing.signal)
+      this.#closing.signal.throwIfAborted()
+    }
+  }
+
+  async #prepareIn(
+    slug: string,
+    source: ImageSource,
+    keys: SourceKeys,
+    dir: string,
+    report: Report,
+  ): Promise<StoredImage> {
+    try {
+      const out = path.join(dir, 'out')
+      await rm(out, { recursive: true, force: true })
+      await mkdir(out)
+      const signal = this.#closing.signal
+      const { disk, sha256, direct } = await fetchSource(source, {
+        slug,
+        dir,
+        out,
+        place: this.#place,
+        clock: this.#clock,
+        signal,
+        limits: this.#limits,
+        report,
+      })
+      report(0.97, 'checking the image')
+      const { format, virtualSizeBytes } = await inspectImage(disk, signal)
+      const final = path.join(out, 'disk.qcow2')
+      if (format === 'raw') await convertRaw(disk, final, signal)
+      // A second name instead of a move: after a crash the download is still there, whole.
+      else if (disk !== final) await link(disk, final)
+      const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
+      const image = await this.#directory.publish(keys, out, id, {
+        virtualSizeBytes,
+        direct,
+        source: describe(source),
+      })
+      await this.#directory.release(keys[0], dir, false)
+      return image
+    } catch (error) {
+      await this.#directory.release(keys[0], dir, source.type === 'url')
+      throw error
+    }
+  }
+}
+
+/** Same sources, same image: the slug is only a name. */
+function specKey(spec: ImageSpec): string {
+  return JSON.stringify(spec.sources)
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  )
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

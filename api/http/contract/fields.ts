@@ -1,0 +1,86 @@
+import Type, { type TSchemaOptions, type TString } from 'typebox'
+import { LABEL_SELECTOR } from '../../database/labels.ts'
+
+/** Pieces of wire contract that every feature uses. */
+
+/** The id of something; the example tells its kind from others in the API's description. */
+export function uuid(example: string, description?: string) {
+  return Type.String({ format: 'uuid', examples: [example], ...(description ? { description } : {}) })
+}
+
+export const Uuid = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11')
+/** When things happen in the examples. */
+export const MOMENT = '2026-11-20T12:00:00.000Z'
+/** RFC 3339, UTC, with Z. */
+export function timestamp(description: string, example = MOMENT) {
+  return Type.String({ format: 'date-time', description, examples: [example] })
+}
+export const CreatedAt = timestamp('When it was created (RFC 3339, UTC)')
+export const UpdatedAt = timestamp(
+  'When it was last changed, by a request or by the service',
+  '2026-11-20T12:00:09.000Z',
+)
+/** The last one that a timestamp can say. */
+export const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
+/** @param description what the amount is, as the beginning of a phrase */
+export function money(description: string, example = '300.00') {
+  return Type.String({
+    pattern: String.raw`^-?\d+\.\d{2}$`,
+    description: `${description}, in rubles with two decimals`,
+    examples: [example],
+  })
+}
+export const MonthPrice = money('Price per month of 730 hours')
+export const HourPrice = Type.String({
+  pattern: String.raw`^\d+\.\d{4}$`,
+  description: 'Price per hour, in rubles with four decimals: 1/730 of the price per month',
+  examples: ['0.4110'],
+})
+export const Currency = Type.Enum(['RUB'], { description: 'Currency of all amounts (ISO 4217)' })
+
+export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(
+  schema: T,
+  options: TSchemaOptions = {},
+) {
+  return Type.Union([schema, Type.Null()], options)
+}
+
+/** A name for people: something must be seen of it. Length is counted in Unicode code points. */
+export function visibleName(maxLength: number, example: string): TString {
+  // Without \p{…}: clients read it from openapi.json, in whatever dialect they have.
+  const pattern = String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern,
+    description: `A name of your choice, 1 to ${maxLength} characters, at least one of them visible; need not be unique`,
+    examples: [example],
+    errorMessage: 'must not be blank or contain control characters.',
+  })
+}
+
+export const LabelSelector = Type.String({
+  maxLength: 192,
+  pattern: LABEL_SELECTOR,
+  description:
+    'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
+  examples: ['env=prod,tier!=web,!retired'],
+  errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
+})
+
+const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
+
+/** What Date's own toISOString says, in a quarter of its time: a page of servers has hundreds of times. */
+export function isoTime(ms: number): string {
+  const date = new Date(ms)
+  const year = date.getUTCFullYear()
+  if (!(year >= 1000 && year <= 9999)) return date.toISOString()
+  const two = (n: number) => TWO_DIGITS[n]
+  const day = `${year}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`
+  const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`
+  return `${day}T${time}.${String(date.getUTCMilliseconds()).padStart(3, '0')}Z`
+}
+
+export function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms)
+}

@@ -1,0 +1,200 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Queries } from '../../database/database.ts'
+import { type Actor, acceptedFor, type Scope, type ScopeName, type SignedIn } from './auth.ts'
+import { httpProblems, type ProblemType } from './problem.ts'
+
+/** Where the whole interface is mounted. */
+export const PREFIX = '/v1'
+
+/** What a request does, as far as the status of its account decides whether it may. */
+export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
+
+/** Who may call a route that needs no scope: anybody at all, any person who has signed in, or one who runs the installation. */
+export type Audience = 'anybody' | 'person' | 'operator'
+const AUDIENCES: readonly string[] = ['anybody', 'person', 'operator'] satisfies Audience[]
+
+function isAudience(scope: Scope | Audience): scope is Audience {
+  return AUDIENCES.includes(scope)
+}
+
+/** From where a request comes, and by what. */
+export interface Visit {
+  address: string
+  userAgent: string
+  /** Whether it came by TLS. */
+  isSecure: boolean
+}
+
+export type Replies = Readonly<Record<number, TSchema | null>>
+
+/** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
+export type Remember = (tx: Queries, id: string) => Promise<void>
+
+/** What a route's `run` is given. */
+export interface Call<Params extends string, Query, Body, Loaded> {
+  /** @throws ApiError where the route is not for accounts alone, and the caller is in none */
+  actor: Actor
+  /** @throws ApiError where nobody has signed in */
+  signedIn: SignedIn
+  visit: Visit
+  params: Record<Params, string>
+  query: Query
+  body: Body
+  /** What `load` returned: the object that the path names. */
+  loaded: Loaded
+  remember: Remember
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
+  /** Path and query as asked for, from /v1 on. */
+  url: string
+  /** The If-Match header of a change. */
+  ifMatch: string | undefined
+  /** The Last-Event-ID header: where a stream continues. */
+  lastEventId: string | undefined
+  setHeader: SetHeader
+  /** What the security log says of it, if it succeeds. */
+  report(report: Report): void
+  /** Needed only where a route has several success statuses; the first is the default. */
+  setStatus(status: number): void
+}
+
+export type SetHeader = (name: string, value: string) => void
+
+/** What a request did that the security log has a line of. */
+export interface Report {
+  event: 'secret_shown' | 'token_created' | 'token_revoked' | PersonEvent
+  objectId: string
+  /** Who has just signed in. */
+  personId?: string
+}
+
+type PersonEvent =
+  | 'account_suspended'
+  | 'account_resumed'
+  | 'account_credited'
+  | 'signed_in'
+  | 'signed_out'
+  | 'session_revoked'
+  | 'password_changed'
+  | 'email_changed'
+  | 'person_deleted'
+  | 'two_factor_on'
+  | 'two_factor_off'
+  | 'recovery_codes_replaced'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'identity_added'
+  | 'identity_removed'
+
+interface Described<Params extends string, Query extends TObject, Body extends TObject, Loaded> {
+  /** The operationId: unique, a verb and a noun. */
+  id: string
+  /** Relative to /v1, with :name for parameters. */
+  path: string
+  /** The required scope, or who needs none. Without one it does not compile. */
+  scope: Scope | Audience
+  /** What it does, if its method does not tell. */
+  deed?: Deed
+  /** Opens it as well, where the reply depends on what the token may see. */
+  orScope?: Scope
+  tag: string
+  summary: string
+  /** Two sentences at least, for customers: what happens, and what to watch for. */
+  description: string
+  /** Path parameters, all UUIDs, and the 404 for any other value. */
+  params?: Readonly<Record<Params, ProblemType>>
+  query?: Query
+  /** Headers that mean something to this route alone, with what. */
+  headers?: Readonly<Record<string, string>>
+  body?: Body
+  /** Success statuses with what they reply; null is no content. */
+  reply: Replies
+  /** What of the example of a success is otherwise on this route, by status. */
+  examples?: Readonly<Record<number, object>>
+  /** The reply shows what another token must not be given, not even one with the same scopes. */
+  isOfToken?: true
+  /** What a success is written in, where that is not JSON. */
+  contentType?: string
+  /** Whether replies carry an ETag, and a client that has it already gets 304. */
+  hasEtag?: true
+  /** What the examples of its errors say that is true of this route alone, by code. */
+  problems?: Readonly<Record<string, object>>
+  /** What it can say beside the errors that every route has. */
+  errors?: readonly ProblemType[]
+  /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
+  load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
+  run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
+}
+
+/** A POST that creates something must define how it is repeated, or it does not compile. */
+type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
+  | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
+  | { method: 'POST'; recover?: never; makesNothing: true }
+  // Keys belong to accounts, which these have none of.
+  | { method: 'POST'; scope: Audience; recover?: never; makesNothing?: never }
+  | {
+      method: 'POST'
+      makesNothing?: never
+      /** The reply of an earlier try that remembered this and died before it could reply. */
+      recover: (
+        call: Call<Params, Static<Query>, Static<Body>, Loaded>,
+        createdId: string,
+      ) => Promise<unknown>
+    }
+
+type Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> = Described<
+  Params,
+  Query,
+  Body,
+  Loaded
+> &
+  Repeated<Params, Query, Body, Loaded>
+
+/** A route as the server mounts it and as openapi.json describes it. */
+export interface Route extends Omit<Described<string, TObject, TObject, unknown>, 'load' | 'run'> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
+  run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
+  recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
+  /** A POST that only reads, and counts as such. */
+  makesNothing?: true
+}
+
+export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {
+  return deed ?? ({ GET: 'read', POST: 'change', PATCH: 'change', DELETE: 'delete' } as const)[method]
+}
+
+/** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */
+export function carriesEtag(route: Pick<Route, 'hasEtag' | 'errors'>): boolean {
+  return route.hasEtag === true || takesIfMatch(route)
+}
+
+export function takesIfMatch({ errors }: Pick<Route, 'errors'>): boolean {
+  return errors?.includes(httpProblems.precondition_failed) === true
+}
+
+export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
+  return isAudience(scope) ? scope : null
+}
+
+/** Whether its requests can be repeated with an Idempotency-Key. */
+export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
+  return route.method === 'POST' && audienceOf(route) === null
+}
+
+/** The scopes of which an actor must hold one; none where the route is for others too. */
+export function acceptedBy({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): ScopeName[] {
+  if (isAudience(scope)) return []
+  return [...new Set([...acceptedFor[scope], ...(orScope ? acceptedFor[orScope] : [])])]
+}
+
+/** Declares a route; the schemas give `run` its types. */
+export function route<
+  const Params extends string = never,
+  Query extends TObject = TObject<Record<never, never>>,
+  Body extends TObject = TObject<Record<never, never>>,
+  Loaded = undefined,
+>(definition: Definition<Params, Query, Body, Loaded>): Route {
+  // Forgetting the types is safe here: the server calls `run` only with what the schemas above let through.
+  return definition as unknown as Route
+}

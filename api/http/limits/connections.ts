@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, Server, ServerOptions } from 'node:http'
+import { BlockList, isIP, type Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+import { networkOf } from './rate-limit.ts'
+
+/** What each connection may take its time for, in milliseconds. */
+export const timeouts = {
+  /** Until the head of a request has come, also of a connection on which nothing was ever sent. */
+  headersTimeout: 15_000,
+  /** Until a whole request has come: what stalls on the way is answered with 408. */
+  requestTimeout: 30_000,
+  /** Between two requests; longer than the minute that load balancers keep theirs. */
+  keepAliveTimeout: 72_000,
+  /** On which nothing moves at all, longer than any wait or heartbeat: a reader who takes nothing. */
+  connectionTimeout: 120_000,
+  /** Until all of a reply is on its way: a reader who takes a byte now and then is never idle. */
+  replyTimeout: 120_000,
+} as const
+
+/** How often connections are looked at that are too slow. */
+export const slowConnections = { connectionsCheckingInterval: 5_000 } as const satisfies ServerOptions
+
+const MAX_OF_ADDRESS = 256
+const MAX = 10_000
+/** Of these, for proxies that are trusted and for this machine, so that it can be asked how it is. */
+const KEPT_BACK = 64
+/** So many pieces of a body may be smaller than these bytes. */
+const MAX_TINY_CHUNKS = 500
+const TINY_CHUNK = 32
+
+/**
+ * Bounds what connections take: how many there are, in all and of one address (of IPv6: one /64), and in how small
+ * pieces bodies come. Proxies that are trusted speak for many and have no bound of their own.
+ * @param trusted their ranges
+ */
+export function boundConnections(
+  server: Server,
+  trusted: readonly string[],
+  refuse: (socket: Socket) => void,
+): void {
+  const proxies = blockListOf(trusted)
+  const most = Math.min(MAX, Math.floor(openFilesLimit() / 2))
+  const open = new Map<string, number>()
+  let total = 0
+  server.prependListener('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    const isTrusted = proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    const network = networkOf(address)
+    const ofAddress = open.get(network) ?? 0
+    const room = isTrusted || isLocal(network) ? most : most - KEPT_BACK
+    if (total >= room || (!isTrusted && ofAddress >= MAX_OF_ADDRESS)) return void socket.destroy()
+    total += 1
+    open.set(network, ofAddress + 1)
+    socket.once('close', () => {
+      total -= 1
+      const left = (open.get(network) ?? 1) - 1
+      if (left > 0) open.set(network, left)
+      else open.delete(network)
+    })
+  })
+  // Before anything of the body is taken from the socket.
+  server.prependListener('request', (request: IncomingMessage) => boundChunks(request, refuse))
+}
+
+function blockListOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits = ''] = range.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    list.addSubnet(address, bits === '' ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
+  }
+  return list
+}
+
+function isLocal(address: string): boolean {
+  return address.startsWith('127.') || address === '0:0:0:0'
+}
+
+/** Where the system does not say, what most systems give at least. */
+function openFilesLimit(): number {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit ? Number(limit) : 1024
+  } catch {
+    return 1024
+  }
+}
+
+/** A body in pieces of a few bytes takes many times as long to read as a whole one: such a caller is disconnected. */
+function boundChunks(request: IncomingMessage, refuse: (socket: Socket) => void): void {
+  if (request.headers['transfer-encoding'] === undefined) return
+  let chunks = 0
+  let bytes = 0
+  const push = request.push.bind(request)
+  request.push = (chunk: Buffer | null, encoding) => {
+    chunks += 1
+    bytes += chunk?.length ?? 0
+    if (chunks <= MAX_TINY_CHUNKS || bytes >= chunks * TINY_CHUNK) return push(chunk, encoding)
+    request.push = () => false
+    refuse(request.socket)
+    return false
+  }
+}
+
+/** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
+export function refuseRaw(
+  error: Error & { code?: string },
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const [status, phrase] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request']
+  const id = randomUUID()
+  const detail = `The request is not valid HTTP: ${phrase}.`
+  const problem = new ApiError(httpProblems.bad_request, detail).toProblem(id, '')
+  const body = JSON.stringify({ ...problem, status })
+  const head = [
+    `HTTP/1.1 ${status} ${phrase}`,
+    'content-type: application/problem+json',
+    'cache-control: no-store',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    ...Object.entries({ ...protective, ...headers }).map(([name, value]) => `${name}: ${value}`),
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}
+
+/** What keeps browsers from making more of a reply than it is. */
+const protective = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+/** Sets them on a reply. */
+export function protect(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(protective)
+  // Only of a proxy that is trusted is it believed that the caller came by TLS.
+  if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000')
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../clock.ts'
+import { Recent } from './recent.ts'
+
+/** Requests a minute. */
+export interface RateLimits {
+  /** Of one account, whichever of its tokens asks. */
+  reads: number
+  writes: number
+  /** Of one address, or one /64 of IPv6, without a valid token. */
+  anonymous: number
+}
+
+export type Policy = keyof RateLimits
+
+export interface Verdict {
+  isAllowed: boolean
+  /** RateLimit-Policy, RateLimit and, on a refusal, Retry-After (draft-ietf-httpapi-ratelimit-headers). */
+  headers: Record<string, string>
+  retryAfterSeconds: number
+}
+
+interface Bucket {
+  left: number
+  at: number
+}
+
+const WINDOW_SECONDS = 60
+const MAX_BUCKETS = 100_000
+
+/**
+ * Token buckets: each caller may spend a minute's worth at once, and gets it back evenly over a minute. They are in
+ * memory: a restart forgives. Where several processes answer requests each has an equal share of the limits, so that
+ * all of them together let no more pass.
+ */
+export class RateLimiter {
+  readonly #limits: RateLimits
+  readonly #clock: Clock
+  readonly #answering: () => number
+  /** More callers than that: who has not asked for longest is forgiven. */
+  readonly #buckets = new Recent<Bucket>(MAX_BUCKETS)
+
+  /** @param answering how many processes answer requests */
+  constructor(limits: RateLimits, clock: Clock, answering: () => number = () => 1) {
+    this.#limits = limits
+    this.#answering = answering
+    this.#clock = clock
+  }
+
+  /** Counts one request. @param caller an account's id, or an address */
+  take(policy: Policy, caller: string): Verdict {
+    const quota = Math.max(1, Math.floor(this.#limits[policy] / this.#answering()))
+    const perMs = quota / (WINDOW_SECONDS * 1000)
+    const now = this.#clock.now()
+    const key = `${policy} ${policy === 'anonymous' ? networkOf(caller) : caller}`
+    const bucket = this.#buckets.get(key) ?? { left: quota, at: now }
+    // A clock that was set back must not take away what a caller had.
+    const left = Math.min(quota, bucket.left + Math.max(0, now - bucket.at) * perMs)
+    const isAllowed = left >= 1
+    const rest = isAllowed ? left - 1 : left
+    this.#buckets.set(key, { left: rest, at: now })
+    const resetSeconds = Math.ceil((quota - rest) / perMs / 1000)
+    const retryAfterSeconds = isAllowed ? 0 : Math.max(1, Math.ceil((1 - left) / perMs / 1000))
+    const headers: Record<string, string> = {
+      'ratelimit-policy': `"${policy}";q=${quota};w=${WINDOW_SECONDS}`,
+      ratelimit: `"${policy}";r=${Math.floor(rest)};t=${resetSeconds}`,
+    }
+    if (!isAllowed) headers['retry-after'] = String(retryAfterSeconds)
+    return { isAllowed, headers, retryAfterSeconds }
+  }
+}
+
+/**
+ * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
+ * IPv4 address is the same caller where the system writes it as one of IPv6.
+ */
+export function networkOf(address: string): string {
+  return firstGroups(address, 4)
+}
+
+/** The /48 that an address of IPv6 is in: who has one /64 often has all of it. Null of IPv4. */
+export function siteOf(address: string): string | null {
+  return networkOf(address).includes(':') ? firstGroups(address, 3) : null
+}
+
+/** @param count how many groups of 16 bits of an IPv6 address count */
+function firstGroups(address: string, count: number): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  if (mapped) return mapped
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const hidden = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  return [...groups, ...Array<string>(hidden).fill('0'), ...(tail ?? '').split(':')].slice(0, count).join(':')
+}

@@ -1,0 +1,110 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+import { timeouts } from './connections.ts'
+import { callerOf } from './origin.ts'
+
+/** Of all replies that one caller has not taken yet: some ten of the longest there are. */
+const MAX_BYTES = 16 * 2 ** 20
+
+/**
+ * What of replies waits in memory as those who asked for it do not read. An account may ask for a gigabyte a minute,
+ * and whoever reads a byte now and then is never too slow for a time-out.
+ */
+class Unread {
+  readonly #ofCaller = new Map<string, number>()
+  /** Those of whom a reply was refused, until one of theirs is taken. */
+  readonly #full = new Set<string>()
+  readonly #onSocket = new WeakMap<Socket, Set<() => void>>()
+
+  /**
+   * Counts a reply until it is taken, or its connection is closed.
+   * @param caller an account's id, or an address
+   * @returns false where the caller has too much of others to take first; a single one is never too long
+   */
+  take(caller: string, bytes: number, reply: ServerResponse, socket: Socket): boolean {
+    if (socket.destroyed) return true
+    const held = this.#ofCaller.get(caller) ?? 0
+    if (held > 0 && held + bytes > MAX_BYTES) {
+      this.#full.add(caller)
+      return false
+    }
+    this.#ofCaller.set(caller, held + bytes)
+    this.#onceTaken(reply, socket, () => this.#release(caller, bytes))
+    return true
+  }
+
+  /** Closes the connection of a reply that is not taken in time. */
+  async limit(reply: ServerResponse, socket: Socket, clock: Clock): Promise<void> {
+    // Nearly all are taken at once, and cost no timer.
+    await new Promise(setImmediate)
+    if (reply.writableFinished || socket.destroyed) return
+    const taken = new AbortController()
+    this.#onceTaken(reply, socket, () => taken.abort())
+    await clock.sleep(timeouts.replyTimeout, taken.signal)
+    if (!taken.signal.aborted) reply.destroy()
+  }
+
+  /** Whether a reply would most likely be refused, so that it need not be made. */
+  isFull(caller: string): boolean {
+    return this.#full.has(caller)
+  }
+
+  /** Calls back once: when all of a reply is on its way, or its connection is closed. */
+  #onceTaken(reply: ServerResponse, socket: Socket, then: () => void): void {
+    const replies = this.#repliesOn(socket)
+    const release = () => {
+      if (replies.delete(release)) then()
+    }
+    replies.add(release)
+    reply.once('finish', release).once('close', release)
+  }
+
+  /** Replies that wait behind another one of their connection are not told that it is closed. */
+  #repliesOn(socket: Socket): Set<() => void> {
+    const known = this.#onSocket.get(socket)
+    if (known) return known
+    const replies = new Set<() => void>()
+    this.#onSocket.set(socket, replies)
+    socket.once('close', () => {
+      for (const release of replies) release()
+    })
+    return replies
+  }
+
+  #release(caller: string, bytes: number): void {
+    this.#full.delete(caller)
+    const left = (this.#ofCaller.get(caller) ?? 0) - bytes
+    if (left > 0) this.#ofCaller.set(caller, left)
+    else this.#ofCaller.delete(caller)
+  }
+}
+
+/**
+ * Refuses to read more for a caller who does not take what there is. What changed something is told in any case. Bounds
+ * the time for a reply, streams apart, which look after themselves.
+ */
+export function boundUnread(http: FastifyInstance, clock: Clock): void {
+  const unread = new Unread()
+  const refusal = () =>
+    new ApiError(
+      httpProblems.rate_limited,
+      'Too many replies are still being sent. Read them, or close their connections, first.',
+      {},
+      { 'retry-after': '1' },
+    )
+  http.addHook('onRequest', async (request) => {
+    const { isFree } = request.routeOptions.config
+    if (request.method === 'GET' && !isFree && unread.isFull(callerOf(request))) throw refusal()
+  })
+  http.addHook('onSend', async (request, reply, body: unknown) => {
+    const isBytes = typeof body === 'string' || Buffer.isBuffer(body)
+    if (isBytes) void unread.limit(reply.raw, request.raw.socket, clock)
+    if (!isBytes || request.method !== 'GET' || reply.statusCode >= 400) return body
+    if (unread.take(callerOf(request), Buffer.byteLength(body), reply.raw, request.raw.socket)) return body
+    reply.removeHeader('link')
+    throw refusal()
+  })
+}

@@ -1,0 +1,103 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Caller, insufficientScope, type SignedIn } from '../contract/auth.ts'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+import { acceptedBy, type Route } from '../contract/route.ts'
+import { addressOf, callerOf } from '../limits/origin.ts'
+import type { RateLimiter, Verdict } from '../limits/rate-limit.ts'
+import type { Turns } from '../limits/turns.ts'
+import { actorOf, type Known, knownOf, signedInOf } from './call.ts'
+import { isByTls, refuseForeignPage, requireOwnPage } from './page-origin.ts'
+import type { SecurityLog } from './security-log.ts'
+import { toApiError } from './send-problem.ts'
+
+/** What a request shows of who sends it. */
+export interface Credentials {
+  authorization: string | undefined
+  cookie: string | undefined
+  /** The account that a person means, of those that she is in. */
+  accountId: string | undefined
+  address: string
+  /** Whether it came by TLS: then the cookie has another name. */
+  isSecure: boolean
+}
+
+interface Door {
+  authenticate: (credentials: Credentials) => Promise<Caller>
+  rateLimiter: RateLimiter
+  turns: Turns
+  security: SecurityLog
+  publicUrl?: string | undefined
+  /** @throws ApiError where a person does not run this installation */
+  requireOperator: (signedIn: SignedIn) => Promise<void>
+}
+
+const NOBODY: Caller = { actor: null, signedIn: null, refusal: null }
+
+/** Finds out who asks and counts the request, before anything else is looked at. */
+export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
+  const caller = await findCaller(request, door)
+  const known: Known = { ...caller, params: {}, loaded: undefined, claim: null, report: null }
+  request.known = known
+  const { method, routeOptions } = request
+  // To keep a reply for its key is to write.
+  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
+  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
+  const verdict = known.actor
+    ? door.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
+    : door.rateLimiter.take('anonymous', addressOf(request))
+  reply.headers(verdict.headers)
+  if (!verdict.isAllowed) throw tooMany(verdict)
+  await door.turns.take(callerOf(request))
+}
+
+async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> {
+  const { authorization, cookie, 'berth-account': account } = request.headers
+  const accountId = typeof account === 'string' ? account.toLowerCase() : undefined
+  try {
+    const isSecure = isByTls(request, door.publicUrl)
+    const address = addressOf(request)
+    const caller = await door.authenticate({ authorization, cookie, accountId, address, isSecure })
+    // Nobody signs a token by accident; cookies come with whatever a page makes its browser send.
+    if (caller.signedIn) requireOwnPage(request, door.publicUrl)
+    return caller
+  } catch (error) {
+    // Also where the reply is a 404 or 429: its headers tell whether the token is valid.
+    if (authorization) door.security.refused(request, toApiError(error))
+    return { ...NOBODY, refusal: error }
+  }
+}
+
+/**
+ * Lets those pass whom a route is for.
+ * @throws ApiError the reason why there is no actor or person, origin_not_allowed, insufficient_scope, operator_required,
+ * two_factor_required
+ */
+export async function holdTo(
+  route: Route,
+  request: FastifyRequest,
+  { publicUrl, requireOperator }: Pick<Door, 'publicUrl' | 'requireOperator'>,
+): Promise<void> {
+  const { scope } = route
+  // Else another page could sign its visitor in, as somebody else.
+  if (scope === 'anybody') {
+    refuseForeignPage(request, publicUrl)
+    return
+  }
+  if (scope === 'person' || scope === 'operator') {
+    const signedIn = signedInOf(knownOf(request))
+    if (scope === 'operator') await requireOperator(signedIn)
+    return
+  }
+  const { scopes, person } = actorOf(knownOf(request))
+  const accepted = acceptedBy(route)
+  if (accepted.some((name) => scopes.includes(name))) return
+  const needed = `the scope ${accepted.join(' or ')}.`
+  const detail = person
+    ? `This requires ${needed} Your role in this account, ${person.role}, does not have it.`
+    : `This requires a token with ${needed}`
+  throw insufficientScope(detail, scope, accepted)
+}
+
+function tooMany({ retryAfterSeconds }: Verdict): ApiError {
+  return new ApiError(httpProblems.rate_limited, `Too many requests. Try again in ${retryAfterSeconds} s.`)
+}

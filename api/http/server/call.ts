@@ -1,0 +1,155 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Queries } from '../../database/database.ts'
+import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
+import type { Call, Report, Route, Visit } from '../contract/route.ts'
+import { addressOf } from '../limits/origin.ts'
+import type { Claim, Idempotency } from './idempotency.ts'
+import { isByTls, personRequired } from './page-origin.ts'
+
+/** What is known of a request by the time it reaches its route. */
+export interface Known extends Caller {
+  params: Record<string, string>
+  loaded: unknown
+  claim: Claim | null
+  report: Report | null
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    known: Known | null
+  }
+  interface FastifyContextConfig {
+    /** Neither counted nor asked for a token. */
+    isFree?: true
+    /** The operationId. */
+    action?: string
+    /** Counted as a read, whatever its method. */
+    isRead?: true
+  }
+}
+
+interface Exchange {
+  request: FastifyRequest
+  reply: FastifyReply
+  route: Route
+  known: Known
+  idempotency: Idempotency
+  publicUrl?: string | undefined
+}
+
+/** What a route's `run` is given. What only few routes ask for is made when they do. */
+export class HttpCall implements Call<string, unknown, unknown, unknown> {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  get actor(): Actor {
+    return actorOf(this.#exchange.known)
+  }
+
+  get signedIn(): SignedIn {
+    return signedInOf(this.#exchange.known)
+  }
+
+  get visit(): Visit {
+    const { request, publicUrl } = this.#exchange
+    const userAgent = request.headers['user-agent'] ?? ''
+    return { address: addressOf(request), userAgent, isSecure: isByTls(request, publicUrl) }
+  }
+
+  get params(): Record<string, string> {
+    return this.#exchange.known.params
+  }
+
+  get query(): unknown {
+    return this.#exchange.request.query
+  }
+
+  get body(): unknown {
+    return this.#exchange.request.body
+  }
+
+  get loaded(): unknown {
+    return this.#exchange.known.loaded
+  }
+
+  get signal(): AbortSignal {
+    return hangupOf(this.#exchange.reply)
+  }
+
+  get url(): string {
+    return declaredUrl(this.#exchange.request, this.#exchange.route)
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#exchange.request.headers['if-match']
+  }
+
+  get lastEventId(): string | undefined {
+    return lastEventIdOf(this.#exchange.request)
+  }
+
+  // Routes take these apart from their call: they must not look for `this`.
+  get remember() {
+    const { known, idempotency } = this.#exchange
+    return async (tx: Queries, id: string) =>
+      void (known.claim && (await idempotency.remember(tx, known.claim, id)))
+  }
+
+  get report() {
+    const { known } = this.#exchange
+    return (report: Report) => {
+      known.report = report
+    }
+  }
+
+  get setHeader() {
+    const { reply } = this.#exchange
+    return (name: string, value: string) => void reply.header(name, value)
+  }
+
+  get setStatus() {
+    const { reply } = this.#exchange
+    return (status: number) => void reply.code(status)
+  }
+}
+
+export function knownOf({ known }: FastifyRequest): Known {
+  if (known) return known
+  throw new Error('the request came past its hooks')
+}
+
+/** @throws the reason why the request has no actor */
+export function actorOf({ actor, refusal }: Caller): Actor {
+  if (actor) return actor
+  throw refusal ?? new Error('the request came past its hooks')
+}
+
+/** @throws the reason why nobody has signed in */
+export function signedInOf({ signedIn, actor, refusal }: Caller): SignedIn {
+  if (signedIn) return signedIn
+  throw actor ? personRequired() : (refusal ?? new Error('the request came past its hooks'))
+}
+
+/** An empty one is what a client sends that has seen nothing yet. */
+function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
+  const id = headers['last-event-id']
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+function hangupOf({ raw }: FastifyReply): AbortSignal {
+  const hangup = new AbortController()
+  // A reply that was sent closes too.
+  raw.once('close', () => raw.writableFinished || hangup.abort())
+  if (raw.destroyed) hangup.abort()
+  return hangup.signal
+}
+
+/** The path, with what of the query means something here: the rest need not be repeated to the client. */
+function declaredUrl(request: FastifyRequest, route: Route): string {
+  const [path = '', query = ''] = request.url.split('?')
+  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
+  return `${path}?${new URLSearchParams(declared)}`
+}

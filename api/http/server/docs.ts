@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
+import { PREFIX, type Route } from '../contract/route.ts'
+
+/** What is open to all; these are not among the routes, and take nothing but GET. */
+export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { path: '/openapi.json' }]
+
+/**
+ * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this
+ * server: it loads nothing from another host.
+ */
+export function mountDocs(http: FastifyInstance, document: object): void {
+  // Half a megabyte: writing it anew for each who asks would hold up all others.
+  const text = Buffer.from(JSON.stringify(document))
+  http.get(`${PREFIX}/openapi.json`, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60').send(text),
+  )
+  // The viewer is 4 MB of script: it is loaded when somebody first looks at it.
+  let viewer: Promise<FastifyInstance> | null = null
+  const show: RouteHandlerMethod = async (request, reply) => {
+    viewer ??= openViewer()
+    const { statusCode, headers, rawPayload } = await (await viewer).inject({
+      method: 'GET',
+      url: request.url,
+    })
+    // In the words of this server, which are the same for every path that is not there.
+    if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
+    const { 'content-type': type = 'text/html', location } = headers
+    if (typeof location === 'string') reply.header('location', location)
+    reply.code(statusCode).header('content-type', type)
+    if (!type.startsWith('text/html')) return reply.send(rawPayload)
+    // Without one of its own, browsers ask for /favicon.ico, and report that it is not there.
+    const page = rawPayload.toString().replace('<head>', '<head><link rel="icon" href="data:,">')
+    return reply.header('content-security-policy', policyOf(page)).send(page)
+  }
+  http.get(`${PREFIX}/docs`, show)
+  http.get(`${PREFIX}/docs/*`, show)
+}
+
+/** The viewer may run its own scripts and those that its page holds as it is served, and ask this server alone. */
+function policyOf(page: string): string {
+  const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
+  const hashes = inline.map(([, script = '']) => `'sha256-${hash('sha256', script, 'base64')}'`)
+  return [
+    "default-src 'self'",
+    `script-src 'self' ${hashes.join(' ')}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "worker-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+/** A little server of its own, never listening, whose replies are passed on. */
+async function openViewer(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
+  const viewer: FastifyInstance = Fastify()
+  await viewer.register(scalar, {
+    routePrefix: `${PREFIX}/docs`,
+    configuration: {
+      url: `${PREFIX}/openapi.json`,
+      pageTitle: 'Berth API',
+      metaData: { title: 'Berth API' },
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+    },
+  })
+  return viewer
+}

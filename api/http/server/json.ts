@@ -1,0 +1,86 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import { MIMEType } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+import { callerOf } from '../limits/origin.ts'
+import type { Turns } from '../limits/turns.ts'
+
+/** Far more than anything here takes. */
+const MAX_DEPTH = 32
+const MAX_VALUES = 1000
+/** Bytes of a body that takes as long to read as other requests do in all, so that it waits for a turn of its own. */
+const LONG_BODY = 16_384
+
+/** Takes bodies of JSON, and of nothing else. */
+export function acceptJson(http: FastifyInstance, turns: Turns): void {
+  const parse = http.getDefaultJsonParser('error', 'error')
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    // Clients that always send the header, also on a POST without a body, are common.
+    if (body.length === 0) return done(null, undefined)
+    const read = () => void parse(request, textOf(body, request.headers), done)
+    if (body.length < LONG_BODY) return read()
+    turns.take(callerOf(request)).then(read).catch(done)
+  })
+}
+
+/**
+ * The text of a body, which is then to be parsed.
+ * @throws ApiError unsupported_media_type, payload_too_large, invalid_json
+ */
+function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity')
+    throw new ApiError(
+      httpProblems.unsupported_media_type,
+      'Send the body uncompressed, without a Content-Encoding.',
+      {},
+      { 'accept-encoding': 'identity' },
+    )
+  const charset = charsetOf(headers['content-type'] ?? '')
+  if (!/^utf-?8$/i.test(charset))
+    throw new ApiError(httpProblems.unsupported_media_type, `Send the body in utf-8, not in ${charset}.`)
+  if (isTooMuch(bytes))
+    throw new ApiError(
+      httpProblems.payload_too_large,
+      `The body must have at most ${MAX_VALUES} values, nested at most ${MAX_DEPTH} levels deep.`,
+    )
+  // Decoding puts U+FFFD in the place of what is no UTF-8: something else would be stored than was sent.
+  if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body is not valid UTF-8.')
+  return bytes.toString()
+}
+
+/** JSON is in UTF-8 (RFC 8259, 8.1) and its type has no such parameter, but many clients send it. */
+function charsetOf(contentType: string): string {
+  // Almost every request has none, and is spared the parser.
+  if (!/charset/i.test(contentType)) return 'utf-8'
+  return new MIMEType(contentType).params.get('charset') ?? 'utf-8'
+}
+
+const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [
+  0x22, 0x5c, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d,
+]
+
+/**
+ * Whether a JSON text has more values, or nests deeper, than anything here does. Found out before it is parsed: to
+ * parse, check and explain 256 KiB of brackets or commas keeps everybody else waiting, and whatever walks such a
+ * value by calling itself runs out of stack. In UTF-8 these bytes are never part of another character.
+ */
+function isTooMuch(bytes: Buffer): boolean {
+  let depth = 0
+  let commas = 0
+  let isInString = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) isInString = !isInString
+    else if (isInString) {
+      // What is escaped can't end the string.
+      if (byte === BACKSLASH) at += 1
+    } else if (byte === OPEN_LIST || byte === OPEN) depth += 1
+    else if (byte === CLOSE_LIST || byte === CLOSE) depth -= 1
+    else if (byte === COMMA) commas += 1
+    if (depth > MAX_DEPTH || commas >= MAX_VALUES) return true
+  }
+  return false
+}

@@ -1,0 +1,65 @@
+import type { FastifyRequest } from 'fastify'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+
+type Asked = Pick<FastifyRequest, 'headers' | 'host' | 'method'>
+
+/**
+ * Whether the page that sends a request is of this service, as its browser says; null: nothing is said, which programs
+ * do, and old browsers when they read.
+ * @param publicUrl where customers find the service, if it is known
+ */
+function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boolean | null {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (origin !== undefined) {
+    const page = URL.parse(origin)
+    if (page === null) return false
+    // With or without the port that its scheme has anyway.
+    const own = URL.parse(`${page.protocol}//${host}`)?.host
+    return page.host === own || page.origin === URL.parse(publicUrl ?? '')?.origin
+  }
+  // "none": a person typed the address.
+  return site === undefined ? null : site === 'same-origin' || site === 'none'
+}
+
+/**
+ * A page of another origin gets nothing, a program that says nothing of pages does.
+ * @throws ApiError origin_not_allowed
+ */
+export function refuseForeignPage(request: Asked, publicUrl: string | undefined): void {
+  if (isOwnPage(request, publicUrl) === false) throw foreign()
+}
+
+/**
+ * A browser sends its cookies with whatever any page makes it send: what changes something must come from a page of
+ * this service, and say so.
+ * @throws ApiError origin_not_allowed
+ */
+export function requireOwnPage(request: Asked, publicUrl: string | undefined): void {
+  const isOwn = isOwnPage(request, publicUrl)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isOwn === false || (isOwn === null && !isRead)) throw foreign()
+}
+
+function foreign(): ApiError {
+  return new ApiError(
+    httpProblems.origin_not_allowed,
+    'A page of another origin can not do this. Do it from a page of this service, or from a program with a token.',
+  )
+}
+
+/** Whether a request came by TLS, to this process or to the proxy before it. */
+export function isByTls(
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+  publicUrl: string | undefined,
+): boolean {
+  const known = URL.parse(publicUrl ?? '')
+  return protocol === 'https' || (known?.protocol === 'https:' && known.host === host)
+}
+
+/** The error for a token where only a person will do. */
+export function personRequired(): ApiError {
+  return new ApiError(
+    httpProblems.person_required,
+    'This is for a person who has signed in; a token belongs to no person.',
+  )
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import path from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { PREFIX } from '../contract/route.ts'
+
+/** The console as it was built: a page, and the files that it loads, each with its hash in its name. */
+export interface Pages {
+  page: string
+  files: ReadonlyMap<string, Asset>
+}
+
+interface Asset {
+  type: string
+  plain: Buffer
+  /** By the name of the coding, the best first; fonts have none. */
+  codings: readonly (readonly [name: string, bytes: Buffer])[]
+}
+
+const FILES = '/assets/'
+const NONCE = '__NONCE__'
+const types: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+}
+
+/** Reads all into memory, a megabyte or two. @returns null if the folder has no console */
+export function readPages(folder: string): Pages | null {
+  const place = path.join(folder, 'assets')
+  try {
+    const page = readFileSync(path.join(folder, 'index.html'), 'utf8')
+    const names = readdirSync(place)
+    const files = names
+      .filter((name) => types[path.extname(name)] !== undefined)
+      .map((name): [string, Asset] => {
+        const coded = ['br', 'gz'].filter((end) => names.includes(`${name}.${end}`))
+        const codings = coded.map(
+          (end) => [end === 'gz' ? 'gzip' : end, readFileSync(path.join(place, `${name}.${end}`))] as const,
+        )
+        const type = types[path.extname(name)] ?? 'application/octet-stream'
+        return [FILES + name, { type, plain: readFileSync(path.join(place, name)), codings }]
+      })
+    return { page, files: new Map(files) }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/**
+ * Whether a browser asks for a page of the console, whose addresses the console alone knows. All else, such as what
+ * the API does not have, stays what it is for every client.
+ */
+export function isForPage({ method, url = '', headers }: IncomingMessage): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const isOfService = new RegExp(`^(${PREFIX}|/healthz|/readyz|${FILES.slice(0, -1)})([/?]|$)`).test(url)
+  // What ends like a file is one, or nothing.
+  const isFile = /\.\w+$/.test(url.split('?')[0] ?? '')
+  return isRead && !isOfService && !isFile && (headers.accept ?? '').includes('text/html')
+}
+
+/**
+ * Mounts the console at `/`; without one that leads to the API's description. Its files never change and are cached for
+ * ever; the page names them, and is not cached.
+ */
+export function mountPages(http: FastifyInstance, pages: Pages | null): void {
+  if (!pages) {
+    http.get('/', async (_request, reply) => reply.redirect(`${PREFIX}/docs`))
+    return
+  }
+  const { page, files } = pages
+  http.get('/', { config: { isFree: true } }, async (_request, reply) => {
+    const nonce = randomBytes(16).toString('base64')
+    return reply
+      .type('text/html; charset=utf-8')
+      .headers({ 'cache-control': 'no-store', 'content-security-policy': policy(nonce) })
+      .send(page.replaceAll(NONCE, nonce))
+  })
+  for (const [url, { type, plain, codings }] of files)
+    http.get(url, { config: { isFree: true } }, async ({ headers }, reply) => {
+      const accepted = (headers['accept-encoding'] ?? '').split(',').map((name) => name.trim().split(';')[0])
+      const [coding, bytes = plain] = codings.find(([name]) => accepted.includes(name)) ?? []
+      if (coding !== undefined) reply.header('content-encoding', coding)
+      return reply
+        .type(type)
+        .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
+        .send(bytes)
+    })
+}
+
+/** Scripts are this server's files alone. Styles too, and those that the terminal's emulator makes, by the nonce. */
+const policy = (nonce: string) =>
+  [
+    "default-src 'self'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')

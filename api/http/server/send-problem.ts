@@ -1,0 +1,66 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isUnavailable } from '../../database/database.ts'
+import { ApiError, httpProblems } from '../contract/problem.ts'
+
+export const BODY_LIMIT = 256 * 1024
+
+/** What an error is to the client; a mistake of ours stays what it is. */
+export function toApiError(error: unknown): ApiError | Error {
+  if (error instanceof ApiError) return error
+  const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
+    return new ApiError(
+      httpProblems.invalid_json,
+      'The body is not valid JSON, or has a forbidden key such as __proto__.',
+    )
+  if (isUnavailable(error))
+    return new ApiError(
+      httpProblems.backend_unavailable,
+      'The database did not answer in time: it is restarting, or busy with many requests. Try again in a moment.',
+      {},
+      { 'retry-after': '5' },
+    )
+  if (statusCode >= 400 && statusCode < 500)
+    return new ApiError(httpProblems.bad_request, `The request is malformed: ${message}.`)
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+/** Replies with the problem document of an error. */
+export function sendProblem(
+  error: ApiError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  let problem = error
+  if (!(problem instanceof ApiError)) {
+    request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
+    problem = new ApiError(
+      httpProblems.internal_error,
+      'An unexpected error occurred. Try again; if it keeps happening, give the request id to the operator.',
+    )
+  }
+  const known = problem as ApiError // by the lines above
+  if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
+  // Nobody reads what is left of a body that was refused.
+  if (isBodyComing(request)) reply.header('connection', 'close')
+  const document = known.toProblem(request.id, request.originalUrl.split('?')[0] ?? '')
+  return (
+    reply
+      .code(known.type.status)
+      // The id again: a request that the router refuses never meets the hooks.
+      .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
+      .type('application/problem+json')
+      .serializer((value: unknown) => JSON.stringify(value))
+      .send(document)
+  )
+}
+
+/** Whether the client still sends a body that nobody has read. */
+export function isBodyComing({ raw }: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
+  return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')
+}

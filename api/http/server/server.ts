@@ -1,0 +1,358 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import type { Clock } from '../../clock.ts'
+import type { Caller, SignedIn } from '../contract/auth.ts'
+import { etagOf, namesEtag } from '../contract/etag.ts'
+import { ApiError, httpProblems, invalid, notFound } from '../contract/problem.ts'
+import { replyChecker } from '../contract/reply-check.ts'
+import { carriesEtag, PREFIX, type Route, takesKey } from '../contract/route.ts'
+import { compileCheck, lowerIds } from '../contract/validation.ts'
+import { boundConnections, protect, refuseRaw, slowConnections, timeouts } from '../limits/connections.ts'
+import { addressOf, callerOf, type Origin, onBehalfOf } from '../limits/origin.ts'
+import type { RateLimiter } from '../limits/rate-limit.ts'
+import type { Turns } from '../limits/turns.ts'
+import { boundUnread } from '../limits/unread.ts'
+import { admit, type Credentials, holdTo } from './admission.ts'
+import { actorOf, HttpCall, type Known, knownOf } from './call.ts'
+import { openPaths } from './docs.ts'
+import type { Idempotency, StoredReply } from './idempotency.ts'
+import { acceptJson } from './json.ts'
+import { isForPage } from './pages.ts'
+import type { SecurityLog } from './security-log.ts'
+import { BODY_LIMIT, isBodyComing, sendProblem, toApiError } from './send-problem.ts'
+import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
+
+const MAX_CONTENT_TYPE = 200
+const MAX_KEPT_REFUSAL = 4_096
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export interface HttpOptions {
+  routes: readonly Route[]
+  sockets: readonly SocketRoute[]
+  /** Whether `/` is the console, and with it what browsers open besides the API. */
+  hasPages: boolean
+  /** Where customers find the service, if it is known. */
+  publicUrl?: string | undefined
+  /** @throws ApiError 401, or 403 for a token that may not be used from the address */
+  authenticate: (credentials: Credentials) => Promise<Caller>
+  /** @throws ApiError where a person does not run this installation */
+  requireOperator: (signedIn: SignedIn) => Promise<void>
+  rateLimiter: RateLimiter
+  turns: Turns
+  /** Runs a request in the name of its caller, who has a share of what all need; unless told, nothing is shared so. */
+  asCaller?: (caller: string, run: () => void) => void
+  idempotency: Idempotency
+  log: FastifyBaseLogger
+  clock: Clock
+  security: SecurityLog
+  /** Ranges of the proxies whose X-Forwarded-For is believed. */
+  trustProxy: readonly string[]
+  /** Called for each request that was replied to. */
+  observe?:
+    | ((request: { method: string; route: string; status: number; seconds: number }) => void)
+    | undefined
+  /** Tests: a reply that its schema does not describe becomes a 500. */
+  validateReplies?: boolean
+}
+
+/** A path that no route has, for requests whose own can't be decoded. */
+const UNREADABLE = '/unreadable'
+
+function isReadable(url: string): boolean {
+  try {
+    decodeURI(url.split(/[?#]/)[0] ?? '')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The HTTP server with every route mounted; not listening yet. */
+export function buildHttp(options: HttpOptions): FastifyInstance {
+  const http: FastifyInstance = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT,
+    trustProxy: [...options.trustProxy],
+    genReqId: () => randomUUID(),
+    // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
+    // What never becomes a request of a route's is counted too: nonsense is no way around the limit.
+    clientErrorHandler: (error, socket) =>
+      refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '').headers),
+    // What the router can't read it would refuse past the hooks, without who asks and by which proxy.
+    rewriteUrl: (request) => {
+      const { url = '/' } = request
+      if (!isReadable(url)) return UNREADABLE
+      return options.hasPages && isForPage(request) ? '/' : url
+    },
+    // What was sent in time is answered.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    requestTimeout: timeouts.requestTimeout,
+    keepAliveTimeout: timeouts.keepAliveTimeout,
+    connectionTimeout: timeouts.connectionTimeout,
+    // Node's own refusal is an empty 400.
+    http: {
+      ...slowConnections,
+      requireHostHeader: false,
+      headersTimeout: timeouts.headersTimeout,
+      shouldUpgradeCallback: (request) => isForSocket(options.sockets, request),
+    },
+  })
+  boundConnections(http.server, options.trustProxy, (socket) =>
+    refuseRaw(new Error('a body in tiny pieces'), socket, {}),
+  )
+  http.server.on('connection', () => options.turns.accepted())
+  // Node would refuse an Expect that it does not know by itself, without a problem document; it may be ignored.
+  http.server.on('checkExpectation', (request, reply) => http.server.emit('request', request, reply))
+  http.decorateRequest('known', null)
+  addHooks(http, options)
+  boundUnread(http, options.clock)
+  acceptJson(http, options.turns)
+  answerErrors(http, options)
+  for (const route of options.routes) mount(http, route, options)
+  mountSockets(http, options.sockets, options.publicUrl)
+  return http
+}
+
+/** What is done with every request, whatever its route. */
+function addHooks(http: FastifyInstance, options: HttpOptions): void {
+  const { observe, security } = options
+  if (observe)
+    http.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+      const route = routeOptions.url ?? 'none'
+      observe({ method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+    })
+  http.addHook('onResponse', async (request, reply) => {
+    const report = request.known?.report
+    if (report && reply.statusCode < 400) security.reported(request, report)
+  })
+  http.addHook('onRequest', async (request, reply) => {
+    protect(request, reply)
+    if (request.routeOptions.config.isFree) return requireHost(request)
+    reply.header('x-request-id', request.id)
+    await admit(request, reply, options)
+    requireHost(request)
+    // Also where there is nothing, the body is looked at.
+    if (request.is404) requireShortType(request)
+  })
+  const { asCaller } = options
+  // With a callback: what an async hook begins would not last until the handler.
+  if (asCaller) http.addHook('onRequest', (request, _reply, done) => asCaller(callerOf(request), done))
+}
+
+function answerErrors(http: FastifyInstance, { routes, sockets, security }: HttpOptions): void {
+  http.setErrorHandler(async (error: FastifyError, request, reply) => {
+    // What has come with the head is taken from the socket only after the first look at it.
+    if (isBodyComing(request)) await new Promise(setImmediate)
+    const problem = toApiError(error)
+    const isNoted = error === request.known?.refusal && request.headers.authorization
+    if (!isNoted) security.refused(request, problem)
+    return sendProblem(problem, request, reply)
+  })
+  http.setNotFoundHandler(async (request) => {
+    if (!isReadable(request.originalUrl))
+      throw new ApiError(httpProblems.bad_request, 'The path is not valid: a % must precede two hex digits.')
+    const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
+    throw unknownRoute([...gets, ...routes], request)
+  })
+}
+
+/** @throws ApiError bad_request for what HTTP/1.1 does not allow (RFC 9112, 3.2) */
+function requireHost({ raw }: FastifyRequest): void {
+  const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  if (hosts.length > 1)
+    throw new ApiError(httpProblems.bad_request, 'The request has more than one Host header.')
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 requires.')
+}
+
+/** Before anybody parses it: parsers of its parameters take longer than it is. @throws ApiError unsupported_media_type */
+function requireShortType({ headers }: FastifyRequest): void {
+  if ((headers['content-type']?.length ?? 0) > MAX_CONTENT_TYPE)
+    throw new ApiError(
+      httpProblems.unsupported_media_type,
+      `Send the body as application/json: a Content-Type has up to ${MAX_CONTENT_TYPE} characters.`,
+    )
+}
+
+function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
+  const checkQuery = route.query && compileCheck('query', route.query)
+  const checkBody = route.body && compileCheck('body', route.body)
+  const [success = 200] = Object.keys(route.reply).map(Number)
+
+  // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and
+  // in the contract's order; and JSON.stringify is faster than what it would make of those of replies.
+  http.route({
+    method: route.method,
+    url: `${PREFIX}${route.path}`,
+    config: { action: route.id, ...(route.makesNothing ? { isRead: true } : {}) },
+    onRequest: async (request) => {
+      const known = knownOf(request)
+      await holdTo(route, request, options)
+      known.params = readParams(request, route)
+      if (route.load) known.loaded = await route.load({ actor: actorOf(known), params: known.params })
+      requireShortType(request)
+    },
+    preHandler: [
+      ...(takesKey(route) ? [claimer(options.idempotency, route)] : []),
+      (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+        request.body ??= {}
+        const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
+        if (issues.length > 0) throw invalid(issues)
+        lowerIds(request.query)
+        lowerIds(request.body)
+        done()
+      },
+    ],
+    ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
+    ...(carriesEtag(route) ? { onSend: tagReply } : {}),
+    ...(route.method === 'POST'
+      ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
+      : {}),
+    handler: async (request, reply) => {
+      reply.code(success).header('cache-control', 'no-store')
+      const known = knownOf(request)
+      const call = new HttpCall({ ...options, request, reply, route, known })
+      const createdId = known.claim?.createdId ?? null
+      const body = await onBehalfOf(originOf(request, route, known), () =>
+        createdId !== null && route.recover ? route.recover(call, createdId) : route.run(call),
+      )
+      if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
+      return request.method === 'HEAD' && body instanceof Readable
+        ? reply.send(body.destroy() && '')
+        : (body ?? reply.send())
+    },
+  })
+}
+
+/** Tags what is shown; a reader who has seen just this needs no body (RFC 9110, 13.1.2). */
+function tagReply(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: unknown,
+  done: (error: null, body: unknown) => void,
+): void {
+  if (typeof body !== 'string' || reply.statusCode >= 400) {
+    done(null, body)
+    return
+  }
+  const etag = etagOf(body)
+  reply.header('etag', etag)
+  const seen = request.headers['if-none-match']
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const isSeen = isRead && seen !== undefined && namesEtag(seen, etag)
+  if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
+  // Fastify's own hook for HEAD, which comes after this one, takes any body but null.
+  done(null, isSeen ? (request.method === 'HEAD' ? '' : null) : body)
+}
+
+function pathOf(request: FastifyRequest): string {
+  return `${request.method} ${request.url.split('?')[0] ?? ''}`
+}
+
+/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
+function claimer(idempotency: Idempotency, { isOfToken }: Route) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const key = request.headers['idempotency-key']
+    if (key === undefined) return
+    const known = knownOf(request)
+    const repeated = { path: pathOf(request), body: request.body ?? {}, isOfToken }
+    const begun = await idempotency.begin(actorOf(known), repeated, String(key))
+    if ('replay' in begun) {
+      known.report = begun.replay.report ?? null
+      return replay(reply, begun.replay)
+    }
+    known.claim = begun.claim
+  }
+}
+
+const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
+
+/** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
+async function keepReply(
+  { idempotency }: HttpOptions,
+  known: Known | null,
+  reply: FastifyReply,
+  body: unknown,
+): Promise<unknown> {
+  const claim = known?.claim
+  if (!claim) return body
+  const status = reply.statusCode
+  // What another token, a later moment or a repair would answer otherwise is not the request's own reply. Of a long
+  // refusal, which made nothing, a repeat gets another one like it.
+  const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
+  if (status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
+    await idempotency.giveUp(claim)
+  else {
+    const headers = Object.fromEntries(
+      KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
+    )
+    const { report } = known
+    await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '', report })
+  }
+  return body
+}
+
+function replay(reply: FastifyReply, { status, headers, body }: StoredReply): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...headers, 'idempotency-replayed': 'true' })
+    .serializer((text: unknown) => String(text))
+    .send(body)
+}
+
+function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: Known): Origin {
+  return {
+    action: id,
+    requestId: request.id,
+    address: addressOf(request),
+    tokenId: actor?.tokenId ?? null,
+    person: signedIn,
+  }
+}
+
+/** Path parameters are UUIDs; any other value names nothing that exists. */
+function readParams(request: FastifyRequest, route: Route): Record<string, string> {
+  if (!route.params) return {}
+  const given = request.params as Record<string, string> // the router gives a string for each :name of the path
+  const params: Record<string, string> = {}
+  for (const [name, missing] of Object.entries(route.params)) {
+    const value = given[name] ?? ''
+    if (!UUID.test(value)) throw notFound(missing)
+    params[name] = value.toLowerCase()
+  }
+  return params
+}
+
+function unknownRoute(
+  routes: readonly { method: string; path: string }[],
+  request: FastifyRequest,
+): ApiError {
+  const path = request.url.split('?')[0] ?? ''
+  const here = routes.filter((route) =>
+    new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
+  )
+  if (here.length === 0)
+    return new ApiError(
+      httpProblems.route_not_found,
+      `No such path: ${path}. The API is documented at ${PREFIX}/docs.`,
+    )
+  const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allow = [...new Set(methods)].join(', ')
+  return new ApiError(
+    httpProblems.method_not_allowed,
+    `${path} allows ${allow}, not ${request.method}.`,
+    {},
+    { allow },
+  )
+}
