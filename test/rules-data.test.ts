@@ -80,19 +80,26 @@ function namedInSql({ text, nodes }: Source): string[] {
   })
 }
 
+/** The tables of each folder, as its tables.ts adds them to the schema. */
+const owners = new Map(
+  product
+    .filter(({ file }) => /^api\/(.+\/tables|database\/schema)\.ts$/.test(file))
+    .flatMap(({ file, text }) => {
+      const declared = /interface Schema \{([^}]*)\}/.exec(text)?.[1] ?? ''
+      return [...declared.matchAll(/^ *(\w+):/gm)].map(([, table = '']) => [table, partOf(file)] as const)
+    }),
+)
+
 test('a table belongs to one feature: no other names it in SQL', () => {
-  const declared = /interface Schema \{([^}]*)\}/.exec(read('api/database/schema.ts'))?.[1] ?? ''
-  const tables = [...declared.matchAll(/^ *(\w+):/gm)].map(([, name = '']) => name)
-  // The database's own folder makes the tables.
-  const uses = product
+  const wrong = product
     .filter(({ file }) => file.startsWith('api/') && partOf(file) !== 'database')
-    .flatMap((source) => namedInSql(source).map((table) => ({ table, file: source.file })))
-  const shared = tables.flatMap((table) => {
-    const files = new Set(uses.filter((use) => use.table === table).map(({ file }) => file))
-    return new Set([...files].map(partOf)).size < 2 ? [] : [`${table} is named in ${[...files].join(', ')}`]
-  })
+    .flatMap((source) =>
+      namedInSql(source)
+        .filter((table) => owners.has(table) && owners.get(table) !== partOf(source.file))
+        .map((table) => `${source.file} names ${table}, which belongs to ${owners.get(table)}`),
+    )
   refuse(
-    shared,
+    wrong,
     'a table that several features read can be changed by none of them.',
     'lend a query of it (Lent of api/database/database.ts, as api/servers/queries.ts does), or call a function of the feature.',
   )

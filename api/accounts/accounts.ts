@@ -5,9 +5,9 @@ import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
-import type { AccountTable } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import { limitsOf, ownLimits, paidLimit, type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { paidBy } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
-import type { AccountTable } from '../database/schema.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { accountProblems } from './schema.ts'
+import type { AccountTable } from './tables.ts'
 
 /** How much of each thing an account may have. */
 export interface Quotas {

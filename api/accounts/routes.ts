@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { SshKeyTable } from '../database/schema.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { requireMatch } from '../http/contract/etag.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
@@ -24,6 +23,7 @@ import {
   TokenRevocation,
 } from './schema.ts'
 import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey } from './ssh-keys.ts'
+import type { SshKeyTable } from './tables.ts'
 import { expiryOf, readCidrs } from './token-input.ts'
 import { findValidToken, listTokens, type Minting, mayRevoke, mintToken, revokeToken } from './tokens.ts'
 import { type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'

@@ -1,8 +1,8 @@
 import type { Queries } from '../database/database.ts'
-import type { AccountTable } from '../database/schema.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { audienceOf, type Deed, deedOf, type Route } from '../http/contract/route.ts'
 import { accountProblems } from './schema.ts'
+import type { AccountTable } from './tables.ts'
 
 type Status = AccountTable['status']
 

@@ -1,8 +1,8 @@
-import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from '../database/schema.ts'
 import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Quotas } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
+import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from './tables.ts'
 
 /** A project, with what its account says of it. */
 export type ProjectRow = ProjectTable & Pick<AccountTable, 'default_project_id'>

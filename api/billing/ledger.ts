@@ -1,6 +1,5 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { LedgerTable, TransactionTable } from '../database/billing-schema.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
@@ -10,6 +9,7 @@ import { formatMoney, UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { costsNow } from './rates.ts'
 import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
+import type { LedgerTable, TransactionTable } from './tables.ts'
 
 export interface Entry {
   accountId: string

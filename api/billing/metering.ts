@@ -1,9 +1,9 @@
-import type { BillingMeterTable } from '../database/billing-schema.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
 import { sentSince } from '../monitoring/traffic.ts'
 import { chargesBetween, hourAfter, monthStart, type Rate, stretchesBetween, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
 import { ratesSince } from './rates.ts'
+import type { BillingMeterTable } from './tables.ts'
 import { includedBytes, trafficCharge } from './traffic.ts'
 
 /** Servers that one transaction charges: few enough that requests need not wait long for it. */

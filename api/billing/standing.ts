@@ -1,7 +1,7 @@
-import type { LedgerTable } from '../database/billing-schema.ts'
 import type { Queries } from '../database/database.ts'
 import type { Event } from '../events/outbox.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
+import type { LedgerTable } from './tables.ts'
 
 /** A balance that lasts less than this is worth a warning. */
 const LOW_HOURS = 72

@@ -1,7 +1,7 @@
-import type { TransactionTable } from '../database/billing-schema.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
 import type { Transaction, Usage } from './schema.ts'
+import type { TransactionTable } from './tables.ts'
 import type { UsageRow } from './usage.ts'
 
 export function transactionView(row: TransactionTable): Transaction {

@@ -1,5 +1,5 @@
 import type { Queries } from '../database/database.ts'
-import type { OperationTable } from '../database/schema.ts'
+import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
 import { record } from './outbox.ts'
 

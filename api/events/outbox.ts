@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
-import type { AuditTable } from '../database/schema.ts'
 import { currentOrigin } from '../http/limits/origin.ts'
 import { processName } from '../processes/name.ts'
+import type { AuditTable } from './tables.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {

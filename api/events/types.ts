@@ -1,5 +1,5 @@
-import type { EventTable } from '../database/schema.ts'
 import { holds, type Scope } from '../http/contract/auth.ts'
+import type { EventTable } from './tables.ts'
 
 /** Every type of event, and the scope required to see it. */
 export const eventTypes = {

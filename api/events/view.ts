@@ -1,6 +1,6 @@
-import type { AuditTable, EventTable } from '../database/schema.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { AuditEntry, Event } from './schema.ts'
+import type { AuditTable, EventTable } from './tables.ts'
 import type { EventType } from './types.ts'
 
 export function eventView(row: Pick<EventTable, 'event_id' | 'type' | 'created_at' | 'data'>): Event {

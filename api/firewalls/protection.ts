@@ -1,16 +1,22 @@
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Queries } from '../database/database.ts'
 import { isSelected } from '../database/labels.ts'
-import type { FirewallTable } from '../database/network-schema.ts'
-import type { ServerTable } from '../database/schema.ts'
 import type { FirewallRule } from '../drivers/driver.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { portRange } from './rules.ts'
 import { firewallProblems, MOST_FIREWALLS } from './schema.ts'
+import type { FirewallTable } from './tables.ts'
 import { rulesOf } from './view.ts'
 
 /** What of a server decides which firewalls it has. */
-export type Protected = Pick<ServerTable, 'server_id' | 'account_id' | 'zone_slug' | 'pool' | 'labels'>
+export interface Protected {
+  server_id: string
+  account_id: string
+  zone_slug: string
+  pool: string
+  /** JSON: {name: value}. */
+  labels: string
+}
 
 const FEW = 1_000
 

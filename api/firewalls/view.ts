@@ -1,6 +1,6 @@
-import type { FirewallTable } from '../database/network-schema.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { Firewall, FirewallRule } from './schema.ts'
+import type { FirewallTable } from './tables.ts'
 
 /** A firewall with the servers that it is attached to by id. */
 export type FirewallRow = FirewallTable & { serverIds: string[] }

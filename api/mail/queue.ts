@@ -3,10 +3,10 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf } from '../database/page.ts'
-import type { MailTable } from '../database/people-schema.ts'
 import { Loop } from '../loop.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Mail, Mailer } from './mailer.ts'
+import type { MailTable } from './tables.ts'
 
 /** Between the tries; one that fails after the last is given up. */
 const PAUSES_MS = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3600_000, 6 * 3600_000, 12 * 3600_000]

@@ -1,7 +1,5 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { MeterTable, SampleTable } from '../database/monitoring-schema.ts'
-import type { ServerTable } from '../database/schema.ts'
 import type { Measurement } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { soon } from '../drivers/soon.ts'
@@ -9,6 +7,7 @@ import { isoTime } from '../http/contract/fields.ts'
 import { nextReading, type Reading, SHORTEST_MS, type Usage, usageSince } from './reading.ts'
 import type { Figures } from './schema.ts'
 import { findMeter, latestSample, saveReading } from './store.ts'
+import type { MeterTable, SampleTable } from './tables.ts'
 import { tiers } from './tiers.ts'
 
 const MIB = 2 ** 20
@@ -31,7 +30,7 @@ export async function serverFigures(
     cpu,
     ram_mb,
     disk_gb,
-  }: Pick<ServerTable, 'server_id' | 'pool' | 'cpu' | 'ram_mb' | 'disk_gb'>,
+  }: { server_id: string; pool: string; cpu: number; ram_mb: number; disk_gb: number },
 ): Promise<Figures> {
   const meter = await findMeter(db, server_id)
   const measured = (await soon(clock, drivers.at(pool).measure([server_id])))?.get(server_id)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
-import type { MeterTable, SampleTable } from '../database/monitoring-schema.ts'
+import type { MeterTable, SampleTable } from './tables.ts'
 
 export type ServerIds = Lent<{ server_id: string }>
 export type PoweredServers = Lent<{ server_id: string; account_id: string; pool: string }>

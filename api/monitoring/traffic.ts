@@ -1,6 +1,6 @@
 import type { Lent, Queries } from '../database/database.ts'
-import type { TrafficTable } from '../database/monitoring-schema.ts'
 import type { Reading } from './reading.ts'
+import type { TrafficTable } from './tables.ts'
 
 /** What came to a server and left it since traffic was last written down; null: nothing, as far as is known. */
 export function trafficSince(

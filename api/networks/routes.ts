@@ -1,7 +1,6 @@
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
 import { catalogProblems } from '../catalog/schema.ts'
-import type { NetworkTable } from '../database/network-schema.ts'
 import type { Page } from '../database/page.ts'
 import { listOf, paged } from '../http/contract/paging.ts'
 import { found } from '../http/contract/problem.ts'
@@ -17,6 +16,7 @@ import {
   renameNetwork,
 } from './networks.ts'
 import { Network, NetworkCreate, NetworkQuery, NetworkUpdate, networkProblems } from './schema.ts'
+import type { NetworkTable } from './tables.ts'
 import { networkView } from './view.ts'
 
 const tag = 'Networks'

@@ -1,6 +1,6 @@
-import type { NetworkServerTable, NetworkTable } from '../database/network-schema.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { Network } from './schema.ts'
+import type { NetworkServerTable, NetworkTable } from './tables.ts'
 
 /** @param members the servers in it */
 export function networkView(row: NetworkTable, members: readonly NetworkServerTable[]): Network {

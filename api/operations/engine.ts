@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { type Database, isUnavailable, type Queries } from '../database/database.ts'
-import type { OperationTable } from '../database/schema.ts'
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Alarm, Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
@@ -18,6 +17,7 @@ import {
   settle,
   takeOverLeases,
 } from './store.ts'
+import type { OperationTable } from './tables.ts'
 import { Waits } from './waits.ts'
 
 export interface EngineOptions {

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
-import type { OperationTable } from '../database/schema.ts'
+import type { OperationTable } from './tables.ts'
 
 /** What operations are carried out on; an operation names its own. */
 export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>

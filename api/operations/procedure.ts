@@ -1,5 +1,5 @@
 import type { Queries } from '../database/database.ts'
-import type { OperationTable } from '../database/schema.ts'
+import type { OperationTable } from './tables.ts'
 
 /** An operation in the hands of its procedure. `Data` is what the request asked for and what steps tell later ones. */
 export type Operation<Data> = Omit<OperationTable, 'data'> & { data: Data }

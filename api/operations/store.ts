@@ -1,9 +1,10 @@
 import { type QueryCreator, sql } from 'kysely'
 import { type Database, type Queries, taking } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
-import type { OperationTable, Schema } from '../database/schema.ts'
+import type { Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
 import type { Outcome } from './procedure.ts'
+import type { OperationTable } from './tables.ts'
 
 /** What a process looks for. */
 interface Look {

@@ -1,6 +1,6 @@
-import type { OperationTable } from '../database/schema.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Operation } from './schema.ts'
+import type { OperationTable } from './tables.ts'
 
 export function operationView(row: OperationTable): Operation {
   return {

@@ -1,7 +1,6 @@
 import { moveAccountEmail } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { LinkTable } from '../database/people-schema.ts'
 import type { SignedIn } from '../http/contract/auth.ts'
 import type { Visit } from '../http/contract/route.ts'
 import { enqueueMail } from '../mail/queue.ts'
@@ -13,6 +12,7 @@ import { type Notify, noteChange } from './notices.ts'
 import { findPerson, personByEmail } from './people.ts'
 import type { Proof } from './proof.ts'
 import { endSessions, requireSession } from './sessions.ts'
+import type { LinkTable } from './tables.ts'
 import type { TwoFactor } from './two-factor.ts'
 
 type Options = Notify & { db: Database; clock: Clock }

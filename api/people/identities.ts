@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { IdentityTable, PersonTable } from '../database/people-schema.ts'
 import type { SignedIn } from '../http/contract/auth.ts'
 import { ApiError, notFound } from '../http/contract/problem.ts'
 import { identityOf } from './identity-store.ts'
@@ -10,6 +9,7 @@ import { requireRecent } from './proof.ts'
 import type { Identity } from './provider.ts'
 import { peopleProblems } from './schema.ts'
 import { endSessions, heldPerson, holdPerson } from './sessions.ts'
+import type { IdentityTable, PersonTable } from './tables.ts'
 import { type Tickets, ticketInvalid } from './tickets.ts'
 
 type Options = Notify & { db: Database; clock: Clock }

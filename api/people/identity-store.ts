@@ -1,5 +1,5 @@
 import type { Queries } from '../database/database.ts'
-import type { IdentityTable } from '../database/people-schema.ts'
+import type { IdentityTable } from './tables.ts'
 
 export function identityOf(db: Queries, personId: string): Promise<IdentityTable | undefined> {
   return db.selectFrom('identities').selectAll().where('person_id', '=', personId).executeTakeFirst()

@@ -4,7 +4,6 @@ import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
-import type { InvitationTable, PersonTable } from '../database/people-schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Actor, Role, SignedIn } from '../http/contract/auth.ts'
@@ -19,6 +18,7 @@ import { canonicalEmail, createPerson, personByEmail, requireGoodPassword } from
 import { peopleProblems } from './schema.ts'
 import { createSession, holdPerson, moveSession } from './sessions.ts'
 import { asPerson, type Entry, type SignInOptions, signUpClosed } from './sign-in.ts'
+import type { InvitationTable, PersonTable } from './tables.ts'
 import { invitationView } from './view.ts'
 
 const LIVES_MS = 7 * 24 * 3600_000

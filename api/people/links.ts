@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import type { LinkTable } from '../database/people-schema.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { peopleProblems } from './schema.ts'
+import type { LinkTable } from './tables.ts'
 
 const HOUR = 3600_000
 /** How long links can be opened. */

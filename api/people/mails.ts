@@ -1,6 +1,6 @@
-import type { PersonTable } from '../database/people-schema.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { type Facts, type Kind, letters } from './letters.ts'
+import type { PersonTable } from './tables.ts'
 
 /**
  * A mail in the reader's language, as text and as a page.

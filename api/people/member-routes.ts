@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
-import type { InvitationTable } from '../database/people-schema.ts'
 import { type Actor, notAMember } from '../http/contract/auth.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
@@ -24,6 +23,7 @@ import {
   SignIn,
 } from './schema.ts'
 import type { SignInOptions } from './sign-in.ts'
+import type { InvitationTable } from './tables.ts'
 import { invitationView, memberView } from './view.ts'
 
 const tag = 'Members'

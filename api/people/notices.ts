@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import type { PersonTable } from '../database/people-schema.ts'
 import { audit } from '../events/outbox.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Notice } from './letters.ts'
 import { letter } from './mails.ts'
 import { accountIdsOf } from './members.ts'
+import type { PersonTable } from './tables.ts'
 
 /** What a mail about a change needs. */
 export interface Notify {

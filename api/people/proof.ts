@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { PersonTable } from '../database/people-schema.ts'
 import type { SignedIn } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import { Attempts } from './attempts.ts'
@@ -8,6 +7,7 @@ import type { Passwords } from './passwords.ts'
 import { findPerson } from './people.ts'
 import { peopleProblems } from './schema.ts'
 import { sessionStart } from './sessions.ts'
+import type { PersonTable } from './tables.ts'
 
 const MINUTE = 60_000
 /** How long ago somebody without a password may have signed in. */

@@ -2,12 +2,12 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
-import type { PersonTable, SessionTable } from '../database/people-schema.ts'
 import { prepared } from '../database/prepared.ts'
 import { CredentialRefused, type SignedIn } from '../http/contract/auth.ts'
 import { type ApiError, httpProblems } from '../http/contract/problem.ts'
 import type { Visit } from '../http/contract/route.ts'
 import { hashSecret, newSecret } from './links.ts'
+import type { PersonTable, SessionTable } from './tables.ts'
 
 const DAY = 24 * 3600_000
 /** A session ends at the latest after this, and earlier where nobody uses it. */

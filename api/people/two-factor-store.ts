@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { countOf } from '../database/page.ts'
-import type { TwoFactorTable } from '../database/people-schema.ts'
+import type { TwoFactorTable } from './tables.ts'
 
 export function twoFactorRow(db: Queries, personId: string): Promise<TwoFactorTable | undefined> {
   return db.selectFrom('two_factors').selectAll().where('person_id', '=', personId).executeTakeFirst()

@@ -1,15 +1,9 @@
-import type {
-  InvitationTable,
-  MemberTable,
-  PasskeyTable,
-  PersonTable,
-  SessionTable,
-} from '../database/people-schema.ts'
-import type { AccountTable } from '../database/schema.ts'
+import type { AccountTable } from '../accounts/tables.ts'
 import type { SignedIn } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Passkey } from './passkey-schema.ts'
 import type { Invitation, Member, Person, Session } from './schema.ts'
+import type { InvitationTable, MemberTable, PasskeyTable, PersonTable, SessionTable } from './tables.ts'
 
 export function personView(
   row: PersonTable,

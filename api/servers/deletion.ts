@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
-import type { ServerTable } from '../database/schema.ts'
 import { letGo } from './addresses/addresses.ts'
 import { begin, type Started } from './lifecycle/begin.ts'
+import type { ServerTable } from './tables.ts'
 
 /** Begins to delete a server, whose row is locked; its addresses are not its own from here on. */
 export async function beginDelete(tx: Queries, server: ServerTable, now: number): Promise<Started> {

@@ -1,9 +1,10 @@
 import type { Queries } from '../database/database.ts'
-import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { type Event, record } from '../events/outbox.ts'
 import { findActive } from '../operations/operations.ts'
+import type { OperationTable } from '../operations/tables.ts'
 import { subjectOf } from './lifecycle/operations.ts'
 import { isTransient } from './states.ts'
+import type { ServerTable } from './tables.ts'
 import { serverData } from './view.ts'
 
 /** What of a server customers set, pay, or should know of. */

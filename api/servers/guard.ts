@@ -1,12 +1,13 @@
 import { balanceOf, insufficientBalance } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
-import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { findActive } from '../operations/operations.ts'
+import type { OperationTable } from '../operations/tables.ts'
 import { costOrdered } from './commitment.ts'
 import { subjectOf } from './lifecycle/operations.ts'
 import { serverProblems } from './schema.ts'
 import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
+import type { ServerTable } from './tables.ts'
 
 /** How long a client may wait before it looks again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'

@@ -1,5 +1,5 @@
 import type { Plan } from '../catalog/plans.ts'
-import type { ServerTable } from '../database/schema.ts'
+import type { ServerTable } from './tables.ts'
 
 /** A resize that an earlier version began says nothing of traffic. */
 type Ordered = Omit<Plan, 'items' | 'traffic'> & Partial<Pick<Plan, 'traffic'>>

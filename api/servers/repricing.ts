@@ -3,11 +3,11 @@ import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import type { Database, Queries } from '../database/database.ts'
-import type { ServerTable } from '../database/schema.ts'
 import { repriceAddresses } from './addresses/taking.ts'
 import { planColumns } from './plan-columns.ts'
 import { isFree } from './states.ts'
 import { listPricedBefore, lockServer, updateServer } from './store.ts'
+import type { ServerTable } from './tables.ts'
 
 /**
  * Moves servers, and public addresses, to prices that the operator has said to hold for existing servers too, from the moment that was

@@ -1,7 +1,7 @@
 import { takeQuota } from '../accounts/accounts.ts'
 import { releaseCapacity, type Size } from '../catalog/capacity.ts'
 import type { Queries } from '../database/database.ts'
-import type { ServerTable } from '../database/schema.ts'
+import type { ServerTable } from './tables.ts'
 
 type Place = Pick<ServerTable, 'account_id' | 'zone_slug' | 'cpu_type' | 'pool'>
 

@@ -10,7 +10,6 @@ import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, dryRun, isSqlite, type Queries } from '../database/database.ts'
-import type { OperationTable, ServerTable } from '../database/schema.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import type { PortRange } from '../drivers/driver.ts'
 import { protect, requireProtectable } from '../firewalls/protection.ts'
@@ -20,6 +19,7 @@ import type { Remember } from '../http/contract/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
+import type { OperationTable } from '../operations/tables.ts'
 import type { Secrets } from '../secrets.ts'
 import { takeForServer } from './addresses/addresses.ts'
 import type { Family } from './addresses/taking.ts'
@@ -43,6 +43,7 @@ import {
 } from './schema.ts'
 import { turnsOn } from './states.ts'
 import { countByStatus, lockServer, updateServer } from './store.ts'
+import type { ServerTable } from './tables.ts'
 
 export interface ServersOptions {
   db: Database

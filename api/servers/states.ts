@@ -1,5 +1,5 @@
-import type { ServerStatus } from '../database/schema.ts'
 import type { ServerOperation } from './lifecycle/operations.ts'
+import type { ServerStatus } from './tables.ts'
 
 export type { ServerStatus }
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { WebhookTable } from '../database/schema.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { type Answer, send } from './send.ts'
+import type { WebhookTable } from './tables.ts'
 
 /** Of one webhook. */
 const ADDRESSES_KEPT = 16

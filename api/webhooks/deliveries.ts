@@ -2,11 +2,12 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
-import type { DeliveryTable, Schema, WebhookTable } from '../database/schema.ts'
+import type { Schema } from '../database/schema.ts'
 import { excessPosition } from '../events/excess.ts'
 import { recordedEvents } from '../events/outbox.ts'
 import type { NumberedEvent } from '../events/types.ts'
 import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks } from './store.ts'
+import type { DeliveryTable, WebhookTable } from './tables.ts'
 import { typesOf } from './view.ts'
 
 /** Bounds the parameters of one statement. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { WebhookTable } from '../database/schema.ts'
 import { networkOf } from '../http/limits/rate-limit.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
@@ -8,6 +7,7 @@ import { challenge, isProven, provenAddresses, withAddress } from './challenge.t
 import { type Answer, hostOf, type Lookup, locate, send } from './send.ts'
 import { type Limit, Shares } from './shares.ts'
 import { addAddress } from './store.ts'
+import type { WebhookTable } from './tables.ts'
 import { signingSecrets } from './webhooks.ts'
 
 /** To one host name. */

@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
-import type { WebhookTable } from '../database/schema.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { found } from '../http/contract/problem.ts'
@@ -17,6 +16,7 @@ import {
   webhookProblems,
 } from './schema.ts'
 import { findWebhook, listWebhooks } from './store.ts'
+import type { WebhookTable } from './tables.ts'
 import { deliveryView, webhookView } from './view.ts'
 import {
   createWebhook,

@@ -2,9 +2,10 @@ import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import { heldAccounts } from '../accounts/status.ts'
 import { type Database, type Queries, taking } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
-import type { Schema, WebhookTable } from '../database/schema.ts'
+import type { Schema } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
+import type { WebhookTable } from './tables.ts'
 import { webhookView } from './view.ts'
 
 export async function insertWebhook(tx: Queries, row: WebhookTable): Promise<void> {

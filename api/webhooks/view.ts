@@ -1,7 +1,7 @@
-import type { DeliveryTable, WebhookTable } from '../database/schema.ts'
 import type { EventType } from '../events/types.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { Delivery, Webhook } from './schema.ts'
+import type { DeliveryTable, WebhookTable } from './tables.ts'
 
 /** What a webhook wants to be sent. */
 export function typesOf(row: Pick<WebhookTable, 'event_types'>): Webhook['event_types'] {

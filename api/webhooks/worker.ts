@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Queries } from '../database/database.ts'
-import type { WebhookTable } from '../database/schema.ts'
 import { eventView } from '../events/view.ts'
 import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
@@ -17,6 +16,7 @@ import {
   releaseWebhooksOf,
   takeOverWebhooks,
 } from './store.ts'
+import type { WebhookTable } from './tables.ts'
 import { type Attempt, attemptsOf } from './view.ts'
 
 const SECOND = 1_000

@@ -1,4 +1,4 @@
-import type { ServerTable } from '../../api/database/schema.ts'
+import type { ServerTable } from '../../api/servers/tables.ts'
 
 /** The row of a server that runs and is billed, for what looks at rows only: no machine belongs to it. */
 export function serverRow(

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
-import type { IdempotencyKeyTable, Schema } from '../../database/schema.ts'
+import type { Schema } from '../../database/schema.ts'
 import type { Secrets } from '../../secrets.ts'
 import { type Actor, covered, credentialId } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import type { Report } from '../contract/route.ts'
+import type { IdempotencyKeyTable } from '../tables.ts'
 
 const KEPT_MS = 24 * 3600_000
 /** A request that holds its key longer than this has died with its process. */

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { findAccount } from '../../accounts/accounts.ts'
 import { refuseHeld } from '../../accounts/status.ts'
+import type { TokenTable } from '../../accounts/tables.ts'
 import { mintToken } from '../../accounts/tokens.ts'
 import { countOf } from '../../database/page.ts'
-import type { DeviceLoginTable, MemberTable } from '../../database/people-schema.ts'
-import type { TokenTable } from '../../database/schema.ts'
 import {
   covered,
   insufficientScope,
@@ -21,7 +20,9 @@ import { hashSecret, newSecret } from '../links.ts'
 import { membership, roleNow } from '../members.ts'
 import { personById } from '../people.ts'
 import { asPerson, type SignInOptions } from '../sign-in.ts'
+import type { MemberTable } from '../tables.ts'
 import { deviceProblems } from './schema.ts'
+import type { DeviceLoginTable } from './tables.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 3600_000

@@ -2,7 +2,6 @@ import { atLimit } from '../../accounts/quotas.ts'
 import { accountProblems } from '../../accounts/schema.ts'
 import { billingProblems } from '../../billing/schema.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
-import type { AddressTable } from '../../database/network-schema.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { listOf, paged } from '../../http/contract/paging.ts'
 import { found } from '../../http/contract/problem.ts'
@@ -24,6 +23,7 @@ import {
   AddressUpdate,
   addressProblems,
 } from './schema.ts'
+import type { AddressTable } from './tables.ts'
 import { addressView } from './view.ts'
 
 const tag = 'Servers'

@@ -6,11 +6,11 @@ import { type Catalog, onSale, type Zone } from '../../catalog/file.ts'
 import { addressesIn, isInPools } from '../../catalog/pools.ts'
 import { pricesAt } from '../../catalog/prices.ts'
 import type { Database, Queries } from '../../database/database.ts'
-import type { AddressTable } from '../../database/network-schema.ts'
 import { record } from '../../events/outbox.ts'
 import { ApiError } from '../../http/contract/problem.ts'
 import { hourPrice } from '../../money.ts'
 import { addressProblems } from './schema.ts'
+import type { AddressTable } from './tables.ts'
 import { addressView } from './view.ts'
 
 /** For this long nobody else gets an address that was given back: what others know it for is forgotten by then. */

@@ -1,7 +1,7 @@
-import type { AddressTable } from '../../database/network-schema.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { formatMoney } from '../../money.ts'
 import type { Address } from './schema.ts'
+import type { AddressTable } from './tables.ts'
 
 export function addressView(row: AddressTable): Address {
   return {

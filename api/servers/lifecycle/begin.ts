@@ -1,8 +1,9 @@
 import type { Queries } from '../../database/database.ts'
-import type { OperationTable, ServerTable } from '../../database/schema.ts'
 import { insertOperation } from '../../operations/operations.ts'
+import type { OperationTable } from '../../operations/tables.ts'
 import { statusDuring } from '../states.ts'
 import { insertServer, updateServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
 import { plans, type ServerOperation, type ServerOperations, subjectOf } from './operations.ts'
 
 /** A server whose status belongs to the operation. */

@@ -2,12 +2,12 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type Catalog, findTemplate } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
-import type { ServerTable } from '../../database/schema.ts'
 import { addressesOf } from '../../drivers/addresses.ts'
 import type { Driver, MachineSpec, PortRange } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
 import { getServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
 import type { Networks } from './networks.ts'
 
 /** What the steps of operations work with. */

@@ -2,8 +2,6 @@ import type { Capacity } from '../../catalog/capacity.ts'
 import { overlap } from '../../cidrs.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
-import type { NetworkTable } from '../../database/network-schema.ts'
-import type { OperationTable, ServerTable } from '../../database/schema.ts'
 import { MOST_CARDS } from '../../drivers/driver.ts'
 import { ApiError, bodyIssue, found, type Issue, invalid } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
@@ -14,11 +12,14 @@ import {
   subjectOf as networkSubject,
 } from '../../networks/networks.ts'
 import { type NetworkAttach, networkProblems } from '../../networks/schema.ts'
+import type { NetworkTable } from '../../networks/tables.ts'
 import type { Engine } from '../../operations/engine.ts'
 import { findActive, insertOperation } from '../../operations/operations.ts'
+import type { OperationTable } from '../../operations/tables.ts'
 import { guard, inProgress } from '../guard.ts'
 import { serverProblems } from '../schema.ts'
 import { findServer, lockServer, updateServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
 import { membershipsOf } from './memberships.ts'
 
 export interface AttachmentsOptions {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { NetworkTable } from '../../database/network-schema.ts'
-import type { ServerTable } from '../../database/schema.ts'
 import type { PrivateCard } from '../../drivers/driver.ts'
 import { prefixLengthOf } from '../../networks/ranges.ts'
+import type { NetworkTable } from '../../networks/tables.ts'
+import type { ServerTable } from '../tables.ts'
 
 /** A network as the row of a server in it has it. */
 interface Membership extends Pick<NetworkTable, 'network_id' | 'number' | 'ip_range'> {

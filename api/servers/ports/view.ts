@@ -1,6 +1,6 @@
-import type { PortTable } from '../../database/network-schema.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import type { PublishedPort } from './schema.ts'
+import type { PortTable } from './tables.ts'
 
 /** @param host what customers are told to connect to */
 export function portView(row: PortTable, host: string): PublishedPort {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ServerStatus } from '../../../api/database/schema.ts'
 import { type Action, checkAction } from '../../../api/servers/states.ts'
+import type { ServerStatus } from '../../../api/servers/tables.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
 import { brokenAlways, brokenAtRest } from '../../process/harness/invariants.ts'
 import { order } from '../harness/ordering.ts'

@@ -3,7 +3,6 @@ import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../api/clock.ts'
 import type { Queries } from '../../../api/database/database.ts'
-import type { OperationTable } from '../../../api/database/schema.ts'
 import { Engine, type EngineOptions } from '../../../api/operations/engine.ts'
 import { cancelActive, insertOperation } from '../../../api/operations/operations.ts'
 import {
@@ -16,6 +15,7 @@ import {
   runner,
   type Step as StepOf,
 } from '../../../api/operations/procedure.ts'
+import type { OperationTable } from '../../../api/operations/tables.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ServerStatus } from '../../../api/database/schema.ts'
+import type { ServerStatus } from '../../../api/servers/tables.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { make } from '../harness/ordering.ts'
 

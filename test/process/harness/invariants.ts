@@ -1,6 +1,7 @@
 import type { Database } from '../../../api/database/database.ts'
-import type { OperationTable, ServerTable } from '../../../api/database/schema.ts'
 import type { MachineState } from '../../../api/drivers/driver.ts'
+import type { OperationTable } from '../../../api/operations/tables.ts'
+import type { ServerTable } from '../../../api/servers/tables.ts'
 
 const ACTIVE = ['pending', 'running']
 const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const

@@ -1,3 +1,11 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    traffic: TrafficTable
+    meters: MeterTable
+    samples: SampleTable
+  }
+}
+
 /** What a server's card has let through in a month. */
 export interface TrafficTable {
   server_id: string

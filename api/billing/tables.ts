@@ -1,3 +1,12 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    transactions: TransactionTable
+    ledgers: LedgerTable
+    rates: RateTable
+    billing_meters: BillingMeterTable
+  }
+}
+
 /** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
 export interface TransactionTable {
   transaction_id: string

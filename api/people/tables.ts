@@ -1,3 +1,19 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    people: PersonTable
+    members: MemberTable
+    sessions: SessionTable
+    links: LinkTable
+    two_factors: TwoFactorTable
+    recovery_codes: RecoveryCodeTable
+    passkeys: PasskeyTable
+    identities: IdentityTable
+    spent_tickets: SpentTicketTable
+    attempts: AttemptTable
+    invitations: InvitationTable
+  }
+}
+
 /** A person who can sign in. */
 export interface PersonTable {
   person_id: string
@@ -114,32 +130,4 @@ export interface InvitationTable {
   invited_by: string | null
   created_at: number
   expires_at: number
-}
-
-/** A program on a machine without a browser that asks to be let in. */
-export interface DeviceLoginTable {
-  /** SHA-256 of what the program asks with, hex. */
-  device_hash: string
-  /** Keyed hash of what a person types: it is short. */
-  user_hash: string
-  client_name: string
-  address: string
-  /** Separated by spaces; null: those of the role of who approves. */
-  scopes: string | null
-  /** Of who has approved it. */
-  account_id: string | null
-  person_id: string | null
-  status: 'pending' | 'approved' | 'denied'
-  created_at: number
-  expires_at: number
-}
-
-/** A mail on its way; the row is also the job that sends it. */
-export interface MailTable {
-  mail_id: string
-  /** Sealed JSON: it holds links that let somebody in. */
-  content: string
-  attempts: number
-  next_run_at: number
-  created_at: number
 }

@@ -1,0 +1,66 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    accounts: AccountTable
+    tokens: TokenTable
+    projects: ProjectTable
+    ssh_keys: SshKeyTable
+  }
+}
+
+export interface AccountTable {
+  account_id: string
+  email: string
+  name: string
+  status: 'active' | 'suspended' | 'closed'
+  default_project_id: string
+  /** Limits that differ from the settings: JSON of a partial Quotas. */
+  quotas: string
+  /** What the account's servers hold now; kept beside them so that a quota is checked by one conditional update. */
+  servers_used: number
+  cpu_used: number
+  ram_mb_used: number
+  disk_gb_used: number
+  /** 1: its servers may connect to port 25 of others. */
+  is_smtp_open: number
+  created_at: number
+}
+
+export interface TokenTable {
+  token_id: string
+  account_id: string
+  name: string
+  /** SHA-256 of the token, hex. The token itself is nowhere. */
+  hash: string
+  /** Scopes separated by spaces. */
+  scopes: string
+  /** The token that it was created with; null for those of the operator. */
+  parent_token_id: string | null
+  /** The person who created it, where it was one. */
+  person_id: string | null
+  /** The addresses that may use it, as a JSON array of CIDRs; empty: all. */
+  cidrs: string
+  expires_at: number | null
+  revoked_at: number | null
+  last_used_at: number | null
+  created_at: number
+}
+
+export interface ProjectTable {
+  project_id: string
+  account_id: string
+  name: string
+  description: string | null
+  server_count: number
+  created_at: number
+  updated_at: number
+}
+
+export interface SshKeyTable {
+  ssh_key_id: string
+  account_id: string
+  name: string
+  public_key: string
+  fingerprint: string
+  key_type: string
+  created_at: number
+}

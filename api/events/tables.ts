@@ -1,0 +1,44 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    events: EventTable
+    event_relay: EventRelayTable
+    audit: AuditTable
+  }
+}
+
+/** What happened, written in the transaction in which it did. */
+export interface EventTable {
+  event_id: string
+  account_id: string
+  type: string
+  /** JSON. */
+  data: string
+  created_at: number
+  /** Where readers meet it, in the order in which transactions came to light; null until it is given. */
+  position: number | null
+}
+
+/** The last position that was given to an event. */
+export interface EventRelayTable {
+  relay_id: number
+  position: number
+}
+
+/** Who changed what, from where. */
+export interface AuditTable {
+  audit_id: string
+  account_id: string
+  /** The operationId of the route, or the operator's command. */
+  action: string
+  object_type: string
+  object_id: string | null
+  token_id: string | null
+  /** Who had signed in, and her address then. */
+  person_id: string | null
+  person_email: string | null
+  address: string | null
+  request_id: string
+  created_at: number
+  /** Host and number of the process that wrote it, for operators; null in entries from before it was kept. */
+  process: string | null
+}

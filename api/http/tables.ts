@@ -1,0 +1,20 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    idempotency_keys: IdempotencyKeyTable
+  }
+}
+
+export interface IdempotencyKeyTable {
+  account_id: string
+  /** Method and path. */
+  scope: string
+  key: string
+  /** SHA-256 of the body, hex. */
+  request: string
+  /** JSON of the reply, sealed; null while the request runs. */
+  reply: string | null
+  /** What the request made, written in the transaction that made it. */
+  made_id: string | null
+  claimed_until: number
+  created_at: number
+}

@@ -1,0 +1,26 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    networks: NetworkTable
+    network_servers: NetworkServerTable
+  }
+}
+
+/** A private network. */
+export interface NetworkTable {
+  network_id: string
+  account_id: string
+  name: string
+  zone_slug: string
+  /** A CIDR of private IPv4 addresses. */
+  ip_range: string
+  /** What drivers call it; no other network has it. */
+  number: number
+  created_at: number
+  updated_at: number
+}
+
+export interface NetworkServerTable {
+  network_id: string
+  server_id: string
+  ipv4: string
+}

@@ -1,0 +1,35 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    operations: OperationTable
+  }
+}
+
+export interface OperationTable {
+  operation_id: string
+  account_id: string
+  /** What it is carried out on: the kind, such as `server`, and the id. */
+  subject_type: string
+  subject_id: string
+  /** The server that it concerns; null where it concerns none. */
+  server_id: string | null
+  /** What is done, in the words of the subject's feature. */
+  type: string
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+  step: string
+  progress: number
+  /** JSON: what the request asked for and what steps tell later ones; dataOf of operations/procedure.ts reads it. */
+  data: string
+  error_code: string | null
+  error_message: string | null
+  /** Failures of the present step in a row. */
+  attempt: number
+  next_run_at: number
+  deadline_at: number
+  lease_owner: string | null
+  lease_until: number
+  created_at: number
+  started_at: number | null
+  finished_at: number | null
+  /** Until when customers can read it; null as long as its subject is there. */
+  readable_until: number | null
+}

@@ -1,0 +1,17 @@
+declare module '../../database/schema.ts' {
+  interface Schema {
+    console_tickets: ConsoleTicketTable
+  }
+}
+
+/** What opens one console. */
+export interface ConsoleTicketTable {
+  /** Its hash. */
+  ticket: string
+  account_id: string
+  /** JSON: Credential of http/auth.ts. */
+  credential: string
+  server_id: string
+  pool: string
+  issued_at: number
+}

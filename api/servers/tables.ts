@@ -1,0 +1,81 @@
+import type { CpuType } from '../drivers/driver.ts'
+
+declare module '../database/schema.ts' {
+  interface Schema {
+    servers: ServerTable
+  }
+}
+
+export type ServerStatus =
+  | 'creating'
+  | 'running'
+  | 'stopped'
+  | 'starting'
+  | 'stopping'
+  | 'rebooting'
+  | 'resizing'
+  | 'suspended'
+  | 'error'
+  | 'deleting'
+
+export interface ServerTable {
+  server_id: string
+  account_id: string
+  project_id: string
+  name: string
+  description: string | null
+  zone_slug: string
+  /** Of drivers/drivers.ts: where its machine is. */
+  pool: string
+  status: ServerStatus
+  status_reason: string | null
+  plan_type: 'preset' | 'custom'
+  cpu_type: CpuType
+  preset_id: string | null
+  cpu: number
+  ram_mb: number
+  disk_gb: number
+  template_id: string
+  /** JSON: the keys as they were at create, {ssh_key_id, name, fingerprint, public_key}[]. */
+  ssh_keys: string
+  user_data: string | null
+  /** AES-256-GCM under the installation's key. */
+  password: string | null
+  /** JSON: {name: value}. */
+  labels: string
+  delete_protection: number
+  price_month: number
+  price_hour: number
+  /** What it may send in a calendar month for that, and what a TB more costs. */
+  traffic_gb: number
+  traffic_price: number
+  /** How fast it may send and get; null: as fast as it goes. */
+  bandwidth_mbit: number | null
+  /** The moment whose prices these are. */
+  priced_at: number
+  mac: string
+  ssh_port: number | null
+  /** Of its public addresses: an address, and a /64. */
+  ipv4: string | null
+  ipv6: string | null
+  /** The private networks that it is in, as JSON: network_id, number, ip_range, ipv4 of each. */
+  networks: string
+  /** Of drivers/addresses.ts: its place in the network, from which its addresses follow; null once it is gone. */
+  number: number | null
+  /** JSON: HostKey[] as the guest's ssh last showed them. */
+  host_keys: string
+  /** 1 once the machine has a disk: from then on a missing disk is a loss, never made anew. */
+  has_disk: number
+  crash_count: number
+  crashed_at: number | null
+  /** What a suspended server was, and will be again after a top-up. */
+  suspended_from: 'running' | 'stopped' | null
+  /** When it will be deleted unless it resumes; null for as long as nobody says so. */
+  delete_at: number | null
+  billed_since: number | null
+  started_at: number | null
+  created_at: number
+  updated_at: number
+  /** When the last trace of the machine was gone; such a row serves billing and operations only. */
+  deleted_at: number | null
+}
