@@ -7,7 +7,7 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, migrations, type Queries } from '../database/database.ts'
 import { copySqlite } from '../database/sqlite.ts'
-import type { Machine } from '../drivers/simulated-machine.ts'
+import type { Machine } from '../drivers/simulator/machine.ts'
 import { lockDataDir, openDatabase } from './installation.ts'
 
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */

@@ -9,7 +9,7 @@ import { systemClock } from '../clock.ts'
 import { migrate } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { Drivers } from '../drivers/drivers.ts'
-import { Simulator } from '../drivers/simulator.ts'
+import { Simulator } from '../drivers/simulator/simulator.ts'
 import { Secrets } from '../secrets.ts'
 
 const root = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))

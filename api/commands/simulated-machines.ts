@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import type { Machine, MachineStore } from '../drivers/simulated-machine.ts'
+import type { Machine, MachineStore } from '../drivers/simulator/machine.ts'
 
 const FEW = 500
 

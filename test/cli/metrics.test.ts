@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { simulatedUse } from '../../api/drivers/simulated-use.ts'
+import { simulatedUse } from '../../api/drivers/simulator/use.ts'
 import type { TestApp } from '../harness/app.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 import { lookedAt } from './harness/looked-at.ts'

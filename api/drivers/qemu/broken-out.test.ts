@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { statFields } from '../proc.ts'
+import { statFields } from './host/proc.ts'
 import { isRunning, QemuWorld } from './test-world.ts'
 
 /** What a guest does to the service once it has its QEMU in hand. */

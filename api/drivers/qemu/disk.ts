@@ -2,9 +2,9 @@ import { chown, open, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { isMissing } from '../../files.ts'
 import { DriverError } from '../driver.ts'
-import { qemuImg } from '../qemu-img.ts'
 import type { Owner } from './host/process.ts'
 import type { StoredImage } from './images/images.ts'
+import { qemuImg } from './images/qemu-img.ts'
 
 const GIB = 1024 ** 3
 const LIMIT_MS = 60_000

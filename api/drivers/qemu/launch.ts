@@ -17,7 +17,7 @@ import type { Layout, MachineFiles, MachineRecord, RunRecord } from './layout.ts
 import { endOfLog } from './logs.ts'
 import { type Card, tapDev } from './network/cards.ts'
 import type { GuestNetwork } from './network/guest-network.ts'
-import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst, waysIn } from './network/passt.ts'
+import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst, waysIn } from './passt.ts'
 
 /** What all machines of a driver share. */
 export interface Context {

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Measurement } from '../driver.ts'
-import { statFields } from '../proc.ts'
+import { statFields } from './host/proc.ts'
 import type { MachineRecord } from './layout.ts'
 import type { Qmp } from './qmp.ts'
 

@@ -21,19 +21,19 @@ import {
 import { Readiness } from '../guest/readiness.ts'
 import { inParallel } from '../in-parallel.ts'
 import type { Log } from '../log.ts'
+import { hostCapacity } from './capacity.ts'
 import { Consoles } from './console.ts'
+import { examine } from './examine.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
-import { hostCapacity } from './host/capacity.ts'
 import { Cgroups } from './host/cgroup.ts'
-import { examine } from './host/examine.ts'
 import type { ImageStore, StoredImage } from './images/images.ts'
 import { type Context, lastWords } from './launch.ts'
 import { Layout } from './layout.ts'
 import { Machine } from './machine.ts'
 import { GuestNetwork } from './network/guest-network.ts'
-import type { NetworkKind } from './network/passt.ts'
 import { abilitiesOf } from './network/public.ts'
-import { runningCards } from './network/running.ts'
+import type { NetworkKind } from './passt.ts'
+import { runningCards } from './running.ts'
 
 export interface QemuOptions {
   dataDir: string

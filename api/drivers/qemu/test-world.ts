@@ -25,11 +25,11 @@ import {
   SSH_PORT,
 } from '../driver.ts'
 import type { Log } from '../log.ts'
-import { startTime } from '../proc.ts'
+import { startTime } from './host/proc.ts'
 import { LocalImages } from './images/store.ts'
 import { microImage, microSpec } from './images/test-image.ts'
 import { Layout } from './layout.ts'
-import type { NetworkKind } from './network/passt.ts'
+import type { NetworkKind } from './passt.ts'
 import { openQemu, type QemuDriver } from './qemu.ts'
 
 const run = promisify(execFile)

@@ -1,5 +1,5 @@
 import { DriverError } from '../../../api/drivers/driver.ts'
-import type { Simulator } from '../../../api/drivers/simulator.ts'
+import type { Simulator } from '../../../api/drivers/simulator/simulator.ts'
 
 const CUSTOMERS = 5
 const SERVERS = 50

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '../../../files.ts'
-import { startTime } from '../../proc.ts'
+import { startTime } from './proc.ts'
 
 /** A process, told apart from a later one with the same pid by the time it started. */
 export interface ProcessId {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { syncFolder, writeDurably } from '../../../files.ts'
-import { startTime } from '../../proc.ts'
+import { startTime } from '../host/proc.ts'
 import type { DirectBoot, StoredImage } from './images.ts'
 
 /** manifest.json of an image: names relative to its folder, sizes to notice a file that was cut off. */

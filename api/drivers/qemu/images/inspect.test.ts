@@ -4,9 +4,9 @@ import { open } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { qemuImg } from '../../qemu-img.ts'
 import { imageOwner } from '../host/owner.ts'
 import { convertRaw, inspectImage } from './inspect.ts'
+import { qemuImg } from './qemu-img.ts'
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'berth-inspect-'))
 afterAll(() => rmSync(dir, { recursive: true }))

@@ -1,8 +1,8 @@
 import { chmod, chown, open, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { errorCode } from '../../../files.ts'
-import { qemuImg } from '../../qemu-img.ts'
 import { imageOwner } from '../host/owner.ts'
+import { qemuImg } from './qemu-img.ts'
 
 /**
  * An image that cannot be had or used. `message` is for anybody and names no path of this host; `detail` adds what

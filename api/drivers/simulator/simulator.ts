@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock.ts'
-import { mayBoot } from './boot-slots.ts'
+import type { Clock } from '../../clock.ts'
+import { mayBoot } from '../boot-slots.ts'
 import {
   type Console,
   cpuTypes,
@@ -15,11 +15,11 @@ import {
   type MachineState,
   type Measurement,
   type ServerNetwork,
-} from './driver.ts'
-import { type Connection, isLet } from './firewall.ts'
-import { known, type Machine, type MachineStore, stateOf } from './simulated-machine.ts'
-import { SimulatedShell } from './simulated-shell.ts'
-import { simulatedUse } from './simulated-use.ts'
+} from '../driver.ts'
+import { type Connection, isLet } from '../firewall.ts'
+import { known, type Machine, type MachineStore, stateOf } from './machine.ts'
+import { SimulatedShell } from './shell.ts'
+import { simulatedUse } from './use.ts'
 
 /** How the simulated world behaves. All times are milliseconds; 0 is at once. */
 export interface SimulatorOptions {

@@ -1,4 +1,4 @@
-import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from './driver.ts'
+import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
 
 /** One simulated machine, as it is kept. */
 export interface Machine {

@@ -1,7 +1,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
-import type { Layout } from '../layout.ts'
+import type { Layout } from './layout.ts'
 
 export interface Capacity {
   cores: number

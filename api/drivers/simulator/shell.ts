@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { SerialLine } from './serial-line.ts'
+import type { Clock } from '../../clock.ts'
+import { SerialLine } from '../serial-line.ts'
 
 /** What a guest of the simulator shows on its serial console: a shell that echoes. */
 export class SimulatedShell {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../test/harness/clock.ts'
-import { PLAIN_NETWORK } from './driver.ts'
-import { type DriverWorld, driverSuite } from './driver-suite.ts'
+import { ManualClock } from '../../../test/harness/clock.ts'
+import { PLAIN_NETWORK } from '../driver.ts'
+import { type DriverWorld, driverSuite } from '../driver-suite.ts'
 import { Simulator } from './simulator.ts'
 
 const BOOT_SLOTS = 2

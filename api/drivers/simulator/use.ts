@@ -1,4 +1,4 @@
-import type { MachineSpec, Measurement } from './driver.ts'
+import type { MachineSpec, Measurement } from '../driver.ts'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { isAlive } from '../host/process.ts'
-import type { Layout } from '../layout.ts'
-import { type MachineRecord, type RunRecord, readRecord, readRun } from '../layout.ts'
-import type { Card } from './cards.ts'
+import { isAlive } from './host/process.ts'
+import type { Layout } from './layout.ts'
+import { type MachineRecord, type RunRecord, readRecord, readRun } from './layout.ts'
+import type { Card } from './network/cards.ts'
 
 /** The machines that are on and have a card in the network of all, by what is written down of them. */
 export async function runningCards(layout: Layout): Promise<{ pid: number; card: Card }[]> {
