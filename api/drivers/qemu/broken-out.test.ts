@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statFields } from './host/proc.ts'
 import { isRunning, QemuWorld } from './test-world.ts'
 
-/** What a guest does to the service once it has its QEMU in hand. */
+/** A guest that has taken over its QEMU process attacks the service through it. */
 
 let world: QemuWorld
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const isRoot = process.getuid?.() === 0
 const uuidOf = (id: string): string =>
   JSON.parse(readFileSync(join(world.dataDir, 'vms', id, 'spec.json'), 'utf8')).uuid
 
-/** Overwrites a word among the arguments of a process, as it can itself. */
+/** Overwrites a word among a process's arguments, as the process itself can. */
 function rename(pid: number, word: string): void {
   const fields = statFields(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   const [start, end] = fields.slice(45, 47).map(Number)
@@ -51,7 +51,7 @@ interface Forged {
   asked: Record<string, number>
 }
 
-/** Answers in a machine's place, on its own socket, by what the table gives for a command. */
+/** Answers on a machine's monitor socket in its place, with the reply that the table gives for each command. */
 async function forge(id: string, answers: Record<string, unknown>): Promise<Forged> {
   await world.driver.close()
   const path = join(world.dataDir, 'vms', id, 'run/qmp.sock')
@@ -97,7 +97,7 @@ test('a flood of news makes the service look a few times, not once for each', as
   const begun = performance.now()
   forged.sockets.at(-1)?.write('{"event":"STOP"}\n'.repeat(900))
   await sleep(1000)
-  // Four a second, and some at once.
+  // The limit is four looks a second, plus a burst.
   const looks = (forged.asked['query-status'] ?? 0) - before
   expect(looks).toBeLessThan(6 + (performance.now() - begun) / 250)
   expect((await world.driver.inspect(id)).power).toBe('running')
@@ -137,7 +137,7 @@ test('a process that merely names a machine holds up no start, and is left alone
   const pid = child.pid ?? 0
   await world.driver.start(id)
   expect(world.pidOf(id)).not.toBe(pid)
-  // As if the service had ended before it wrote down the pid.
+  // This is the state after a service that ended before it wrote down the pid.
   const file = join(world.dataDir, 'vms', id, 'running.json')
   const { process: _process, ...run } = JSON.parse(readFileSync(file, 'utf8'))
   writeFileSync(file, JSON.stringify(run))

@@ -7,15 +7,15 @@ import { type Plugs, slotArguments } from './plug.ts'
 
 const VENDORS: Record<CpuType, string> = { amd: 'AuthenticAMD', intel: 'GenuineIntel' }
 
-/** What a machine's first card is connected to, and those in private networks; null: it can have none. */
+/** The host's ends of a machine's network cards; null: the machine has no first card. */
 export interface Cards {
   netdev: string
   plugs: Plugs | null
 }
 
 /**
- * QEMU's arguments for a machine. Its own power-off leaves the process paused (`-action shutdown=pause`), so that
- * the reason is still known to a service that was not running at that moment.
+ * Returns QEMU's arguments for a machine. After a guest's own power-off the process stays paused (`-action
+ * shutdown=pause`), so that a service that was not running at that moment can still read the reason.
  */
 export function qemuArguments(
   record: MachineRecord,
@@ -39,14 +39,15 @@ export function qemuArguments(
       file: 'f0',
       discard: 'unmap',
       'detect-zeroes': 'unmap',
-      // Not the one that the disk's header names: that is the guest's if it breaks out, and the data folder may move.
+      // The backing file is named here: a guest that broke out can rewrite its disk's header, and the data folder may
+      // move.
       backing: { driver: 'qcow2', file: { driver: 'file', filename: record.base } },
     }),
     ...[
       '-object',
       JSON.stringify({ 'qom-type': 'throttle-group', id: 'plan', limits: diskLimits(spec.cpu) }),
     ],
-    // A node that does not say `discard` itself passes none on.
+    // A block node passes `discard` on only if its own options say so.
     ...blockdev({
       driver: 'throttle',
       'node-name': 't0',
@@ -81,7 +82,7 @@ export function qmpSocket(sockets: string): string {
 
 function cpuArguments(accel: Accel, cpuType: CpuType): string[] {
   if (accel === 'kvm') return ['-accel', 'kvm', '-cpu', 'host']
-  // The translation cache, 64 MB, is most of what a small emulated machine takes beyond its own memory.
+  // The translation cache (64 MB) is most of what a small emulated machine needs besides its own memory.
   return ['-accel', 'tcg,thread=multi,tb-size=64', '-cpu', `max,vendor=${VENDORS[cpuType]}`]
 }
 
@@ -89,7 +90,7 @@ function card(mac: string, netdev: string): string[] {
   return ['-netdev', netdev, '-device', `virtio-net-pci,id=net0,netdev=n0,mac=${mac},romfile=`]
 }
 
-/** What a guest's disk may do in a second, by its plan's CPUs, and for how many it may do more: to boot, to install. */
+/** I/O limits of a guest's disk by its plan's CPUs, with a burst that allows for boots and installations. */
 function diskLimits(cpu: number): Record<string, number> {
   const operations = 2000 + 1000 * cpu
   const bytes = (100 + 50 * cpu) * 2 ** 20
@@ -107,7 +108,7 @@ function listen(path: string): string {
   return `path=${escaped(path)},server=on,wait=off`
 }
 
-/** A comma ends a value in QEMU's option lists, unless it is doubled. */
+/** Doubles commas, since a single one ends a value in QEMU's option lists. */
 export function escaped(value: string): string {
   return value.replaceAll(',', ',,')
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-/** Somebody at a console, who reads all the time. */
+/** A reader at a console who never pauses. */
 function reading(console: Console) {
   let shown = ''
   let skipped = 0
@@ -36,7 +36,7 @@ function reading(console: Console) {
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Bytes in memory without what nobody needs any more. */
+/** Bytes in memory after a garbage collection. */
 function held(): number {
   collect()
   const { heapUsed, external } = process.memoryUsage()
@@ -60,7 +60,7 @@ test('two people at the console of a guest, who log in with its password, across
   await one.shows(/~[$#] /)
   other.type('uname -a; echo $((40 + 2))\r')
   for (const { shows } of [one, other]) await shows(/Linux host-seen [\s\S]*\r\n42\r\n/)
-  // The service ends: both are sent away, and the guest and its log go on.
+  // The service ends: both readers are disconnected, while the guest and its log continue.
   await world.restart()
   await Promise.all([one.over, other.over])
   const again = reading(await world.driver.openConsole(id))
@@ -69,7 +69,7 @@ test('two people at the console of a guest, who log in with its password, across
   expect(again.shown().match(/\r\n42\r\n/g)).toHaveLength(1)
   // The log has a writer of its own.
   await expect.poll(() => endOfLog(logOf(id), 64 * 1024)).toContain('after 2')
-  // Those who are in see the machine go.
+  // Connected readers see the machine end.
   await world.driver.powerOff(id)
   await again.over
   await world.driver.destroy(id)
@@ -91,7 +91,7 @@ test('a guest that prints without end fills no memory of ours for somebody who d
   let most = 0
   const before = held()
   const from = (await endOfLog(logOf(id), 100)).length
-  // A new file may get the inode of one that is gone, but not its time of birth.
+  // A new file may get the inode of a deleted one, but not its time of birth.
   const files = new Set<string>()
   await world.until('the guest has printed more than its log keeps', async () => {
     most = Math.max(most, held() - before)

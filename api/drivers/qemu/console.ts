@@ -11,20 +11,20 @@ import type { Context } from './launch.ts'
 import { readRun } from './layout.ts'
 import { lastBytes } from './logs.ts'
 
-/** Of Linux; Node has no name for it. Opens a path without what it leads to. */
+/** Linux's open(2) flag, which Node does not name: opens a path itself, without following a link. */
 const O_PATH = 0o10000000
-/** What was printed before is on its way to the log no longer than this. */
+/** Output printed earlier reaches the log within this time. */
 const SETTLE_MS = 30
-/** Of what came meanwhile, so much is looked for in the log. */
+/** Bytes of live output that are searched for in the log, to join the two without a repeat. */
 const OVERLAP = 4096
-/** Of what is typed, so much waits for the guest. */
+/** Bytes of typed input that may wait for the guest. */
 const MAX_TYPED = 64 * 1024
-/** More than a serial port can print; a QEMU that a guest has taken over can send any amount. */
+/** A limit above the speed of any serial port, since a QEMU that its guest has taken over can send any amount. */
 const FLOOD = { perSecond: 4 * 2 ** 20, burst: 2 ** 20 }
 
 /**
- * The serial consoles of machines that somebody looks at. QEMU serves one connection for each, which all readers
- * share; its keeper has the log in any case, and nothing here holds it up.
+ * The serial consoles that have readers. QEMU serves one connection for each console, which all its readers share.
+ * The log's writer works in any case, and nothing here delays it.
  */
 export class Consoles {
   readonly #context: Pick<Context, 'layout' | 'clock'>
@@ -40,12 +40,12 @@ export class Consoles {
     this.#inspect = inspect
   }
 
-  /** As Driver.openConsole. */
+  /** Implements Driver.openConsole. */
   async open(serverId: string, seen?: Buffer): Promise<Console> {
     const isOn = async () => (await this.#inspect(serverId)).power === 'running'
     const line = (await isOn()) ? await this.#line(serverId) : null
     if (line) return line.open(seen)
-    // Looked at again: it may have been turned off meanwhile.
+    // The machine may have been turned off in the meantime.
     if (await isOn()) throw new DriverError('unsupported', 'The machine has no console until its next start')
     throw new DriverError('not_found', 'The machine is off')
   }
@@ -54,7 +54,7 @@ export class Consoles {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** @returns null where nothing listens for it */
+  /** @returns null if nothing listens for it */
   #line(serverId: string): Promise<SerialLine | null> {
     const known = this.#lines.get(serverId)
     const line = known ?? this.#connect(serverId)
@@ -113,8 +113,8 @@ export class Consoles {
 }
 
 /**
- * Connects to a socket, and to no link in its place: a QEMU that its guest has taken over could have led us, and what
- * the customer types, to any program of the host.
+ * Connects to a socket, but never through a link. A guest that has taken over its QEMU could otherwise lead the
+ * service, and what the customer types, to any program on the host.
  */
 async function connected(path: string): Promise<Socket | null> {
   const place = await open(path, O_PATH | constants.O_NOFOLLOW).catch((error: unknown) => {
@@ -134,7 +134,7 @@ async function connected(path: string): Promise<Socket | null> {
   }
 }
 
-/** How much of the end of the one is the beginning of the other. */
+/** Returns how many bytes at the end of `before` are also the beginning of `since`. */
 export function overlap(before: Buffer, since: Buffer): number {
   for (let length = Math.min(before.length, since.length, OVERLAP); length > 0; length--)
     if (before.subarray(before.length - length).equals(since.subarray(0, length))) return length

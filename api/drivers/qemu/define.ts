@@ -10,10 +10,10 @@ import { type Context, qemuOwner } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
 
 /**
- * Makes the files of a machine that is off, or brings them to a spec.
- * @param old what is written down of it; null: nothing
- * @param image asked for when a disk has to be made
- * @returns what to write down
+ * Creates the files of a machine that is off, or updates them to a spec.
+ * @param old the machine's record; null: there is none
+ * @param image called if a disk has to be created
+ * @returns the new record
  */
 export async function defineFiles(
   spec: MachineSpec,
@@ -30,11 +30,11 @@ export async function defineFiles(
     return stands
   }
   await mkdir(files.dir, { recursive: true, mode: 0o711 })
-  // A disk without a record is what a crash left of an earlier try: the record is written last.
+  // The record is written last, so a disk without one is left over from a crash.
   const hasDisk = old !== null && (await growDisk(files.disk, spec.diskGb, owner(old)))
   const { base, direct } = hasDisk ? old : await makeDisk(await image())
   const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
-  // Its first card is what it was when the disk was new: guests of earlier versions keep theirs.
+  // The first card stays as it was when the disk was new: guests of earlier versions keep theirs.
   if (hasDisk) kept.interfaces = old.spec.interfaces
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
   const { uuid, network } = old ?? { uuid: randomUUID(), network: null }

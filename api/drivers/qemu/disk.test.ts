@@ -39,7 +39,7 @@ test('machines outlive a new name of the data folder, on or off', async () => {
   }
 })
 
-/** Machines' files named their image by its absolute path. */
+/** Rewrites a machine's files as earlier versions wrote them, with the image's absolute path. */
 async function asBefore(id: string): Promise<void> {
   const record = fileOf(id, 'spec.json')
   const { base, direct, ...rest } = JSON.parse(readFileSync(record, 'utf8'))

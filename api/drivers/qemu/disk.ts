@@ -10,9 +10,9 @@ const GIB = 1024 ** 3
 const LIMIT_MS = 60_000
 
 /**
- * Grows a disk to the plan's size if it is smaller; it never shrinks.
- * @param owner whom qemu-img runs as: a guest that broke out of its QEMU may have written the disk's header
- * @returns false where there is no disk
+ * Grows a disk to the plan's size if it is smaller. A disk never shrinks.
+ * @param owner the user that qemu-img runs as: a guest that broke out may have written the disk's header
+ * @returns false if there is no disk
  * @throws DriverError disk_full
  */
 export async function growDisk(path: string, sizeGb: number, owner: Owner | null): Promise<boolean> {
@@ -26,8 +26,8 @@ export async function growDisk(path: string, sizeGb: number, owner: Owner | null
 }
 
 /**
- * Makes a disk: an overlay over the image, as large as the plan says. It names the image by a path from its own
- * folder, for qemu-img in the hands of people: QEMU is given the image by the service.
+ * Creates a disk as an overlay over the image, with the plan's size. Its header has the image's relative path for
+ * people who run qemu-img by hand; the service passes the image to QEMU itself.
  * @throws DriverError image_unusable, disk_full
  */
 export async function createDisk(
@@ -37,7 +37,7 @@ export async function createDisk(
   owner: Owner | null,
 ): Promise<void> {
   const wanted = sizeGb * GIB
-  // qemu-img would make a disk smaller than its image, and so cut the image's file system, without a word.
+  // qemu-img would silently create a disk smaller than its image, and so cut off the file system.
   if (image.virtualSizeBytes > wanted)
     throw new DriverError(
       'image_unusable',
@@ -56,15 +56,15 @@ export async function createDisk(
   await rename(draft, path)
 }
 
-/** Of the fields of a qcow2 header (QEMU's docs/interop/qcow2.txt) those that are looked at end here. */
+/** The qcow2 header fields that are checked end here (QEMU's docs/interop/qcow2.txt). */
 const HEADER_BYTES = 80
 const EXTERNAL_DATA = 4n
 
 /**
- * The size that the header claims.
- * @returns null when there is no such file
- * @throws Error also where it claims what no disk of ours has, and what a qemu-img outside of all walls would act on:
- *   65,535 snapshots are ten seconds of work, and a data file may be any of the host's
+ * Returns the size that the header claims, in bytes.
+ * @returns null if there is no such file
+ * @throws Error if the header has features that Berth never uses, since qemu-img would act on them without any
+ *   confinement: 65,535 snapshots cost it ten seconds, and a data file may be any file of the host
  */
 async function virtualSize(path: string): Promise<number | null> {
   try {
@@ -91,7 +91,7 @@ async function onDisk(args: string[], owner: Owner | null): Promise<void> {
   }
 }
 
-/** Tells a full disk, which the operator can cure, from everything else. */
+/** Tells a full disk, which the operator can fix, from all other failures. */
 export function diskFailure(error: unknown): Error {
   const text =
     error instanceof Error

@@ -19,14 +19,17 @@ import { type Card, tapDev } from './network/cards.ts'
 import type { GuestNetwork } from './network/guest-network.ts'
 import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst, waysIn } from './passt.ts'
 
-/** What all machines of a driver share. */
+/** Settings and services that all machines of a driver share. */
 export interface Context {
   layout: Layout
   accel: Accel
   network: NetworkKind
-  /** The network of all guests; null where there can't be one, and each has one of the kind above. */
+  /**
+   * The network of all guests; null if there can't be one, in which case each machine has a network of the kind
+   * above.
+   */
   guests: GuestNetwork | null
-  /** Of this host: where the ports listen that lead to guests. */
+  /** The host's address on which the ports that lead to guests listen. */
   address: string
   cgroups: Cgroups
   clock: Clock
@@ -35,28 +38,30 @@ export interface Context {
   ownUsers: boolean
   /** Whether QEMU has namespaces of its own. */
   isWalled: boolean
-  /** Called when QEMU said, or its end shows, that something happened to the machine. */
+  /** Called when QEMU reports, or its end shows, that the machine's state changed. */
   changed: (serverId: string) => void
   /** Called when the guest is past its boot loader. */
   kernelRuns: (serverId: string) => void
 }
 
-/** What QEMU takes beyond the guest's memory, emulation's translation cache included. */
+/** Bytes that QEMU needs besides the guest's memory, including the translation cache of emulation. */
 const MEMORY_OVERHEAD = 256 * 2 ** 20
-/** For QEMU's own threads: without it, a guest busy on all its CPUs starves its own disk and network. */
+/**
+ * CPU time for QEMU's own threads: without it, a guest that is busy on all its CPUs starves its own disk and network.
+ */
 const CPU_OVERHEAD = 0.25
 const PIDS_LIMIT = 512
 const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
-/** A qcow2's own tables take a two-thousandth of a full disk; what a crash leaks is beyond that. */
+/** The metadata of a qcow2 takes a two-thousandth of a full disk; the rest allows for clusters that a crash leaks. */
 const DISK_OVERHEAD = 1.02
-/** What a QEMU said last is on its way to the log when it is gone. */
+/** QEMU's last words reach the log within this time after its end. */
 const WORDS_MS = 2000
-/** A start of which nothing is to be seen for this long has failed. */
+/** A start whose process can't be found for this long has failed. */
 const ABSENT_MS = 1000
-/** What prepares QEMU gives way to it within this. */
+/** The programs that prepare QEMU are replaced by it within this time. */
 const PREPARE_MS = 10_000
 
-/** Makes what a start will use: folders, rights, an empty log. Nothing runs yet; the record says what will. */
+/** Prepares folders, permissions and an empty log for a start. Nothing runs yet; the record says what will. */
 export async function prepareRun(
   record: MachineRecord,
   files: MachineFiles,
@@ -65,13 +70,13 @@ export async function prepareRun(
   const { layout, network, cgroups, clock } = context
   const owner = qemuOwner(record.spec.serverId, record, context)
   const sockets = layout.socketFolder(record.spec.serverId)
-  // What is in it an earlier QEMU may have put there.
+  // An earlier QEMU may have put files there.
   await rm(files.run, { recursive: true, force: true })
   for (const folder of [files.run, files.log]) await mkdir(folder, { recursive: true, mode: 0o700 })
   await tellCards(record, files)
   const theirs = [files.disk, files.seed, files.run, files.log, sockets]
   if (owner) {
-    // A strict umask may have made it narrower once.
+    // A strict umask may have made it narrower.
     await chmod(files.dir, 0o711)
     for (const path of theirs) await chown(path, owner.uid, owner.gid)
   }
@@ -87,7 +92,7 @@ export async function prepareRun(
   }
 }
 
-/** Its guest finds in the seed what cards it has from this start on. */
+/** Writes the machine's network cards into its seed, where the guest finds them at this start. */
 async function tellCards({ spec, network }: MachineRecord, { seed }: MachineFiles): Promise<void> {
   const before = await readFile(seed)
   const after = withCards(before, spec, network?.cards ?? [])
@@ -96,7 +101,7 @@ async function tellCards({ spec, network }: MachineRecord, { seed }: MachineFile
 
 /**
  * Starts a machine's processes within their limits.
- * @returns QEMU, or null where it ended at once; whether it comes up shows on its monitor only
+ * @returns QEMU's process, or null if it ended at once; only the monitor shows whether QEMU comes up
  */
 export async function launch(
   record: MachineRecord,
@@ -127,7 +132,10 @@ export async function launch(
   return findStarted(record.uuid)
 }
 
-/** A guest that asked for its address when its disk was new does so for good; in the network of all nobody answers. */
+/**
+ * Whether a machine's card is in the network of all guests. A guest that was set up with DHCP keeps using it, and
+ * nobody answers DHCP in that network.
+ */
 export function isRouted({ spec, network }: MachineRecord, { guests }: Context): boolean {
   const isTold = spec.interfaces.some(({ addresses }) => addresses.length > 0)
   return guests !== null && network !== null && network.number > 0 && isTold
@@ -139,21 +147,27 @@ function cardOf(record: MachineRecord, context: Context): Card | null {
   return network && { serverId: spec.serverId, mac: spec.interfaces[0]?.mac ?? '', uid, network }
 }
 
-/** The programs that prepare QEMU give way to it one after the other; between two of them a process has no arguments. */
+/**
+ * Finds QEMU's process. The programs that prepare QEMU replace each other, and between two of them a process has no
+ * arguments.
+ */
 async function findStarted(uuid: string): Promise<ProcessId | null> {
   const deadline = performance.now() + PREPARE_MS
   let patience = performance.now() + ABSENT_MS
   for (;;) {
     const found = findByArgument(uuid, QEMU)
     if (found) return found
-    // Or a process of somebody else that names the machine, which may stay for ever.
+    // Another process that names the machine may match as well, and may stay for ever.
     if (findByArgument(uuid)) patience = Math.min(performance.now() + ABSENT_MS, deadline)
     if (performance.now() > patience) return null
     await sleep(5)
   }
 }
 
-/** What a QEMU opens later, such as the target of a copy, has to lie in its `run`. */
+/**
+ * Confines QEMU to its own folders. Files that it opens later, such as the target of a copy, have to be in its `run`
+ * folder.
+ */
 async function wallsOf(
   record: MachineRecord,
   run: RunRecord,
@@ -176,7 +190,10 @@ async function wallsOf(
   }
 }
 
-/** Once QEMU has made its sockets it makes nothing more: whoever takes it over can't fill the host with files. */
+/**
+ * Makes the `run` folder read-only once QEMU has created its sockets, so that a guest that takes QEMU over can't fill
+ * the host with files.
+ */
 export async function sealRun(run: RunRecord, files: MachineFiles, context: Context): Promise<void> {
   if (!context.ownUsers) return
   for (const folder of new Set([files.run, run.sockets])) {
@@ -185,12 +202,12 @@ export async function sealRun(run: RunRecord, files: MachineFiles, context: Cont
   }
 }
 
-/** Of machines that an earlier version started, whose QEMU writes them itself. */
+/** Logs of machines that an earlier version started, whose QEMU writes the files itself. */
 export function olderLogs({ dir, run }: MachineFiles): string[] {
   return [join(run, 'serial.log'), join(dir, 'qemu.log')]
 }
 
-/** Takes away all that a start made, once its QEMU has ended. */
+/** Removes everything that a start created, after its QEMU has ended. */
 export async function clearRun(
   serverId: string,
   run: RunRecord,
@@ -205,8 +222,8 @@ export async function clearRun(
 }
 
 /**
- * The user that QEMU and qemu-img run as; null: ours, where we are not root.
- * @throws DriverError image_unusable, also where that user can't read it
+ * Returns the user that QEMU and qemu-img run as; null: the service's own user, if that is not root.
+ * @throws DriverError image_unusable if that user can't read the image
  */
 export function qemuOwner(
   serverId: string,
@@ -233,12 +250,12 @@ export function qemuOwner(
   throw new DriverError('image_unusable', 'The image that the disk is based on can not be read on its host')
 }
 
-/** What passt and QEMU said last. */
+/** The last messages of passt and QEMU. */
 export async function lastWords(files: MachineFiles): Promise<string> {
   return (await endOfLog(files.passtLog, 1000)) + (await endOfLog(files.qemuLog, 2000))
 }
 
-/** What went wrong with a start, by the last words of QEMU and passt. */
+/** Derives the reason of a failed start from the last messages of QEMU and passt. */
 export async function startFailure(
   record: MachineRecord,
   files: MachineFiles,

@@ -14,53 +14,53 @@ import {
 import type { ProcessId } from './host/process.ts'
 import type { DirectBoot } from './images/images.ts'
 
-/** The kernel's sockaddr_un holds 108 bytes with its closing zero. */
+/** The kernel's sockaddr_un holds 108 bytes, including the terminating zero. */
 const SOCKET_PATH_LIMIT = 107
 
-/** The files of one machine. All but `run`, `log` and `sockets` belong to the service, not to its QEMU. */
+/** The files of one machine. All but `run`, `log` and `sockets` belong to the service and not to its QEMU. */
 export interface MachineFiles {
   dir: string
-  /** MachineRecord; written last by define, so that a machine either is defined or is not. */
+  /** MachineRecord, written last by `define`, so that a machine is either defined or not. */
   record: string
-  /** RunRecord; there from before a start until powerOff. */
+  /** RunRecord, which exists from before a start until powerOff. */
   running: string
   disk: string
   seed: string
-  /** What passt says. */
+  /** Messages of passt. */
   passtLog: string
-  /** Holds what QEMU makes itself. */
+  /** The folder in which QEMU creates its own files. */
   run: string
-  /** Holds what QEMU and the guest's console say; QEMU does not see it. */
+  /** The folder of the logs of QEMU and of the guest's console; QEMU does not see it. */
   log: string
   qemuLog: string
   serialLog: string
 }
 
-/** What a start needs to know. The password and the customer's user data are in the seed only. */
+/** The settings for a start. The password and the customer's user data are in the seed only. */
 export interface MachineRecord {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
-  /** Null: it was never connected. */
+  /** null: the machine was never connected. */
   network: ServerNetwork | null
-  /** The image under the disk; this and `direct` as absolute paths. */
+  /** The image under the disk; like `direct`, an absolute path. */
   base: string
   direct: DirectBoot | null
 }
 
-/** What was started, so that it is found, judged and cleaned up by any later process of the service. */
+/** The processes of a start, so that any later process of the service can find, judge and clean them up. */
 export interface RunRecord {
   startedAt: number
-  /** Folder of the machine's unix sockets. */
+  /** The folder of the machine's unix sockets. */
   sockets: string
   cgroups: string[]
-  /** Whether a passt belongs to it. */
+  /** Whether the machine has a passt process. */
   passt: boolean
-  /** Whether its card is in the network of all guests. */
+  /** Whether the machine's card is in the network of all guests. */
   isRouted?: boolean
-  /** True when a guest shutdown was seen: later, the process may vanish and that is no crash. */
+  /** Whether the guest has shut down: if the process vanishes after that, it did not crash. */
   guestShutdown: boolean
-  /** Its QEMU; missing between a start and QEMU's, and where an earlier version started it. */
+  /** The QEMU process; missing between a start and QEMU's own, and for machines of earlier versions. */
   process?: ProcessId
 }
 
@@ -69,7 +69,7 @@ export class Layout {
   readonly machines: string
   readonly trash: string
   readonly kvmMemory: string
-  /** An empty folder, over which each QEMU has its own root. */
+  /** An empty folder, on which each QEMU mounts its own root. */
   readonly walls: string
   #shortFolder: string | null = null
 
@@ -79,15 +79,15 @@ export class Layout {
     this.trash = join(dataDir, 'trash')
     this.kvmMemory = join(dataDir, 'kvm-failed')
     this.walls = join(dataDir, 'walls')
-    // Passable, not readable: QEMU may run as another user, who has to get to its own machine's files.
+    // Others may enter the folder but not list it: a QEMU with its own user has to reach its machine's files.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     mkdirSync(this.machines, { recursive: true, mode: 0o711 })
     mkdirSync(this.trash, { recursive: true, mode: 0o700 })
-    // A strict umask may have made it narrower once.
+    // A strict umask may have made it narrower.
     if (process.getuid?.() === 0) chmodSync(this.machines, 0o711)
   }
 
-  /** @throws Error for an id that is no plain name, as it becomes a path */
+  /** @throws Error if the id is not a plain name, since it becomes part of a path */
   files(serverId: string): MachineFiles {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(serverId)) throw new Error(`"${serverId}" cannot be a machine's id`)
     const dir = join(this.machines, serverId)
@@ -106,14 +106,14 @@ export class Layout {
     }
   }
 
-  /** Of what lies outside of the data folder, such as control groups: another data folder's has another name. */
+  /** Distinguishes this data folder's objects outside of it, such as control groups, from those of others. */
   get hash(): string {
     return createHash('sha256').update(this.dataDir).digest('hex').slice(0, 12)
   }
 
   /**
-   * A folder for the machine's sockets: among its files, or in a place for temporary files where the former have
-   * too long a name, or where we are root and the machine's own user could not get to them.
+   * Returns the folder of the machine's sockets: among its files, or in a temporary place if that path would be too
+   * long, or if the machine's own user could not enter it because the service runs as root.
    */
   socketFolder(serverId: string): string {
     const { run } = this.files(serverId)
@@ -121,18 +121,18 @@ export class Layout {
     if (isReachable && Buffer.byteLength(join(run, 'serial.sock')) <= SOCKET_PATH_LIMIT) return run
     const base = ownFolder(join(shortFolder(), `berth-${process.getuid?.() ?? 0}-${this.hash}`))
     this.#shortFolder = base
-    // The id is cut down by hashing: two hex digests this long do not meet.
+    // The id is shortened by hashing: collisions of 20 hex digits are not a concern.
     const folder = join(base, createHash('sha256').update(serverId).digest('hex').slice(0, 20))
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
   }
 
-  /** Takes the folder for short socket names away if no machine has its sockets there. */
+  /** Removes the temporary folder of sockets unless a machine still has sockets there. */
   close(): void {
     try {
       if (this.#shortFolder) rmdirSync(this.#shortFolder)
     } catch {
-      // It is in use, or gone.
+      // The folder is in use or gone.
     }
   }
 }
@@ -144,8 +144,10 @@ function shortFolder(): string {
 }
 
 /**
- * A folder in a place where others may write: ours alone, or refused, since who owns it could swap our sockets.
- * Passable (0711), because a QEMU that runs as another user must get to its machine's own, closed folder.
+ * Returns a folder of the service's own in a place where others may write. A folder that somebody else owns is
+ * refused, since its owner could replace the sockets. Its mode is 0711, because a QEMU with its own user must reach
+ * its machine's folder.
+ * @throws Error if somebody else owns the folder
  */
 function ownFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o711 })
@@ -161,9 +163,9 @@ type KeptRecord = Omit<MachineRecord, 'spec' | 'network'> & {
   network?: (Partial<ServerNetwork> & Pick<ServerNetwork, 'number'>) | null
 }
 
-/** @returns null when the file is not there. */
+/** @returns null if the file does not exist */
 export async function readRecord(files: MachineFiles): Promise<MachineRecord | null> {
-  // We alone write this file, whole or not at all.
+  // Only the service writes this file, and it replaces the file as a whole.
   const record = (await readJson(files.record)) as KeptRecord | null
   if (!record) return null
   const { base, direct, ...rest } = record
@@ -177,7 +179,7 @@ export async function readRecord(files: MachineFiles): Promise<MachineRecord | n
   }
 }
 
-/** Paths in the file start from the machine's folder, so that the data folder may get another name. */
+/** Paths in the file are relative to the machine's folder, so that the data folder may be renamed. */
 export async function writeRecord(files: MachineFiles, record: MachineRecord): Promise<void> {
   const { base, direct, ...rest } = record
   const place = (path: string) => relative(files.dir, path)
@@ -189,13 +191,16 @@ function moved(direct: DirectBoot, place: (path: string) => string): DirectBoot 
   return { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) }
 }
 
-/** Paths were absolute once, perhaps under another name of the data folder. Images are in one place of it. */
+/**
+ * Resolves a path that earlier versions kept as absolute, perhaps under another name of the data folder. All images
+ * are in one place of it.
+ */
 function presentPath({ dir }: MachineFiles, kept: string): string {
   const image = /\/images\/([0-9a-f]{64}\/[^/]+)$/.exec(kept)?.[1]
   return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
 }
 
-/** A machine as earlier versions wrote it down: with one card and one port, or without owner, or without addresses. */
+/** A record of an earlier version: with one card and one port, without an owner, or without addresses. */
 interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces'> {
   owner?: string
   mac?: string
@@ -210,22 +215,22 @@ function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
   return { ...spec, owner, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
 }
 
-/** Earlier versions kept fewer fields. */
+/** Fills in fields that earlier versions did not keep. */
 function presentNetwork({ network, spec }: KeptRecord): ServerNetwork | null {
   if (network) return { ...PLAIN_NETWORK, ...network }
   return spec.interfaces?.[0]?.addresses ? null : oldNetwork(spec)
 }
 
-/** What led to a machine before there was a network for all: nothing but ports, and no number. */
+/** Converts the network of earlier versions, which had ports only and no number. */
 function oldNetwork({ sshPort, forwards = [] }: KeptSpec): ServerNetwork {
   const ports = forwards.map(({ guestPort, ...rest }) => ({ ...rest, port: guestPort }))
   if (sshPort) ports.push({ protocol: 'tcp', hostPort: sshPort, port: SSH_PORT })
   return { ...PLAIN_NETWORK, number: 0, ports }
 }
 
-/** @returns null when the file is not there. */
+/** @returns null if the file does not exist */
 export async function readRun(files: MachineFiles): Promise<RunRecord | null> {
-  // We alone write this file, whole or not at all.
+  // Only the service writes this file, and it replaces the file as a whole.
   const run = (await readJson(files.running)) as RunRecord | null
   // Sockets among the machine's files move with them.
   if (run && basename(run.sockets) === basename(files.run)) return { ...run, sockets: files.run }

@@ -6,8 +6,8 @@ const LIMIT = 1024 * 1024
 const KEPT = 64 * 1024
 
 /**
- * Keeps a log that a guest can fill from growing without end: past 1 MB only its last 64 KB stay. The writer has
- * the file open for appending, so it goes on at the new end; what it writes in that very moment may be lost.
+ * Bounds a log that a guest can fill: past 1 MB only its last 64 KB stay. The writer has the file open for appending
+ * and continues at the new end; a line written at that very moment may be lost.
  */
 export async function boundLog(path: string): Promise<void> {
   const file = await openLog(path, constants.O_RDWR | constants.O_APPEND)
@@ -23,12 +23,12 @@ export async function boundLog(path: string): Promise<void> {
   }
 }
 
-/** The last bytes of a log, as text. */
+/** Returns the last bytes of a log as text. */
 export async function endOfLog(path: string, bytes: number): Promise<string> {
   return (await lastBytes(path, bytes)).toString('utf8')
 }
 
-/** The last bytes of a log, which may be kept in two files; empty when there is none. */
+/** Returns the last bytes of a log, which may be in two files; empty if there is none. */
 export async function lastBytes(path: string, bytes: number): Promise<Buffer> {
   const end = await endOfFile(path, bytes)
   return Buffer.concat([await endOfFile(`${path}.1`, bytes), end]).subarray(-bytes)
@@ -44,7 +44,10 @@ async function endOfFile(path: string, bytes: number): Promise<Buffer> {
   }
 }
 
-/** QEMU's user owns the folder and could put a link, or a pipe that blocks us, in the log's place. */
+/**
+ * Opens a log safely: QEMU's user owns the folder and could replace the log by a link, or by a pipe that blocks the
+ * service.
+ */
 async function openLog(path: string, flags: number): Promise<FileHandle | null> {
   try {
     const file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -48,21 +48,21 @@ type Seen =
   | { power: 'hung'; process: ProcessId }
 
 /**
- * One machine: its files, and its process if it has one. What changes either runs one at a time. The process is
- * found by the machine's uuid among its arguments, so that a pid that now belongs to something else is left alone.
+ * One machine: its files, and its process if there is one. Calls that change either run one at a time. The process is
+ * found by the machine's uuid among its arguments, so that a process that reuses the pid is left alone.
  */
 export class Machine {
   readonly id: string
   readonly files: MachineFiles
   readonly #context: Context
-  /** Counts starts and resets: what is known of a guest is known of one boot. */
+  /** Counts starts and resets, since facts about a guest hold for one boot. */
   boot = 0
   readonly #inTurn = oneByOne()
   #pending = 0
-  /** As on disk; undefined: not read yet. Nobody else writes them. */
+  /** The record on disk, which nobody else writes; undefined: not read yet. */
   #record: MachineRecord | null | undefined
   #run: RunRecord | null | undefined
-  /** undefined: not looked for yet. */
+  /** The QEMU process; undefined: not looked for yet. */
   #process: ProcessId | null | undefined
   #qmp: Qmp | null = null
   readonly #allowance = new Allowance()
@@ -74,33 +74,33 @@ export class Machine {
     this.#context = context
   }
 
-  /** False while a call is under way: such a machine must not be forgotten. */
+  /** False during a call: such a machine must not be forgotten. */
   get isIdle(): boolean {
     return this.#pending === 0
   }
 
-  /** Whether its QEMU is connected and so, as far as we know, runs. */
+  /** Whether the service is connected to the machine's QEMU, so that the machine runs as far as is known. */
   get isLinked(): boolean {
     return this.#qmp?.isOpen ?? false
   }
 
-  /** Whose it is; nobody else's while it was not looked at yet. */
+  /** The account that owns the machine; a name of the machine's own until its record is read. */
   get owner(): string {
     return this.#record?.spec.owner ?? this.id
   }
 
-  /** The port of the host that leads to the guest's ssh; null: none does, or the machine was not looked at yet. */
+  /** The host's port that leads to the guest's SSH; null: there is none, or the record is not read yet. */
   get sshPort(): number | null {
     const ssh = this.#record?.network?.ports.find(({ port }) => port === SSH_PORT)
     return ssh?.hostPort ?? null
   }
 
-  /** Whether a passt stands between. */
+  /** Whether the machine's network goes through a passt process. */
   get hasPasst(): boolean {
     return this.#run?.passt ?? false
   }
 
-  /** @param image asked for when a disk has to be made */
+  /** @param image called if a disk has to be created */
   define(spec: MachineSpec, image: () => Promise<StoredImage>): Promise<void> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
@@ -115,7 +115,7 @@ export class Machine {
     })
   }
 
-  /** @param admit asked once it is sure that the machine has to be started; false: not now */
+  /** @param admit called once the machine certainly has to be started; false: not now */
   start(admit: () => boolean): Promise<'started' | 'queued'> {
     return this.#exclusive(async () => {
       const seen = await this.#look()
@@ -140,10 +140,10 @@ export class Machine {
     })
   }
 
-  /** Keeps what leads to it, for its next start. */
+  /** Keeps the machine's network for its next start. */
   connect(network: ServerNetwork): Promise<void> {
     return this.#exclusive(async () => {
-      // Nobody else writes the record: what its QEMU does is of no matter here.
+      // Only the service writes the record, so QEMU need not be asked.
       if (this.#record === undefined) await this.#look()
       const record = this.#record
       if (record && !isDeepStrictEqual(record.network, network)) await this.#keep({ ...record, network })
@@ -151,7 +151,7 @@ export class Machine {
   }
 
   /**
-   * Gives a machine that is on the cards that it should have, once their other ends are there.
+   * Plugs the private network cards into a machine that is on, once their host ends exist.
    * @throws DriverError unsupported
    */
   plug(): Promise<void> {
@@ -203,7 +203,7 @@ export class Machine {
         if (errorCode(error) !== 'ENOENT') throw error
       }
       this.#record = null
-      // The keepers of its logs end a moment after it.
+      // The machine's log writers end a moment after its QEMU.
       await rm(trashed, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
     })
   }
@@ -222,7 +222,7 @@ export class Machine {
         return { power: 'stopped', reason: 'guest_shutdown' }
       }
       if (seen.status === 'internal-error') return { power: 'hung' }
-      // The host's disk was full. Where there is room again the guest goes on; if not, it stops again.
+      // The host's disk was full. The guest continues if there is room again, and stops again if not.
       if (seen.status === 'io-error') await this.#resume(seen.qmp)
       const fixed = run?.isRouted ? {} : { hasFixedPorts: true }
       return { power: 'running', startedAt: run?.startedAt ?? 0, ...fixed }
@@ -230,9 +230,9 @@ export class Machine {
   }
 
   /**
-   * What it has used, as far as it is known. Not in turn with what changes the machine, so that nobody waits for a
-   * power-off to hear what another machine does.
-   * @returns null for a machine that is not there, or was not looked at yet
+   * Returns the machine's resource usage as far as it is known. Does not queue behind calls that change the machine,
+   * so that a power-off delays no measurement.
+   * @returns null if the machine does not exist or its record is not read yet
    */
   async measure(): Promise<Measurement | null> {
     const [record, run, process, qmp] = [this.#record, this.#run, this.#process, this.#qmp]
@@ -242,17 +242,17 @@ export class Machine {
     return measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
   }
 
-  /** Whether the guest is past its loader, as far as a look has found. */
+  /** Whether the guest's kernel was seen running. */
   async hasKernel(): Promise<boolean> {
     return this.#qmp !== null && (await isCardDriven(this.#qmp).catch(() => false))
   }
 
-  /** Keeps logs small that do not so by themselves. */
+  /** Trims logs that nothing else bounds. */
   async boundLogs(): Promise<void> {
     for (const log of [this.files.passtLog, ...olderLogs(this.files)]) await boundLog(log)
   }
 
-  /** Lets go of QEMU, which runs on. */
+  /** Disconnects from QEMU, which continues to run. */
   close(): Promise<void> {
     return this.#exclusive(async () => this.#unlink())
   }
@@ -262,7 +262,7 @@ export class Machine {
     return this.#inTurn(work).finally(() => this.#pending--)
   }
 
-  /** What there is of the machine, by its files, its process and its QEMU's own word. */
+  /** Reads the machine's state from its files, its process and QEMU's own reply. */
   async #look(): Promise<Seen> {
     if (this.#record === undefined) this.#record = await readRecord(this.files)
     if (this.#run === undefined) this.#run = await readRun(this.files)
@@ -289,13 +289,16 @@ export class Machine {
     if (uuid === undefined) return null
     if (this.#process === undefined) {
       const kept = this.#run?.process
-      // Killed at the wrong moment, the service leaves a QEMU that it had not written down yet.
+      // A service that was killed at the wrong moment leaves a QEMU that is not in the record yet.
       this.#process = kept && isAlive(kept, uuid) ? kept : this.#run ? findByArgument(uuid, QEMU) : null
     } else if (this.#process && !isAlive(this.#process, uuid)) this.#process = null
     return this.#process
   }
 
-  /** The connection to the machine's QEMU, a new one if need be. A young QEMU may not listen yet. */
+  /**
+   * Returns the connection to the machine's QEMU, opening a new one if needed. A QEMU that just started may not
+   * listen yet.
+   */
   async #link(process: ProcessId, uuid: string, patienceMs: number): Promise<Qmp> {
     if (this.#qmp?.isOpen) return this.#qmp
     const path = qmpSocket(this.#run?.sockets ?? this.#context.layout.socketFolder(this.id))
@@ -305,7 +308,7 @@ export class Machine {
       isAlive: () => isAlive(process, uuid),
       allowance: this.#allowance,
       onEvent: (event) => this.#heard(event),
-      // Of a connection that we closed, or that was never made, #qmp no longer, or not yet, tells.
+      // #qmp is unset for a connection that was closed here or that never opened: neither is news.
       onClose: () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
     })
     return this.#qmp
@@ -320,7 +323,7 @@ export class Machine {
   #heard(event: QmpEvent): void {
     if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
     if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
-    // The driver of a guest's network card brings it up: boot loaders have none, as the card has no ROM.
+    // The guest's network driver brings its card up; a boot loader has none, since the card has no ROM.
     if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.id)
     if (event.event === 'DEVICE_DELETED' && this.#qmp) this.#slots.released(this.#qmp, event.data.device)
   }
@@ -334,10 +337,10 @@ export class Machine {
     this.#slots.forget()
     const run = await prepareRun(record, this.files, this.#context)
     this.boot++
-    // Before anything runs: whoever finds this file knows that something may.
+    // The record is written before anything runs, so that a later process of the service knows that something may.
     await this.#remember(run)
     const process = await launch(record, run, this.files, this.#context)
-    // One that comes late all the same is looked for, to be ended.
+    // A QEMU that appears late is still found and ended.
     this.#process = process ?? undefined
     if (!process) throw new Error('it ended at once')
     await this.#remember({ ...run, process })
@@ -345,7 +348,7 @@ export class Machine {
     await sealRun(run, this.files, this.#context)
   }
 
-  /** Ends all that runs of the machine and forgets that it should run. */
+  /** Ends all processes of the machine and deletes the record of the run. */
   async #off(): Promise<void> {
     await this.#endProcesses()
     await removeDurably(this.files.running)
@@ -357,7 +360,7 @@ export class Machine {
     const uuid = this.#record?.uuid
     if (process && uuid !== undefined) {
       const link = await this.#link(process, uuid, 500).catch(() => null)
-      // This flushes the disk and ends; one that hangs gets no such chance.
+      // QEMU flushes the disk and ends; a QEMU that hangs is killed.
       const obeys = await link?.run('quit', {}, 1000).then(
         () => true,
         () => !isAlive(process, uuid),
@@ -372,7 +375,10 @@ export class Machine {
     if (this.#run) await clearRun(this.id, this.#run, this.files, this.#context)
   }
 
-  /** After a guest's own power-off a process is left that holds its memory and disk; why it is off stays known. */
+  /**
+   * Ends the process that a guest's own power-off leaves paused with its memory and disk. The reason stays in the
+   * record.
+   */
   async #endShutDown(): Promise<void> {
     if (this.#run && !this.#run.guestShutdown) await this.#remember({ ...this.#run, guestShutdown: true })
     await this.#endProcesses()

@@ -18,7 +18,7 @@ let world: QemuWorld
 let onLoopback: Server
 let everywhere: Server
 beforeAll(async () => {
-  // With a long name, so that all of this runs with sockets in a short folder.
+  // The name is too long for sockets, so all of this runs with sockets in a temporary folder.
   world = await QemuWorld.open({ under: `data-${'with-a-long-name-'.repeat(5)}` })
   onLoopback = await hello('127.0.0.1')
   everywhere = await hello('0.0.0.0')
@@ -40,13 +40,13 @@ const portOf = (server: Server): number => {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** What the guest hears at an address and port. */
+/** Returns what the guest reads from an address and port. */
 const heard = (id: string, host: string, server: Server) =>
   world.ssh(id, `timeout 10 nc -w 2 ${host} ${portOf(server)} </dev/null 2>/dev/null || true`)
 
 const own = (id: string) => world.spec(id).interfaces[0]?.addresses[0] ?? { address: '', gateway: '' }
 
-/** Sends packets for 127.0.0.1 out of the guest, to its gateway. */
+/** Sends packets for 127.0.0.1 from the guest to its gateway. */
 const stray = ({ address, gateway }: { address: string; gateway: string }) =>
   [
     'sudo -n sh -c "ip addr del 127.0.0.1/8 dev lo',
@@ -56,7 +56,7 @@ const stray = ({ address, gateway }: { address: string; gateway: string }) =>
     `ip route add 127.0.0.0/8 via ${gateway} dev eth0 src ${address}"`,
   ].join('; ')
 
-/** Whether the driver says that guests are kept away from this host: without, it warns. */
+/** Whether the driver keeps guests away from this host; otherwise it warns. */
 const isGuarded = async () =>
   !(await world.driver.host()).warnings.join().includes('do not rent servers to the public')
 
@@ -76,7 +76,8 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
   if (hasPasst || guarded)
     for (const host of [own(id).gateway, '127.0.0.1', RESOLVER])
       expect(await heard(id, host, onLoopback)).toBe('')
-  // A guest that sends what is meant for itself to its gateway speaks for a user of this host: only the firewall helps.
+  // A guest that sends packets for 127.0.0.1 to its gateway speaks as a user of this host: only the firewall stops
+  // it.
   if (guarded) {
     await world.ssh(id, stray(own(id)))
     expect(await heard(id, '127.0.0.1', onLoopback)).toBe('')
@@ -102,10 +103,10 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
   expect(file).toBe('precious')
   expect(Number(disk?.trim().split(/ +/)[1])).toBeGreaterThan(2800)
   expect(Number(memory?.split(/ +/)[1])).toBeGreaterThan(200_000)
-  // Its gateway stands for this host's loopback; what is said of it is true.
+  // The guest's gateway stands for this host's loopback; the warning about it is true.
   expect(await heard(id, own(id).gateway, onLoopback)).toBe((await isGuarded()) ? '' : 'hello from the host')
 
-  // The guest turns itself off while no service runs.
+  // The guest shuts down while no service runs.
   await world.driver.shutdown(id)
   await world.driver.close()
   const serialLog = join(world.dataDir, 'vms', id, 'log/serial.log')
@@ -123,12 +124,12 @@ function ownAddresses(): string[] {
   )
 }
 
-/** A machine that hangs holds a measurement up for no longer than it may, and has only what the host knows. */
+/** Checks that a machine that hangs delays a measurement for a bounded time only, and has just the host's figures. */
 async function measuresWithout(id: string): Promise<void> {
   const begun = performance.now()
   const { cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes } =
     (await world.driver.measure([id])).get(id) ?? {}
-  // Some two seconds, on a host that has time; without a bound it would be as long as the machine hangs.
+  // The bound is some two seconds on an idle host; without it, the call would last as long as the machine hangs.
   expect(performance.now() - begun).toBeLessThan(30_000)
   expect([cpuMs, memoryUsedBytes, diskReadBytes, diskUsedBytes]).toEqual([
     null,
@@ -170,7 +171,7 @@ test('a port that another program has is named, and nothing stays behind', async
       message: `Port ${portOf(onLoopback)} is in use by another program on this host`,
     })
     expect(await world.driver.inspect(id)).toEqual({ power: 'stopped', reason: null })
-    // With a free port it starts, so nothing of the attempt was left.
+    // The start works once the port is free, so the failed attempt left nothing behind.
     await world.make(id)
     expect(await world.driver.start(id)).toBe('started')
     await world.driver.destroy(id)
@@ -200,7 +201,7 @@ test('a guest that an earlier version started is found, answers, and can be star
   await world.make(id)
   await world.driver.start(id)
   await world.untilReady(id)
-  // As it was written down when a machine had one card and one port.
+  // This is the record of the version in which a machine had one card and one port.
   const file = join(world.dataDir, 'vms', id, 'spec.json')
   const { spec, network, ...record } = JSON.parse(readFileSync(file, 'utf8'))
   const { interfaces, ...rest } = spec

@@ -4,14 +4,14 @@ import { statFields } from './host/proc.ts'
 import type { MachineRecord } from './layout.ts'
 import type { Qmp } from './qmp.ts'
 
-/** A machine whose QEMU does not answer in this time has no figures but those that the host has of it. */
+/** A machine whose QEMU does not answer within this time only has the host's figures. */
 const ANSWER_MS = 1500
-/** The guest tells every 5 s what memory it has; one that has crashed or is booting anew no longer does. */
+/** The guest reports its memory every 5 s; a guest that has crashed or is rebooting stops reporting. */
 const MEMORY_NEWS_MS = 30_000
-/** The kernel counts CPU time for user space in hundredths of a second (USER_HZ), whatever its own tick is. */
+/** The kernel counts CPU time for user space in hundredths of a second (USER_HZ), regardless of its own tick. */
 const MS_PER_TICK = 10
 
-/** A machine that runs. */
+/** A running machine. */
 interface Running {
   pid: number
   qmp: Qmp
@@ -19,8 +19,9 @@ interface Running {
 }
 
 /**
- * CPU time from the host's kernel, for the threads that QEMU says are virtual CPUs; disk traffic from QEMU; memory
- * from the guest by its balloon. Network traffic is counted by rules, for all machines at once (GuestNetwork.traffic).
+ * Reads CPU time from the host's kernel for QEMU's virtual CPU threads, disk traffic from QEMU, and memory from the
+ * guest's balloon driver. Network traffic is counted by firewall rules for all machines at once
+ * (GuestNetwork.traffic).
  */
 export async function measureMachine(
   spec: MachineRecord['spec'],
@@ -48,7 +49,7 @@ export async function measureMachine(
   }
 }
 
-/** What fails is not known; why is the business of those who start and inspect machines. */
+/** A failed reading is unknown; its cause is reported when the machine is started or inspected. */
 function orNull<T>(value: Promise<T>): Promise<T | null> {
   return value.catch(() => null)
 }
@@ -56,7 +57,7 @@ function orNull<T>(value: Promise<T>): Promise<T | null> {
 async function cpuTime({ qmp, pid }: Running, cores: number): Promise<number> {
   const cpus = listOf(await qmp.run('query-cpus-fast', {}, ANSWER_MS))
   if (cpus.length === 0) throw new Error('QEMU names no CPU')
-  // Each one opens a file of ours.
+  // Each thread costs the service an open file.
   if (cpus.length > cores) throw new Error('QEMU names more CPUs than the machine has')
   const numbers = cpus.map((cpu) => counter(cpu['thread-id']))
   let threads = known.get(qmp)
@@ -68,7 +69,7 @@ async function cpuTime({ qmp, pid }: Running, cores: number): Promise<number> {
   return times.reduce((sum, time) => sum + time, 0)
 }
 
-/** Of each QEMU its threads by the numbers that it knows them by: in its own pid namespace these are others than ours. */
+/** The host's thread ids of each QEMU by QEMU's own: in its pid namespace they differ. */
 const known = new WeakMap<Qmp, Map<number, string>>()
 
 async function threadsOf(pid: number): Promise<Map<number, string>> {
@@ -82,7 +83,7 @@ async function threadsOf(pid: number): Promise<Map<number, string>> {
   return new Map(numbers.map((number, index) => [number, threads[index] ?? '']))
 }
 
-/** Only threads of this very process: its guest may have taken QEMU over and name others. */
+/** Accepts only threads of this very process, since a guest that has taken QEMU over may name others. */
 async function threadTime(pid: number, thread = ''): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
   const [user, system] = statFields(text).slice(11, 13)
@@ -107,15 +108,15 @@ async function diskTraffic(qmp: Qmp): Promise<{ read: number; written: number }>
 }
 
 /**
- * Whether the driver of a guest's network card has brought it up, which boot loaders have none for.
- * Without one the card hears everything.
+ * Whether the guest's operating system has brought its network card up. Boot loaders have no driver for the card, and
+ * a card without a driver receives everything.
  */
 export async function isCardDriven(qmp: Qmp): Promise<boolean> {
   const cards = listOf(await qmp.run('query-rx-filter', {}, ANSWER_MS))
   return cards.some(({ promiscuous }) => promiscuous === false)
 }
 
-/** @throws Error where it is none; what a guest does not know it gives as 2^64 - 1 */
+/** @throws Error if the value is not a counter; QEMU reports one that the guest does not know as 2^64 - 1 */
 function counter(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   throw new Error(`${String(value)} counts nothing`)

@@ -2,14 +2,14 @@ import { DriverError, MOST_CARDS, type PrivateCard } from '../driver.ts'
 import { privateCardOf } from './network/private.ts'
 import type { Qmp } from './qmp.ts'
 
-/** A machine's cards in private networks, by the machine's number and networks: those that it should have. */
+/** The private network cards that a machine should have, by the machine's number and its networks. */
 export interface Plugs {
   number: number
   cards: readonly PrivateCard[]
 }
 
 const slotOf = (at: number) => `rp${at}`
-/** What QEMU calls a card, and what it calls the card's other end. */
+/** QEMU's names for a card and for its host end. */
 const idOf = (network: number) => `card${network}`
 const CARD = /^card(\d+)$/
 const device = (card: PrivateCard) => ({
@@ -18,7 +18,7 @@ const device = (card: PrivateCard) => ({
   netdev: idOf(card.network),
   mac: card.mac,
   romfile: '',
-  // A slot's only place. Left to itself, QEMU 7 goes on to places that no guest looks at.
+  // The device takes the slot's only address. QEMU 7 would otherwise choose addresses that no guest looks at.
   addr: '0x0',
 })
 const tap = (number: number, card: PrivateCard) => ({
@@ -29,7 +29,7 @@ const tap = (number: number, card: PrivateCard) => ({
   downscript: 'no',
 })
 
-/** QEMU's arguments for slots, as none can be added later, and for the cards that are in them from the start. */
+/** Returns QEMU's arguments for the slots, which can't be added later, and for the cards plugged from the start. */
 export function slotArguments({ number, cards }: Plugs): string[] {
   const slots = Array.from({ length: MOST_CARDS }, (_, at) => {
     return ['-device', optionOf({ driver: 'pcie-root-port', id: slotOf(at), chassis: String(at + 1) })]
@@ -41,49 +41,50 @@ export function slotArguments({ number, cards }: Plugs): string[] {
   return [...slots, ...plugged].flat()
 }
 
-/** As QEMU's command line has it: the first is a name alone. */
+/** Formats options for QEMU's command line, where the first is a name alone. */
 function optionOf(values: Record<string, string>): string {
   const [[, first = ''] = [], ...rest] = Object.entries(values)
   return [first, ...rest.map(([name, value]) => `${name}=${value}`)].join(',')
 }
 
-/** The slots of one machine while it is on. */
+/** The slots for cards of one running machine. */
 export class Slots {
-  /** The networks that QEMU has cards in; null: it has to be asked. */
+  /** The networks that QEMU has cards in; null: unknown until QEMU is asked. */
   #plugged: string | null = null
 
-  /** Whether a machine is known to have the cards that it should have. */
+  /** Whether the machine is known to have exactly the cards that it should have. */
   hold({ cards }: Plugs): boolean {
     return this.#plugged === namesOf(cards)
   }
 
-  /** Another QEMU runs the machine from now on. */
+  /** Forgets the state, since another QEMU process runs the machine from now on. */
   forget(): void {
     this.#plugged = null
   }
 
   /**
-   * Asks QEMU to take and to give up cards. It gives one up when the guest lets go of it: then `released` is called.
+   * Asks QEMU to add and to remove cards. QEMU removes a card when the guest releases it, and then reports it to
+   * `released`.
    * @throws DriverError unsupported
    */
   async bring(qmp: Qmp, { number, cards }: Plugs): Promise<void> {
     this.#plugged = null
     const present = await plugged(qmp)
     const leaving = [...present].filter((network) => !cards.some((card) => card.network === network))
-    // Asking twice is an error of no consequence.
+    // A second request to remove the same card is a harmless error.
     for (const network of leaving) await qmp.run('device_del', { id: idOf(network) }).catch(() => {})
     for (const card of cards) if (!present.has(card.network)) await plug(qmp, number, card)
     if (leaving.length === 0) this.#plugged = namesOf(cards)
   }
 
-  /** A part of the machine is gone: of a card, its other end goes too. */
+  /** Removes the host end of a card that the guest has released. */
   released(qmp: Qmp, id: unknown): void {
     this.#plugged = null
     if (typeof id === 'string' && CARD.test(id)) qmp.run('netdev_del', { id }).catch(() => {})
   }
 }
 
-/** @throws DriverError unsupported, where a machine should have cards that it can't have */
+/** @throws DriverError unsupported if a machine should have cards but can't have any */
 export function refuseCards({ cards }: Plugs): void {
   if (cards.length > 0)
     throw new DriverError('unsupported', 'The machine is not in the network that private ones belong to')
@@ -105,11 +106,11 @@ async function plugged(qmp: Qmp): Promise<Set<number>> {
 
 async function plug(qmp: Qmp, number: number, card: PrivateCard): Promise<void> {
   const id = idOf(card.network)
-  // An earlier try may have come so far.
+  // An earlier attempt may have ended at this point.
   await qmp.run('netdev_del', { id }).catch(() => {})
   await qmp.run('netdev_add', tap(number, card))
   let failure = ''
-  // Whether a slot is free QEMU says when it is used.
+  // Only an attempt shows whether a slot is free.
   for (let at = 0; at < MOST_CARDS; at++) {
     try {
       await qmp.run('device_add', { ...device(card), bus: slotOf(at) })

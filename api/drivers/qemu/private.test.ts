@@ -19,7 +19,7 @@ function connect(id: string, cards: readonly PrivateCard[]): Promise<void> {
   return world.driver.connect(new Map([[id, network]]))
 }
 
-/** What a guest is asked to do whose system does not look for cards by itself. */
+/** The commands that a guest runs if its system does not detect new cards. */
 function configure(id: string): Promise<string> {
   const { mac, address, prefixLength } = cardOf(id)
   return world.ssh(
@@ -49,7 +49,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
   await answers('ann', '10.1.0.3')
   await answers('bob', '10.1.0.2')
 
-  // The service comes and goes; the guest is started anew, and finds its card in its seed.
+  // The service restarts; then the guest restarts and finds its card in its seed.
   await world.restart()
   await answers('bob', '10.1.0.2')
   await world.driver.powerOff('ann')

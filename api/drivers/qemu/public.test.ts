@@ -17,7 +17,7 @@ let host: ChildProcess
 let lines: AsyncIterator<string>
 let keys: Record<'one' | 'two', string>
 
-/** What the host says next. */
+/** The host's next reply. */
 async function answer(): Promise<string> {
   const { value, done } = await lines.next()
   if (done) throw new Error('The host has ended')
@@ -30,19 +30,19 @@ async function connect(networks: object): Promise<void> {
   await answer()
 }
 
-/** The key that answers on ssh within some seconds, as the internet sees it; none: ''. */
+/** Returns the key that answers on SSH within some seconds, as seen from the internet; '' for none. */
 async function keyWithin(seconds: number, address: string): Promise<string> {
   const scan = ['netns', 'exec', NET, 'ssh-keyscan', '-t', 'ed25519', '-T', String(seconds), address]
   const { stdout } = await run('ip', scan, { timeout: 150_000 })
   return stdout.trim().split(' ').at(-1) ?? ''
 }
-/** Of an address that should answer: an emulated guest may take its time. */
+/** The key at an address that should answer; an emulated guest may need a while. */
 const keyAt = (address: string) => keyWithin(60, address)
 const noKeyAt = (address: string) => keyWithin(6, address).catch(() => '')
 
 beforeAll(async () => {
   if (!isRoot) return
-  // Its parts are downloaded, which nobody in there can.
+  // The test's namespace can't download the image's parts.
   await microImage()
   const setUp = [
     ...[NET, HOST].flatMap((name) => [`netns add ${name}`, `-n ${name} link set lo up`]),
@@ -85,7 +85,7 @@ test.runIf(isRoot)(
     const began = performance.now()
     await connect({ one: { public: NONE }, two: { public: A } })
     expect(await keyAt(A.ipv4)).toBe(keys.two)
-    // Far less than a reboot takes. The look itself included: the guest makes its keys' proof.
+    // This is far less than a reboot takes, and includes the guest's computation of its keys' proof.
     expect(performance.now() - began).toBeLessThan(40_000)
     expect(await keyAt('2001:db8:5:7::2')).toBe(keys.two)
     await connect({ two: { public: NONE } })
@@ -110,7 +110,7 @@ test.runIf(isRoot)(
     await keysAre(keys.one, '')
     await connect({ one: { public: A, firewall: ssh('192.0.2.1/32', '2001:db8:ffff::1/128') } })
     await keysAre('', keys.one)
-    // The other guest has none; the first is as closed as before.
+    // The second guest has no firewall; the first is as closed as before.
     await connect({ one: { public: NONE, firewall: [] }, two: { public: A } })
     await keysAre(keys.two, keys.two)
     await connect({ one: { public: A, firewall: [] }, two: { public: NONE } })

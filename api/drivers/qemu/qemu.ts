@@ -39,28 +39,31 @@ export interface QemuOptions {
   dataDir: string
   images: ImageStore
   accel: 'auto' | Accel
-  /** Of this host: where the ports listen that lead to guests; 127.0.0.1 by default. */
+  /** The host's address on which the ports that lead to guests listen (default: 127.0.0.1). */
   address?: string
-  /** The ports that may lead to guests, where all of them have to be taken at once. */
+  /** The ports that may lead to guests, for networks that have to open all of them at once. */
   ports?: PortRange
-  /** The ranges that machines may have public addresses of, as they are at the moment; none by default. */
+  /** Returns the current ranges of public addresses (default: none). */
   pools?: () => PublicPools
-  /** One network for all guests where it works, unless one of these is told. */
+  /** The kind of network for guests (default: one network for all of them if the host allows it). */
   network?: NetworkKind
   log: Log
   clock?: Clock
 }
 
 const NO_POOLS: PublicPools = { ipv4: [], ipv6: [] }
-/** A machine counts as booting until its guest's kernel runs, but no longer than this. */
+/** A machine counts as booting until its guest's kernel runs, but at most this long. */
 const BOOT_MS = 60_000
 const TEND_MS = 10_000
-/** Between two looks at a machine for hints. */
+/** The least time between two looks at a machine that hints arrive for. */
 const HINT_MS = 250
-/** How long a round of measurements waits for the link to a machine that has none. */
+/** How long a round of measurements waits for the connection to a machine that has none. */
 const LINK_MS = 1_500
 
-/** @throws DriverError unavailable when machines cannot be run here, unsafe when only as root; with what to do */
+/**
+ * @throws DriverError unavailable if machines can't run here, unsafe if they could only run as root; the message says
+ *   what to do
+ */
 export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
   const layout = new Layout(resolve(options.dataDir))
   const address = options.address ?? '127.0.0.1'
@@ -108,7 +111,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   pools: () => PublicPools
 }
 
-/** Real machines: one QEMU process each, on this host. Remember by openQemu. */
+/** Runs each machine as a QEMU process on this host. Create it with openQemu. */
 export class QemuDriver implements Driver {
   readonly #settings: Settings
   readonly #context: Context
@@ -116,11 +119,14 @@ export class QemuDriver implements Driver {
   readonly #readiness: Readiness
   readonly #consoles: Consoles
   readonly #machines = new Map<string, Machine>()
-  /** Machines that are booting: since when, and whose. */
+  /** The machines that are booting, with the start time and the owner of each. */
   readonly #booting = new Map<string, { since: number; owner: string }>()
-  /** Machines that were last seen running, and so turn off by themselves if they are found off. */
+  /** The machines that were last seen running: if one is found off, it turned off by itself. */
   readonly #running = new Set<string>()
-  /** Machines that are looked at for a hint, or were just now, and whether another came since. */
+  /**
+   * The machines that are being looked at because of a hint, or were just now, and whether another hint arrived
+   * since.
+   */
   readonly #hinted = new Map<string, boolean>()
   readonly #listeners = new Set<(serverId: string) => void>()
   readonly #timer: NodeJS.Timeout
@@ -140,7 +146,9 @@ export class QemuDriver implements Driver {
     settings.guests?.watch()
   }
 
-  /** Finds the machines that an earlier process of the service left running, and clears away what it left half. */
+  /**
+   * Finds the machines that an earlier process of the service left running, and cleans up what it left unfinished.
+   */
   async adopt(): Promise<void> {
     const { layout, log, clock } = this.#context
     for (const [serverId, state] of await this.list()) {
@@ -313,8 +321,8 @@ export class QemuDriver implements Driver {
   }
 
   /**
-   * Whether one more machine may boot now. Guests that boot all at once under emulation starve each other until
-   * their kernels give up on their timers.
+   * Whether one more machine may boot now. Emulated guests that boot all at once starve each other until their
+   * kernels distrust their timers.
    */
   #admit(serverId: string): boolean {
     const now = this.#context.clock.now()
@@ -331,8 +339,8 @@ export class QemuDriver implements Driver {
   }
 
   /**
-   * A hint came that something happened to a machine: looks, and so tells the listeners if it is off. Hints that come
-   * meanwhile, or soon after, are one: a guest that broke out of its QEMU can send any number.
+   * Looks at a machine that may have changed, and so notifies the listeners if it is off. Hints that arrive during or
+   * soon after a look are merged, since a guest that broke out can send any number.
    */
   async #changed(serverId: string): Promise<void> {
     if (this.#isClosed) return
@@ -354,7 +362,7 @@ export class QemuDriver implements Driver {
     setTimeout(again, HINT_MS).unref()
   }
 
-  /** The machine was running when it was last looked at, and nobody here turned it off. */
+  /** Notifies the listeners of a machine that was last seen running and that the service did not turn off. */
   async #tell(machine: Machine, reason: 'guest_shutdown' | 'crashed' | null): Promise<void> {
     const serverId = machine.id
     this.#booting.delete(serverId)

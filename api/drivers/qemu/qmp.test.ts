@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A server that greets and answers each command by what the table gives for it. */
+/** A server that greets and answers each command with the reply that the table gives. */
 async function serve(
   answers: Record<string, (socket: Socket, id: number) => void>,
   greeting = '{"QMP":{}}\r\n',
@@ -125,7 +125,7 @@ test('a flood is read slowly, and to its end: what comes after it is heard', asy
   const begun = performance.now()
   const qmp = await Qmp.connect(path, 60_000, { onEvent })
   await expect(qmp.run('flood', {}, 300)).rejects.toThrow('within 300 ms')
-  // What is allowed at once, what has come since, and one piece more.
+  // The bound is the burst, the allowance since then, and one more piece.
   expect(heard).toBeLessThan(256_000 + 64 * (performance.now() - begun) + 80_000)
   expect(await qmp.run('ask', {}, 60_000)).toBe('after')
   expect(heard).toBeGreaterThan(449_000)

@@ -2,14 +2,17 @@ import { createConnection, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '../../files.ts'
 
-/** More than any answer we ask for; what does not fit is a process gone mad, or taken over by its guest. */
+/**
+ * More than any reply the service asks for: a longer line means that the process misbehaves or that its guest has
+ * taken it over.
+ */
 const LINE_LIMIT = 256 * 1024
-/** So much is read in a second, many times what a machine says that is asked all the time; and so much at once. */
+/** Bytes read in a second, many times what a machine sends that is asked all the time; and the burst. */
 const BYTES_A_SECOND = 64 * 1024
 const BYTES_AT_ONCE = LINE_LIMIT
-/** What reading a piece costs, however short it is. */
+/** The cost of reading a piece, however short it is, in bytes. */
 const LEAST_BYTES = 64
-/** What it complains of ends in logs and in operations. */
+/** Errors of QEMU end up in logs and operations, so their length is limited. */
 const COMPLAINT_LIMIT = 500
 
 export interface QmpEvent {
@@ -23,12 +26,12 @@ interface Waiting {
   timer: NodeJS.Timeout
 }
 
-/** How much of what a machine's QEMU sends is read: one that is taken over may send without end. */
+/** Limits how much is read from a machine's QEMU: a QEMU that its guest has taken over may send without end. */
 export class Allowance {
-  /** When what was read so far will have been allowed. */
+  /** The moment at which everything read so far is within the limit. */
   #evenAt = 0
 
-  /** @returns for how long to read nothing */
+  /** @returns milliseconds for which to read nothing */
   spend(bytes: number): number {
     const now = performance.now()
     this.#evenAt = Math.max(now, this.#evenAt) + (1000 * Math.max(bytes, LEAST_BYTES)) / BYTES_A_SECOND
@@ -38,15 +41,15 @@ export class Allowance {
 
 interface Listening {
   onEvent?: (event: QmpEvent) => void
-  /** Called once, also after close() and when connect() throws. */
+  /** Called once, also after close() and if connect() throws. */
   onClose?: (reason: Error) => void
-  /** Of the machine, for all its connections one after the other. */
+  /** The machine's allowance, shared by its successive connections. */
   allowance?: Allowance
 }
 
 /**
- * One connection to QEMU's monitor (QMP: JSON lines over a unix socket). QEMU serves one client per socket: a
- * second one waits without an answer, and so times out here.
+ * One connection to QEMU's monitor (QMP: JSON lines over a unix socket). QEMU serves one client per socket; a second
+ * client gets no reply and times out here.
  */
 export class Qmp {
   readonly #socket: Socket
@@ -67,14 +70,14 @@ export class Qmp {
     this.#socket.on('error', (error) => this.#end(error))
     this.#socket.on('close', () => {
       this.#end(new Error('QEMU closed its monitor'))
-      // #end has always set it.
+      // #end has always set it before this.
       onClose?.(this.#closed as Error)
     })
   }
 
   /**
    * Connects and negotiates.
-   * @throws Error with the system's code (ENOENT, ECONNREFUSED), or a time-out
+   * @throws Error with the system's code (ENOENT, ECONNREFUSED), or on a timeout
    */
   static async connect(path: string, timeoutMs: number, listening: Listening = {}): Promise<Qmp> {
     const qmp = new Qmp(path, listening)
@@ -93,8 +96,8 @@ export class Qmp {
   }
 
   /**
-   * Runs one command and returns what it returns.
-   * @throws Error with QEMU's description, on a time-out, or when the connection ends
+   * Runs a command and returns its result.
+   * @throws Error with QEMU's description, on a timeout, or if the connection ends
    */
   run(command: string, args: Record<string, unknown> = {}, timeoutMs = 2000): Promise<unknown> {
     if (this.#socket.writableLength > LINE_LIMIT) this.#end(new Error('QEMU takes no commands'))
@@ -120,7 +123,7 @@ export class Qmp {
         this.#waiting.delete(0)
         reject(new Error(`QEMU did not greet within ${timeoutMs} ms`))
       }, timeoutMs)
-      // Id 0 is never sent: it stands for the greeting, so that a lost connection rejects it like any command.
+      // No command has id 0: it stands for the greeting, so that a lost connection rejects it like any command.
       this.#waiting.set(0, { resolve: () => resolve(), reject, timer })
       this.#greeted = () => this.#settle(0, (waiting) => waiting.resolve(null))
     })
@@ -132,7 +135,7 @@ export class Qmp {
       this.#socket.pause()
       setTimeout(() => this.#socket.resume(), waitMs).unref()
     }
-    // Only the new piece is looked through: a line may come in any number of them.
+    // Only the new piece is searched, since a line may arrive in any number of pieces.
     const [end = '', ...begun] = text.split('\n')
     this.#partial += end
     for (const next of begun) {
@@ -192,14 +195,14 @@ function objectOr<T>(value: unknown, otherwise: T): Record<string, unknown> | T 
 
 interface Reach extends Listening {
   path: string
-  /** A young QEMU may not listen yet. */
+  /** How long to retry, since a QEMU that just started may not listen yet. */
   patienceMs: number
   isAlive: () => boolean
 }
 
 /**
- * Connects to the QEMU of a machine, told by its uuid.
- * @throws Error also where another machine answers
+ * Connects to a machine's QEMU, identified by its uuid.
+ * @throws Error if another machine answers
  */
 export async function qmpOf(uuid: string, { path, patienceMs, isAlive, ...listening }: Reach): Promise<Qmp> {
   const deadline = performance.now() + patienceMs

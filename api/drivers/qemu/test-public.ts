@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline'
 import type { ServerNetwork } from '../driver.ts'
 import { QemuWorld } from './test-world.ts'
 
-// For tests: a process in a namespace that plays a host, with two real guests. Each line of its input is what the
-// network of both becomes.
+// For tests: a process in a namespace that plays a host, with two real guests. Each line of its input is the network
+// that both get next.
 
 const NAMES = ['one', 'two'] as const
 const pools = { ipv4: ['203.0.113.0/24'], ipv6: ['2001:db8:5::/48'] }

@@ -44,9 +44,9 @@ interface WorldOptions {
 export class QemuWorld {
   dataDir: string
   readonly log: string[] = []
-  /** Ports of ours, given out one for each machine. */
+  /** Host ports, one for each machine. */
   readonly #ports = new Map<string, number>()
-  /** Control groups of the data folder, under each name it had. */
+  /** Control groups of the data folder, under each of its names. */
   readonly #groups = new Set<string>()
   readonly #numbers = new Map<string, number>()
   readonly #network: NetworkKind | undefined
@@ -62,7 +62,7 @@ export class QemuWorld {
 
   static async open(options: WorldOptions = {}): Promise<QemuWorld> {
     const folder = mkdtempSync(join(tmpdir(), 'berth-qemu-'))
-    // So that QEMU can run as a user of its own where the tests run as root.
+    // QEMU has to reach the folder as its own user if the tests run as root.
     chmodSync(folder, 0o711)
     const world = new QemuWorld(join(folder, options.under ?? 'data'), options)
     await microImage(world.dataDir)
@@ -74,7 +74,7 @@ export class QemuWorld {
     return world
   }
 
-  /** Makes an image whose guest never gets past its loader: a disk that jumps to where it is. */
+  /** Builds an image whose guest never leaves its boot loader: a boot sector that jumps to itself. */
   async makeLoader(): Promise<ImageSpec> {
     const file = join(this.dataDir, 'loader.img')
     const disk = Buffer.alloc(2 ** 20)
@@ -88,7 +88,7 @@ export class QemuWorld {
     return loader
   }
 
-  /** The customer's private key. */
+  /** The path of the customer's private key. */
   get identity(): string {
     return join(this.dataDir, 'id')
   }
@@ -116,7 +116,7 @@ export class QemuWorld {
     this.#groups.add(`berth-${new Layout(this.dataDir).hash}`)
   }
 
-  /** Renames the data folder while no service runs; machines run on. */
+  /** Renames the data folder while no service runs; machines continue to run. */
   async move(name: string): Promise<void> {
     await this.#driver?.close()
     this.#driver = null
@@ -263,7 +263,7 @@ function processesNaming(path: string): string[] {
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`${path}/`)
     } catch {
-      return false // it ended while we looked
+      return false // the process ended in the meantime
     }
   })
 }
@@ -276,7 +276,7 @@ function canListen(port: number): Promise<boolean> {
   })
 }
 
-/** A process that has ended and that its parent, the host's first process, has not buried yet does not. */
+/** Whether a process runs. A process that ended but was not reaped by its parent does not. */
 export function isRunning(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1') !== ''
@@ -285,7 +285,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Writes a process down as a machine's. */
+/** Records a process as a machine's. */
 export function forgePid(world: QemuWorld, serverId: string, pid: number): void {
   const file = join(world.dataDir, 'vms', serverId, 'running.json')
   const run = JSON.parse(readFileSync(file, 'utf8'))

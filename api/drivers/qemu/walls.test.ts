@@ -24,7 +24,10 @@ afterAll(async () => {
 const isRoot = process.getuid?.() === 0
 const folderOf = (id: string) => join(world.dataDir, 'vms', id)
 
-/** What a shell says that stands where the machine's QEMU stands: its namespaces, its root, its user, no rights. */
+/**
+ * Returns the output of a shell that runs like the machine's QEMU: in its namespaces and root, as its user, without
+ * capabilities.
+ */
 function inside(id: string, script: string, ...args: string[]): string {
   const pid = world.pidOf(id)
   const [, uid] = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -60,7 +63,7 @@ test('a guest that breaks out of QEMU finds nothing of its host, and nothing of 
   const image = readdirSync(join(world.dataDir, 'images')).find((name) => name.length === 64) ?? ''
   const base = join(world.dataDir, 'images', image, 'disk.qcow2')
 
-  // Files: its own, and what its program needs.
+  // QEMU sees its own files and those that its program needs.
   expect(inside('broken', 'cd /; echo *').trim()).toBe(
     `bin dev etc lib lib64 ${world.dataDir.split('/')[1]} usr`,
   )
@@ -75,11 +78,11 @@ test('a guest that breaks out of QEMU finds nothing of its host, and nothing of 
     expect(inside('broken', 'echo x >"$1"', join(folderOf('broken'), 'run/new'))).toContain(
       'Permission denied',
     )
-  // Processes.
+  // QEMU sees no other processes.
   expect(inside('broken', 'ls /proc')).toContain('No such file')
   expect(inside('broken', 'kill -0 "$1"', `${world.pidOf('neighbour')}`)).toContain('No such process')
   expect(inside('broken', 'kill -0 "$1"', `${process.pid}`)).toContain('No such process')
-  // The network is that of all guests, of which it has a card and nothing else; or passt's.
+  // QEMU's network is that of all guests, with one card of its own; or that of passt.
   const address = onLoopback.address()
   const port = typeof address === 'object' ? address?.port : 0
   expect(inside('broken', 'exec 3<>"/dev/tcp/127.0.0.1/$1"', `${port}`)).toMatch(/unreachable|refused/)
@@ -88,7 +91,7 @@ test('a guest that breaks out of QEMU finds nothing of its host, and nothing of 
     expect(inside('broken', 'exec 3<>"/dev/tcp/$1/22"', host)).toMatch(
       /unreachable|refused|not permitted|prohibited|No route/,
     )
-  // No way to other rights.
+  // QEMU can't gain further privileges.
   expect(inside('broken', 'unshare -Ur true')).toContain('not permitted')
 
   const pid = world.pidOf('broken')
@@ -98,7 +101,7 @@ test('a guest that breaks out of QEMU finds nothing of its host, and nothing of 
     statusOf(pid, 'NoNewPrivs'),
     statusOf(pid, 'Seccomp'),
   ]).toEqual(['0000000000000000', '0000000000000000', '1', '2'])
-  // Ours and QEMU's own.
+  // There are two filters: the service's and QEMU's own.
   expect(Number(statusOf(pid, 'Seccomp_filters'))).toBeGreaterThanOrEqual(process.arch === 'x64' ? 2 : 1)
   await world.driver.destroy('broken')
   await world.driver.destroy('neighbour')
@@ -114,11 +117,11 @@ test('QEMU holds no descriptor but its own, and its limits', async () => {
   const files = open.filter((name) => !/^(socket|pipe|anon_inode):|^\/dev\/null$/.test(name))
   const names = files.map((name) => name.split('/').at(-1) ?? '').filter((name) => name !== 'tun')
   expect(names.sort()).toEqual(['disk.qcow2', 'disk.qcow2', 'seed.img'])
-  // stderr and the console's log; a service in a terminal or under a manager has other pipes.
+  // The pipes are stderr and the console's log; a service in a terminal or under a manager has others.
   expect(new Set(open.filter((name) => name.startsWith('pipe:'))).size).toBe(2)
   const limits = readFileSync(`/proc/${pid}/limits`, 'utf8')
   expect(limits).toMatch(/Max core file size +0 +0/)
-  // The one file that it may write, its disk, may grow to be full, and by 2 % beyond.
+  // The disk, the one file that QEMU may write, may grow to its full size plus 2 %.
   const most = Number(/Max file size +(\d+)/.exec(limits)?.[1])
   const measured = spawnSync('qemu-img', ['measure', '--output=json', '-O', 'qcow2', '--size', '1G'])
   expect(most).toBeGreaterThan(JSON.parse(String(measured.stdout))['fully-allocated'])
@@ -139,8 +142,8 @@ test('a guest that prints for ever fills no disk, whether the service runs or no
   await world.driver.close()
   const kept = ['serial.log', 'serial.log.1'].map((name) => join(folderOf(id), 'log', name))
   const seen = new Set<string>()
-  // Each file that is full gets the other name: three that were seen are more than are kept. A new file may get the
-  // inode of one that is gone, but not its time of birth.
+  // The log rotates between two names: three files seen means more than two are kept. A new file may get the inode of
+  // a deleted one, but not its time of birth.
   await world.until('the guest has printed more than is kept', async () => {
     const present = kept
       .filter((path) => existsSync(path))
@@ -161,7 +164,7 @@ test("a disk is as fast as its server's plan, also after a resize", async () => 
   const limits = async (cpu: number) => {
     await world.make(id, { cpu })
     await world.driver.start(id)
-    // The monitor has one client: the driver.
+    // The monitor allows one client, which is the driver.
     await world.driver.close()
     const qmp = await Qmp.connect(join(folderOf(id), 'run/qmp.sock'), 5000)
     const group = await qmp.run('qom-get', { path: '/objects/plan', property: 'limits' })
