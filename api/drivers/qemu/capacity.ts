@@ -9,7 +9,10 @@ export interface Capacity {
   diskGb: number
 }
 
-/** What this host has for machines: its cores, its memory (or our share of it), and free disk plus what they use. */
+/**
+ * Returns the host's capacity for machines: its cores, its memory (or the service's share of it), and the free disk
+ * space plus what the machines use.
+ */
 export async function hostCapacity(layout: Layout): Promise<Capacity> {
   const { bavail, bsize } = await statfs(layout.dataDir)
   const constrained = process.constrainedMemory()

@@ -20,12 +20,13 @@ export interface Examined {
   choice: AccelChoice
   network: { kind: NetworkKind; warning: string | null }
   isolation: Isolation
-  /** Why machines can't run as users of their own, as a sentence part. */
+  /** The reason why machines can't run as users of their own, as part of a sentence. */
   ownerObstacle: string | null
 }
 
 /**
- * What this host has for machines: each part is tried, not only looked up. Safe beside a service that runs machines.
+ * Examines what this host offers for machines. Each part is tried and not just looked up, which is safe while a
+ * service runs machines.
  * @param openNetwork opens the network of all guests, or tries to
  * @throws DriverError unavailable, with what to do
  */
@@ -38,7 +39,8 @@ export async function examine(
   const choice = await chooseAccel(wanted.accel, layout.kvmMemory)
   const users = ownerObstacle(layout.machines, choice.accel)
   const firewall = await raiseFirewall()
-  // The firewall knows machines by their users; slirp is QEMU itself, which has one only where nothing stands against it.
+  // The firewall identifies machines by their users. With slirp, QEMU makes the connections, and it only has a user
+  // of its own if nothing prevents that.
   const own = await chooseNetwork({ passt: firewall, slirp: firewall ?? users }, wanted.network)
   const gap = wanted.network
     ? `${wanted.network} was asked for`
@@ -60,7 +62,7 @@ export async function examine(
   return { version, choice, network, isolation, ownerObstacle: users }
 }
 
-/** Of the way out that ordinary users have. */
+/** Warns if an ordinary user's pasta is too old. */
 async function aged(): Promise<string | null> {
   return process.getuid?.() === 0 ? null : agedPasta(await run(['pasta', '--version']))
 }
@@ -71,13 +73,13 @@ function lacking(kind: NetworkKind, gap: string): string {
   return `Guests share the network of this machine, by ${kind}, so ${lost}: ${gap}`
 }
 
-/** Machines that run on what a version before this one gave them. */
+/** Warns about machines that still run on the network of an earlier version. */
 async function leftApart(layout: Layout): Promise<string | null> {
   const found = await runningApart(layout)
   return found.length === 0 ? null : `on the network of an earlier version: ${found.join(', ')}`
 }
 
-/** Machines that a version before this one started as root, and that run on. */
+/** Warns about machines that an earlier version started as root and that still run. */
 function leftAsRoot(layout: Layout): string | null {
   const found = readdirSync(layout.machines).filter((serverId) => {
     try {
@@ -85,7 +87,7 @@ function leftAsRoot(layout: Layout): string | null {
       const isIt = readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(serverId)
       return isIt && /^Uid:\s+(\d+\s+)?0\s/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
     } catch {
-      return false // it is off
+      return false // the machine is off
     }
   })
   return found.length === 0 ? null : `running as root until stopped and started: ${found.join(', ')}`

@@ -12,7 +12,7 @@ export type Accel = 'kvm' | 'tcg'
 
 export interface AccelChoice {
   accel: Accel
-  /** Why, as a sentence part for people. */
+  /** The reason as part of a sentence for people. */
   reason: string
 }
 
@@ -58,8 +58,8 @@ export function probeSector(): Buffer {
 }
 
 /**
- * Boots a sector and tells whether it got to its end in time.
- * @returns null when it did, else what happened instead, as a sentence part
+ * Boots a sector and checks whether it finishes in time.
+ * @returns null if it does; otherwise what happened instead, as part of a sentence
  */
 export async function bootSector(accel: Accel, sector: Buffer, timeoutMs: number): Promise<string | null> {
   const dir = await mkdtemp(join(tmpdir(), 'berth-probe-'))
@@ -105,13 +105,11 @@ function firstComplaint(stderr: string): string | null {
 }
 
 /**
- * Decides what runs guests. A machine's speed differs tenfold between the two, so the choice is always explained.
- *
- * A broken KVM hangs, and a hang costs all the time that we wait for it: 12 seconds. So a failure is remembered
- * until the host boots again, and then one shorter try is enough; where KVM works it takes a tenth of a second.
- *
+ * Decides what runs guests. A machine's speed differs tenfold between the two, so the choice is always explained. A
+ * broken KVM hangs, and the probe waits 12 seconds for it. So a failure is remembered until the host reboots, and
+ * then one shorter try is enough; a working KVM takes a tenth of a second.
  * @param memory a file that holds the host's boot id while KVM is known to fail
- * @throws DriverError unavailable, when KVM was asked for by name and does not work
+ * @throws DriverError unavailable if KVM was requested by name and does not work
  */
 export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promise<AccelChoice> {
   if (wanted === 'tcg') return { accel: 'tcg', reason: 'requested by BERTH_ACCEL=tcg' }
@@ -136,7 +134,7 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
   return { accel: 'tcg', reason: `KVM does not work here: ${failure}` }
 }
 
-/** Why this user may not use a device that is there, and what to do; null where that is not the trouble. */
+/** Explains why this user may not use an existing device, and what to do; null if permissions are not the problem. */
 export async function closedTo(device: string): Promise<string | null> {
   try {
     await access(device, constants.R_OK | constants.W_OK)
@@ -147,7 +145,7 @@ export async function closedTo(device: string): Promise<string | null> {
   }
 }
 
-/** What lets an ordinary user open a device: to join its group helps only where the group may open it. */
+/** Tells an ordinary user how to get access to a device: joining its group helps only if the group may open it. */
 export function howToOpen(
   device: string,
   { mode, gid }: { mode: number; gid: number },
@@ -164,7 +162,7 @@ export function howToOpen(
   return `No group may. Give it to one, which lasts until the next boot unless udev does the same (package udev), join, and log in again: sudo sh -c "${commands}"`
 }
 
-/** KVM passes the host's own CPU on; TCG can be either. */
+/** KVM passes the host's own CPU through; TCG can emulate either. */
 export function offeredCpuTypes(accel: Accel): readonly CpuType[] {
   if (accel === 'tcg') return cpuTypes
   const vendor = /^vendor_id\s*:\s*(\S+)/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1]

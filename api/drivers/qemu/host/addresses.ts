@@ -7,7 +7,7 @@ export interface HostAddress {
   address: string
 }
 
-/** All of them: also those of cards without a carrier, which Node's networkInterfaces leaves out. */
+/** Lists all addresses, including those of cards without a carrier, which Node's networkInterfaces leaves out. */
 export async function hostAddresses(): Promise<HostAddress[]> {
   // As ip documents it: a list of objects, of which each field is tested before use.
   const cards = JSON.parse(await run(['ip', '-j', 'addr', 'show'])) as Shown[]
@@ -21,7 +21,7 @@ interface Shown {
   addr_info?: { local?: string }[]
 }
 
-/** The IPv4 address of a card; undefined: it has none, or there is no such card. */
+/** Returns the IPv4 address of a card; undefined if it has none or does not exist. */
 export async function ipv4OfCard(card: string): Promise<string | undefined> {
   return (await hostAddresses()).find((own) => own.card === card && isIPv4(own.address))?.address
 }

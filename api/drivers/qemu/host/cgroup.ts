@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, isMissing } from '../../../files.ts'
 
 export interface Limits {
-  /** Cores; a fraction is fine. */
+  /** CPU cores, possibly a fraction. */
   cpu: number
   memoryBytes: number
   pids: number
 }
 
-/** A hierarchy in which we may make groups, and what it limits. */
+/** A hierarchy in which the service may create groups, and the controllers that it offers. */
 interface Hierarchy {
   version: 1 | 2
   base: string
@@ -21,8 +21,8 @@ const CONTROLLERS = ['cpu', 'memory', 'pids'] as const
 const PERIOD_US = 100_000
 
 /**
- * Limits what a machine's processes may take of the host, by control groups: version 2 where the controllers are
- * given to us, version 1 where we may write, else not at all (`missing` then names what is not limited).
+ * Limits the host resources of a machine's processes by control groups: version 2 if the controllers are delegated to
+ * the service, version 1 if it may write there. `missing` names the resources that can't be limited.
  */
 export class Cgroups {
   readonly #hierarchies: readonly Hierarchy[]
@@ -34,7 +34,7 @@ export class Cgroups {
     this.missing = CONTROLLERS.filter((name) => !covered.includes(name))
   }
 
-  /** @param name of the folder that will hold all our groups, unique to this data folder */
+  /** @param name of the folder that will hold all groups, unique to this data folder */
   static async open(name: string): Promise<Cgroups> {
     const mounts = await readFile('/proc/self/mountinfo', 'utf8')
     const own = await readFile('/proc/self/cgroup', 'utf8')
@@ -54,12 +54,12 @@ export class Cgroups {
     return new Cgroups(hierarchies)
   }
 
-  /** The folders that limit() makes for a machine. */
+  /** Returns the folders that limit() creates for a machine. */
   folders(serverId: string): string[] {
     return this.#hierarchies.map((hierarchy) => join(hierarchy.base, serverId))
   }
 
-  /** Makes the machine's groups, or brings them to these limits. */
+  /** Creates the machine's groups, or updates their limits. */
   async limit(serverId: string, limits: Limits): Promise<void> {
     for (const hierarchy of this.#hierarchies) {
       const folder = join(hierarchy.base, serverId)
@@ -73,15 +73,15 @@ export class Cgroups {
     for (const folder of this.folders(serverId)) await writeFile(join(folder, 'cgroup.procs'), String(pid))
   }
 
-  /** Takes the folder of all groups away if no machine has any. */
+  /** Removes the folder of all groups unless a machine still has one. */
   async close(): Promise<void> {
     for (const { base } of this.#hierarchies) await rmdir(base).catch(() => {})
   }
 }
 
 /**
- * Removes the groups of a machine that is over. Processes leave them a moment after their end. What is still there
- * later is killed: a guest that broke out of its QEMU may have overwritten the arguments by which it is found.
+ * Removes the groups of a deleted machine. Processes leave them a moment after their end. Any that stay are killed: a
+ * guest that broke out of its QEMU may have overwritten the arguments by which it is found.
  */
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
@@ -99,13 +99,13 @@ export async function removeCgroups(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Two seconds, in which the keepers of a log write its end. */
+/** Two seconds, in which a machine's log writers finish. */
 const GRACE_ATTEMPTS = 100
 
 async function killGroup(folder: string): Promise<void> {
   const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8')).split('\n').map(Number)
   for (const pid of pids) {
-    // A process of another pid namespace is listed as 0, which would be us.
+    // A process of another pid namespace is listed as 0, which kill() takes for the caller's group.
     if (!(pid > 1) || pid === process.pid) continue
     try {
       process.kill(pid, 'SIGKILL')
@@ -136,9 +136,10 @@ function settings(hierarchy: Hierarchy, limits: Limits): [file: string, value: s
 }
 
 /**
- * Where groups could be made. In version 2 a group with processes has no groups with limits in it, so it is the
- * top (root may write there, and the machines then outlive a restart of the service's systemd unit), or the parent
- * of our own group (a unit with Delegate= and DelegateSubgroup=). In version 1, below our own group.
+ * Lists places where groups could be created. In version 2 a group with processes can't have limited children. So the
+ * candidates are the top (root may write there, and machines then outlive a restart of the service's systemd unit),
+ * or the parent of the service's own group (a unit with Delegate= and DelegateSubgroup=). In version 1 it is the
+ * service's own group.
  */
 function candidates(mountinfo: string, own: string): Hierarchy[] {
   const found: Hierarchy[] = []
@@ -163,7 +164,7 @@ function candidates(mountinfo: string, own: string): Hierarchy[] {
   return found
 }
 
-/** Makes the folder for all groups and one in it, to see which controllers really work there. */
+/** Creates the folder for all groups and a trial group, to see which controllers really work there. */
 async function usableControllers(hierarchy: Hierarchy): Promise<string[]> {
   const { base, version } = hierarchy
   const trial = join(base, 'trial')
@@ -180,7 +181,8 @@ async function usableControllers(hierarchy: Hierarchy): Promise<string[]> {
     if (usable.length === 0) await rmdir(trial).then(() => rmdir(base))
     return usable
   } catch {
-    // No right to write, or not the kernel's support: other places are tried, and what is missing is reported.
+    // The service may not write here, or the kernel lacks support: other places are tried, and missing limits are
+    // reported.
     return []
   } finally {
     await rmdir(trial).catch(() => {})

@@ -4,26 +4,28 @@ import { join } from 'node:path'
 import type { Owner } from './process.ts'
 import { socketFilter } from './seccomp.ts'
 
-/** What a program may see and take. Paths are the same inside as on the host. */
+/** The files, rights and resources that a confined program has. Paths are the same inside as on the host. */
 export interface Walls {
-  /** Whom it runs as; null: as we do, but without capabilities. */
+  /** The user that the program runs as; null: the service's own user, without capabilities. */
   owner: Owner | null
-  /** Where its root is built, a folder of ours; null: it sees the host's files and processes. */
+  /** The folder on which the program's root is built; null: the program sees the host's files and processes. */
   root: string | null
-  /** Whether it makes connections of the host's. */
+  /** Whether the program opens connections in the host's network. */
   hasNetwork: boolean
-  /** The command that leads to the network of its card; none: it has no card. */
+  /** The command that enters the network of the program's card; empty if it has no card. */
   entrance: readonly string[]
-  /** Files that it may read, and files and folders that it may write. */
+  /** Files that the program may read, and files and folders that it may write. */
   shown: readonly string[]
   shared: readonly string[]
-  /** Folder for its logs, which it does not see: serial.log of its descriptor 3, qemu.log of what it complains. */
+  /**
+   * The folder of the program's logs, which it can't see: serial.log (its descriptor 3) and qemu.log (its stderr).
+   */
   logs: string
-  /** No file of its may grow beyond this. */
+  /** The size in bytes beyond which no file of the program may grow. */
   fileBytes: number
 }
 
-/** The descriptor that ends in serial.log. */
+/** The descriptor whose output goes to serial.log. */
 export const SERIAL_FD = 3
 
 const SCRIPT = join(import.meta.dirname, 'confine.sh')
@@ -31,8 +33,8 @@ const PROCESSES = 512
 const TRIAL_MS = 10_000
 
 /**
- * Starts a program that outlives us and that a guest may take over. When this returns it runs, or never will.
- * @param admit is given a pid before anything runs: its later children are the program and the keepers of its logs
+ * Starts a program that outlives the service and that a guest may take over. On return it either runs or never will.
+ * @param admit gets a pid before anything runs, whose later children are the program and its log writers
  */
 export async function spawnConfined(
   command: readonly string[],
@@ -45,7 +47,7 @@ export async function spawnConfined(
     cwd: '/',
     env: environment(walls),
   })
-  // The program's start closes it, and so does its failure.
+  // The descriptor closes when the program starts, and also when the start fails.
   const started = new Promise<void>((resolve, reject) => {
     child.stdout.once('close', resolve).resume()
     child.once('error', reject)
@@ -62,7 +64,7 @@ export async function spawnConfined(
   child.unref()
 }
 
-/** Why a program cannot be confined here, as a sentence part; null where it can. */
+/** Explains as part of a sentence why programs can't be confined here; null if they can. */
 export async function wallsObstacle(
   program: string,
   root: string,
@@ -107,25 +109,25 @@ function namespaces({ root, hasNetwork, entrance }: Walls): string[] {
 
 const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all']
 
-/** setpriv's options for a program that has no rights but those of its user. */
+/** Returns setpriv's options for a program that has only the rights of its user. */
 function privileges(owner: Owner | null): string[] {
   const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'] : []
   return ['--no-new-privs', ...user, ...(isRoot() ? NO_CAPABILITIES : [])]
 }
 
-/** A command that builds its own walls, with nothing of ours but its user, and files up to this size. */
+/** Returns a command that confines itself, with only its user's rights and files up to this size. */
 export function withoutRights(command: readonly string[], owner: Owner | null, fileBytes: number): string[] {
   const limits = ['prlimit', '--core=0', `--fsize=${fileBytes}`, '--']
   return ['bash', SCRIPT, 'plain', 'setpriv', ...privileges(owner), ...limits, ...command]
 }
 
-/** For confine.sh; no part but a path may hold a space. */
+/** Returns the environment for confine.sh. No part but a path may contain a space. */
 function environment(walls: Walls): Record<string, string> {
   const { owner, root, entrance, shown, shared, logs, fileBytes } = walls
   const outside = privileges(owner)
-  // Inside of its own user namespace an ordinary user has capabilities to lose too.
+  // Inside its own user namespace, even an ordinary user has capabilities to drop.
   const inside = root === null ? outside : [...new Set([...outside, ...NO_CAPABILITIES])]
-  // Of a user who has other processes the number says nothing.
+  // The kernel counts processes by user, so a limit would also count the user's other processes.
   const limits = [
     '--core=0',
     '--nofile=4096',

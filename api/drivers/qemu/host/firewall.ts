@@ -8,9 +8,9 @@ import { run } from './run.ts'
 const LIMIT_MS = 10_000
 
 /**
- * What the users of machines may not connect to. A guest's connections are made by its passt (or its QEMU), which
- * runs as a user of the machine's own; a guest that sends packets for 127.0.0.1 through its gateway would otherwise
- * reach whatever listens there, as would one that names the host's own address or a cloud's metadata service.
+ * The destinations that machines' users may not connect to. A guest's connections are made by its passt (or its
+ * QEMU), which runs as the machine's own user. Without these rules, a guest that sends packets for 127.0.0.1 through
+ * its gateway would reach the host's loopback, its other addresses, and a cloud's metadata service.
  */
 function rules(nameservers: readonly string[]): string {
   const dns = nameservers.map((address) => `ip daddr ${address} meta l4proto { tcp, udp } th dport 53 accept`)
@@ -37,8 +37,8 @@ table inet berth {
 }
 
 /**
- * Puts up the rules and makes sure that they hold.
- * @returns null, or why guests are not kept away from this host
+ * Installs the rules and verifies that they work.
+ * @returns null, or the reason why guests are not kept away from this host
  */
 export async function raiseFirewall(): Promise<string | null> {
   if (process.getuid?.() !== 0) return 'the service is not root'
@@ -48,7 +48,7 @@ export async function raiseFirewall(): Promise<string | null> {
     if (errorCode(error) === 'ENOENT') return 'nft is missing; install the package nftables'
     return `nft refused the rules: ${messageOf(error).split('; ')[0]}`
   }
-  // Trust, but verify: the same attempt must work for others, and must not for a machine's user.
+  // The same attempt must succeed for other users and fail for a machine's user.
   const { port, close } = await listen()
   try {
     if (!(await reaches(port, 0))) return 'the rules could not be tested'
@@ -68,7 +68,7 @@ function listen(): Promise<{ port: number; close: () => void }> {
   })
 }
 
-/** Whether a process of this user can connect to a port of this host's loopback. */
+/** Whether a process of this user can connect to a port on this host's loopback. */
 async function reaches(port: number, uid: number): Promise<boolean> {
   const command = ['/bin/bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`]
   return run(command, '', { owner: { uid, gid: uid }, limitMs: LIMIT_MS }).then(

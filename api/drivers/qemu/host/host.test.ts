@@ -24,7 +24,7 @@ test('TCG is taken when asked for, and offers both vendors', async () => {
 })
 
 test('KVM asked for by name works, or is refused with what to do', async () => {
-  // As if an earlier start had found that KVM hangs: then this takes a second, not twelve.
+  // This simulates an earlier start that found KVM hanging: the check then takes a second and not twelve.
   const memory = join(folder, 'memory')
   writeFileSync(memory, readFileSync('/proc/sys/kernel/random/boot_id'))
   const choice = await chooseAccel('kvm', memory).catch((error: Error) => error)
@@ -89,7 +89,7 @@ test('a process is known by its argument, and only that very process is killed',
   expect(findByArgument(mark)).toEqual(id)
   expect(identify(pid, 'mark')).toBeNull()
   if (!id) return
-  // As if the pid had been given to another process since.
+  // This simulates a pid that another process has since received.
   expect(await killVerified({ pid, startTime: '1' }, mark)).toBe(true)
   expect(isAlive(id, mark)).toBe(true)
   process.kill(-pid, 'SIGKILL')
@@ -106,7 +106,8 @@ test.skipIf(process.arch !== 'x64')(
     const logs = join(folder, 'logs')
     mkdirSync(logs)
     if (owner) for (const path of [folder, logs]) chownSync(path, owner.uid, owner.gid)
-    // 16 netlink, 17 packets, 38 the kernel's ciphers, 40 vsock; then by the numbers of x32, by io_uring, and bpf.
+    // The families are netlink (16), packets (17), the kernel's ciphers (38) and vsock (40); then the same by x32's
+    // numbers, by io_uring, and by bpf.
     const script = `open my $log, '>&=3'; $log->autoflush;
       sub may { print $log join(' ', shift, $_[0] < 0 ? 'errno ' . ($! + 0) : 'yes'), "\\n" }
       may("socket $_", syscall(41, $_, $_ == 40 || $_ == 1 ? 1 : 2, 0)) for 1, 2, 10, 16, 17, 38, 40;

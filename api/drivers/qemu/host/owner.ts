@@ -5,30 +5,37 @@ import { closedFolder, isPassable } from '../../../files.ts'
 import type { Accel } from './accel.ts'
 import type { Owner } from './process.ts'
 
-/** Above all ids that distributions and container managers give out (systemd's list of UIDs and GIDs). */
+/** The ids above all those that distributions and container managers assign (systemd's list of UIDs and GIDs). */
 export const FIRST_UID = 0x70000000
 const IMAGE_UID = FIRST_UID + 0x1000000
 export const LAST_UID = IMAGE_UID
 
-/** A user for one machine's processes, of no name and no rights, so that no guest that breaks out meets another. */
+/**
+ * Returns a user for one machine's processes, without a name or rights, so that guests that break out can't reach
+ * each other.
+ */
 export function machineOwner(serverId: string): Owner {
   const uid = FIRST_UID + createHash('sha256').update(serverId).digest().readUIntBE(0, 3)
   return { uid, gid: kvmGroup() ?? uid }
 }
 
-/** A user for qemu-img on images that nobody vouches for, none of a machine; null: ours. Only root may choose. */
+/**
+ * Returns a user for qemu-img on untrusted images, shared with no machine; null: the service's own, since only root
+ * may switch.
+ */
 export function imageOwner(): Owner | null {
   return process.getuid?.() === 0 ? { uid: IMAGE_UID, gid: IMAGE_UID } : null
 }
 
-/** The group that may open /dev/kvm, unless it is root's. */
+/** The group that may open /dev/kvm, unless that is root's. */
 function kvmGroup(): number | null {
   const kvm = statSync('/dev/kvm', { throwIfNoEntry: false })
   return kvm && kvm.gid !== 0 && (kvm.mode & 0o060) === 0o060 ? kvm.gid : null
 }
 
 /**
- * Why machines cannot run as users of their own, as a sentence part, and for root what to do; null when they can.
+ * Explains as part of a sentence why machines can't run as users of their own, and to root what to do; null if they
+ * can.
  * @param machines the folder of all machines, in the data folder
  */
 export function ownerObstacle(machines: string, accel: Accel): string | null {
@@ -45,7 +52,7 @@ export function ownerObstacle(machines: string, accel: Accel): string | null {
   return null
 }
 
-/** Whether any user may read this file. */
+/** Whether every user may read this file. */
 export function isReadable(file: string): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
   return (mode & constants.S_IROTH) !== 0 && isPassable(dirname(file))

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '../../../files.ts'
 import { startTime } from './proc.ts'
 
-/** A process, told apart from a later one with the same pid by the time it started. */
+/** Identifies a process; the start time tells it from a later one with the same pid. */
 export interface ProcessId {
   pid: number
-  /** In clock ticks since the host booted. */
+  /** Clock ticks since the host booted. */
   startTime: string
 }
 
@@ -17,10 +17,11 @@ export interface Owner {
 }
 
 /**
- * Starts a program that outlives us: own session, no shell, none of our environment (it holds secrets).
- * @param logPath its output is appended there
- * @returns its pid, and a promise of its end while we live to see it
- * @throws Error when the program cannot be executed
+ * Starts a program that outlives the service, in its own session, without a shell, and without the service's
+ * environment (it holds secrets).
+ * @param logPath the file that its output is appended to
+ * @returns its pid, and a promise of its end while the service lives
+ * @throws Error if the program can't be executed
  */
 export async function spawnDetached(
   command: string,
@@ -50,8 +51,8 @@ export async function spawnDetached(
 
 /**
  * Waits until a program that was just started is ready.
- * @param exited its end, as spawnDetached has it
- * @returns false where it ended before, or took too long
+ * @param exited its end, from spawnDetached
+ * @returns false if the program ended before that, or took too long
  */
 export async function isReadyWithin(
   limitMs: number,
@@ -72,8 +73,9 @@ export async function isReadyWithin(
 }
 
 /**
- * The process with this pid, if `mark` is one of its arguments. A zombie has none and so counts as gone.
- * @throws Error where we have no descriptor left to look with: nothing must be taken for gone then
+ * Returns the process with this pid if `mark` is one of its arguments. A zombie has no arguments and so counts as
+ * gone.
+ * @throws Error if the service has no descriptors left, since no process may be taken for gone then
  */
 export function identify(pid: number, mark: string): ProcessId | null {
   try {
@@ -87,7 +89,7 @@ export function identify(pid: number, mark: string): ProcessId | null {
   }
 }
 
-/** What a process was started as; null: it is gone, or about to become another program. */
+/** The program that a process was started as; null: it is gone, or about to become another program. */
 export function programOf(pid: number): string | null {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] || null
@@ -97,8 +99,8 @@ export function programOf(pid: number): string | null {
 }
 
 /**
- * Looks through all processes for one with this argument: some 20 microseconds for each.
- * @param program what it was started as; without it anybody's process that names the mark is found
+ * Searches all processes for one with this argument, which takes some 20 microseconds for each.
+ * @param program the program that it was started as (default: any process that names the mark)
  */
 export function findByArgument(mark: string, program?: string): ProcessId | null {
   for (const name of readdirSync('/proc')) {
@@ -109,12 +111,12 @@ export function findByArgument(mark: string, program?: string): ProcessId | null
   return null
 }
 
-/** Whether this very process, not a later one with its pid, still runs. */
+/** Whether this very process, and not a later one with its pid, still runs. */
 export function isAlive(id: ProcessId, mark: string): boolean {
   return identify(id.pid, mark)?.startTime === id.startTime
 }
 
-/** Waits until the process is gone; false when it is still there after the time. */
+/** Waits until the process is gone; returns false if it is still there after the timeout. */
 export async function waitGone(id: ProcessId, mark: string, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
   while (isAlive(id, mark)) {
@@ -124,13 +126,13 @@ export async function waitGone(id: ProcessId, mark: string, timeoutMs: number): 
   return true
 }
 
-/** SIGKILL, but only to the very process that was identified. False when it does not go even so. */
+/** Sends SIGKILL to exactly the process that was identified. Returns false if it does not end even so. */
 export async function killVerified(id: ProcessId, mark: string): Promise<boolean> {
   if (!isAlive(id, mark)) return true
   try {
     process.kill(id.pid, 'SIGKILL')
   } catch (error) {
-    // It went by itself in between.
+    // The process ended by itself in the meantime.
     if (errorCode(error) !== 'ESRCH') throw error
   }
   return waitGone(id, mark, 10_000)

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 
 /**
- * The name server that guests are sent to: this host's first. One that listens on the loopback only, which guests must
- * not reach, usually asks others: systemd-resolved says which.
- * @returns null where there is none that could be reached
+ * Returns the name server for guests: the first one of this host. If that listens on the loopback only, which guests
+ * can't reach, it is usually a forwarder, and systemd-resolved names the servers behind it.
+ * @returns null if no name server can be reached
  */
 export async function hostResolver(): Promise<string | null> {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
@@ -13,7 +13,7 @@ export async function hostResolver(): Promise<string | null> {
   return null
 }
 
-/** The name servers of IPv4 that a file names; none where it is not there. */
+/** Returns the IPv4 name servers that a file lists; none if it does not exist. */
 export async function nameservers(file = '/etc/resolv.conf'): Promise<string[]> {
   const text = await readFile(file, 'utf8').catch(() => '')
   return [...text.matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, address = '']) => address)

@@ -4,15 +4,15 @@ import type { Owner } from './process.ts'
 const LIMIT_MS = 20_000
 
 interface RunOptions {
-  /** Whom it runs as; unless told, as we do. */
+  /** The user that the program runs as (default: the service's own). */
   owner?: Owner
   limitMs?: number
 }
 
 /**
- * Runs a program of the system on input of ours.
- * @returns what it prints
- * @throws Error with its last words
+ * Runs a system program with the given input.
+ * @returns the program's output
+ * @throws Error with the program's last words
  */
 export function run(
   command: readonly string[],

@@ -1,28 +1,32 @@
-/** Of seccomp(2) and linux/audit.h. */
+/** The constants are from seccomp(2) and linux/audit.h. */
 const X86_64 = 0xc000003e
-/** From here on calls are those of x32, the same under other numbers. */
+/** Calls from here on are those of x32: the same calls by other numbers. */
 const X32 = 0x40000000
 const ALLOW = 0x7fff0000
 const refuseWith = (errno: number) => 0x00050000 + errno
 const [EPERM, EAFNOSUPPORT] = [1, 97]
 
-/** Where kernels had their holes, and what makes sockets past any filter (io_uring): QEMU does without all of it. */
+/**
+ * Calls in which kernels had vulnerabilities, and io_uring, which opens sockets past any filter. QEMU needs none of
+ * them.
+ */
 const REFUSED = {
   ...{ ptrace: 101, add_key: 248, request_key: 249, keyctl: 250, perf_event_open: 298, bpf: 321 },
   ...{ userfaultfd: 323, io_uring_setup: 425, io_uring_enter: 426, io_uring_register: 427 },
 }
 const SOCKETS = { socket: 41, socketpair: 53 }
-/** All others know no network namespaces (vsock), or nobody needs them. */
+/** Other families ignore network namespaces (vsock), or nobody needs them. */
 const FAMILIES = { unix: 1, inet: 2, inet6: 10 }
 
-/** Where these are in struct seccomp_data. */
+/** Offsets of the fields in struct seccomp_data. */
 const AT = { number: 0, architecture: 4, family: 16 }
 
 type Step = [operation: 'load' | 'return', value: number] | [test: 'is' | 'from', value: number, to: string]
 
 /**
- * What a guest that broke out of its QEMU may ask of the kernel, beyond QEMU's own filter, which knows no families of
- * sockets: a program for the kernel as seccomp(2) has it, 8 bytes for each step. For processors of one kind only.
+ * Returns a seccomp(2) program, 8 bytes for each step, for QEMU processes. It adds to QEMU's own filter, which knows
+ * no socket families, and limits what a guest that broke out of QEMU may ask of the kernel. It fits one processor
+ * architecture.
  */
 export function socketFilter(): Buffer {
   const when = (test: 'is' | 'from', values: Record<string, number>, to: string) =>
@@ -46,7 +50,7 @@ export function socketFilter(): Buffer {
   })
 }
 
-/** A test that holds leads to its part, else the next step follows. */
+/** Assembles steps: a test that holds jumps to its part, otherwise the next step follows. */
 function assemble(parts: Record<string, Step[]>): Buffer {
   const places = new Map<string, number>()
   let size = 0

@@ -5,23 +5,23 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { ImageError } from './inspect.ts'
 
-/** The folders of the images that can be built here. Names come from catalogues, so nothing else may become a path. */
+/** The folders of the images that can be built here. Names come from catalogues, so only these may become paths. */
 const FOLDERS: Readonly<Record<string, string>> = {
   micro: 'micro',
   'debian-12': 'debian',
   'debian-13': 'debian',
 }
 
-/** What of our environment a build may see: enough for apt, no secrets of the service. */
+/** The environment variables that a build gets: enough for apt, and no secrets of the service. */
 const ENVIRONMENT = ['PATH', 'HOME', 'TMPDIR', 'APT_CONFIG', 'http_proxy', 'https_proxy', 'no_proxy']
 
 export interface Build {
   name: string
-  /** Folder with a folder of each image's `build.sh`. */
+  /** The folder that has a folder with `build.sh` for each image. */
   scripts: string
-  /** Empty folder for the result. */
+  /** An empty folder for the result. */
   out: string
-  /** Folder for scratch files. */
+  /** A folder for scratch files. */
   work: string
   signal: AbortSignal
   onProgress: (fraction: number, phrase: string) => void
@@ -29,7 +29,7 @@ export interface Build {
 
 const versions = new Map<string, string>()
 
-/** Changes whenever a build would come out differently because of us: all its scripts and guest files. */
+/** Changes whenever Berth's own scripts or guest files would change a build's result. */
 export function buildVersion(scripts: string, name: string): string {
   const place = path.join(scripts, folderOf(name))
   const known = versions.get(place)
@@ -47,8 +47,8 @@ export function buildVersion(scripts: string, name: string): string {
 }
 
 /**
- * Runs the build script of a known image. When the signal aborts, or this process dies, the whole build ends.
- * @throws ImageError with the script's own sentence
+ * Runs the build script of a known image. If the signal aborts or this process dies, the whole build ends.
+ * @throws ImageError with the script's own message
  */
 export async function runBuild(build: Build): Promise<void> {
   const script = path.join(build.scripts, folderOf(build.name), 'build.sh')
@@ -57,7 +57,8 @@ export async function runBuild(build: Build): Promise<void> {
     ENVIRONMENT.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined),
   )
   const child = spawn('bash', [script, build.out, build.work, build.name], {
-    // A group of its own, to end all its children at once. The script ends itself when stdin closes.
+    // The build has a process group of its own, so that all its children end together. The script ends when stdin
+    // closes.
     detached: true,
     env: { ...env, BERTH_END_WITH_STDIN: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],

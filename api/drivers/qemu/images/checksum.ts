@@ -7,7 +7,10 @@ export interface Checksum {
   hex: string
 }
 
-/** A checksum from a catalogue; refused if its length does not fit the algorithm. */
+/**
+ * Parses a checksum from a catalogue.
+ * @throws ImageError if its length does not fit the algorithm
+ */
 export function parseChecksum(algorithm: 'sha256' | 'sha512', hex: string): Checksum {
   const clean = hex.trim().toLowerCase()
   if (!isHash(clean, algorithm))
@@ -33,7 +36,11 @@ export function findChecksum(text: string, fileName: string): Checksum | null {
   return found
 }
 
-/** The hashes of a file, as hex, read once. `onProgress` gets 0..1. */
+/**
+ * Hashes a file in one pass.
+ * @param onProgress gets 0 to 1
+ * @returns the hashes in hex, by algorithm
+ */
 export async function hashFile(
   file: string,
   algorithms: readonly ('sha256' | 'sha512')[],

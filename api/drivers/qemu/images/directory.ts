@@ -7,7 +7,7 @@ import { syncFolder, writeDurably } from '../../../files.ts'
 import { startTime } from '../host/proc.ts'
 import type { DirectBoot, StoredImage } from './images.ts'
 
-/** manifest.json of an image: names relative to its folder, sizes to notice a file that was cut off. */
+/** An image's manifest.json: file names relative to its folder, and sizes to detect truncated files. */
 interface Manifest {
   virtualSizeBytes: number
   source: string
@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const WEEK_MS = 7 * 24 * 3600 * 1000
-/** Work folders are named after the process that works in them, so that nobody needs a lock: see `claim`. */
+/** Work folders carry the name of the process that works in them, so that no lock is needed: see `claim`. */
 const here = ownerPrefix()
 const openDirectories = new Set<string>()
 
@@ -37,10 +37,10 @@ export class ImageDirectory {
     openDirectories.add(this.#owner)
   }
 
-  /** The image that a source led to earlier, if all its files are still there and whole. */
+  /** Returns the image that a source led to earlier, if all its files are still complete. */
   async find(key: string): Promise<StoredImage | null> {
     const entry = await readJson(path.join(this.#root, 'sources', `${key}.json`))
-    // Only our own names reach the file system: a sha256 in hex.
+    // Only the service's own names reach the file system: a sha256 in hex.
     return typeof entry?.sha256 === 'string' && /^[0-9a-f]{64}$/.test(entry.sha256)
       ? this.load(entry.sha256)
       : null
@@ -79,8 +79,8 @@ export class ImageDirectory {
   }
 
   /**
-   * A folder to prepare a source in, or null while somebody alive is at it. Work that a dead process left is taken
-   * over by renaming its folder, which can succeed for one only.
+   * Claims a folder to prepare a source in; null while a live process works on it. A dead process's work is taken
+   * over by renaming its folder, which only one process can do.
    */
   async claim(key: string): Promise<string | null> {
     const tmp = path.join(this.#root, 'tmp')
@@ -93,14 +93,14 @@ export class ImageDirectory {
         await rename(path.join(tmp, name), mine)
         return mine
       } catch {
-        // Somebody else was faster, or it is a second leftover: the sweep takes it.
+        // Another process was faster, or this is a second leftover, which the sweep removes.
       }
     }
     await mkdir(mine, { recursive: true })
     return mine
   }
 
-  /** Gives a claimed folder back: for the next try to go on from, or removed. */
+  /** Releases a claimed folder: kept for the next attempt to continue, or removed. */
   async release(key: string, dir: string, keep: boolean): Promise<void> {
     if (
       keep &&
@@ -114,8 +114,8 @@ export class ImageDirectory {
   }
 
   /**
-   * Puts the files of `out` in their place and notes which source they came from. All or nothing, whenever the power
-   * goes: files, folder and entry are synced before the next can be seen.
+   * Moves the files of `out` into place and records which source they came from. It is all or nothing even if the
+   * power fails: files, folder and entry are synced before the next step becomes visible.
    */
   async publish(
     keys: readonly string[],
@@ -138,7 +138,7 @@ export class ImageDirectory {
       await rename(out, place)
     } catch (error) {
       if (!(await this.load(id))) {
-        // A damaged image of the same content is in the way. Machines that run keep their open file.
+        // A damaged image of the same content is in the way. Running machines keep their open file.
         await rename(place, path.join(this.#root, 'tmp', `damaged-${randomBytes(4).toString('hex')}`)).catch(
           () => {
             throw error
@@ -160,7 +160,7 @@ export class ImageDirectory {
     return image
   }
 
-  /** Why the last try to prepare an image failed, in any process; null where it did not. */
+  /** The reason why the last attempt to prepare an image failed, in any process; null if it did not. */
   async failure(key: string): Promise<{ message: string } | null> {
     const note = await readJson(this.#failureNote(key))
     return typeof note?.message === 'string' ? { message: note.message } : null
@@ -178,7 +178,7 @@ export class ImageDirectory {
     return path.join(this.#root, 'failures', `${name}.json`)
   }
 
-  /** Removes what dead processes left behind and nothing can go on from. */
+  /** Removes what dead processes left behind and no attempt can continue. */
   async sweep(now: number): Promise<void> {
     const tmp = path.join(this.#root, 'tmp')
     for (const name of await readdir(tmp).catch(() => [])) {
@@ -188,13 +188,13 @@ export class ImageDirectory {
     }
   }
 
-  /** After this, others may take over what was claimed here. */
+  /** Lets other processes take over what was claimed here. */
   close(): void {
     openDirectories.delete(this.#owner)
   }
 }
 
-/** Boot, pid and start time: together they name a process for ever. */
+/** Boot id, pid and start time together identify a process for ever. */
 function ownerPrefix(): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
   return `${boot}-${process.pid}-${startTime(process.pid)}`
@@ -228,7 +228,7 @@ async function readJson(file: string): Promise<Record<string, unknown> | null> {
   }
 }
 
-/** Makes a finished file durable and read-only; returns its size. */
+/** Makes a finished file durable and read-only, and returns its size. */
 async function settle(file: string): Promise<number> {
   await using handle = await open(file)
   await handle.sync()
@@ -236,12 +236,12 @@ async function settle(file: string): Promise<number> {
   return (await handle.stat()).size
 }
 
-/** Removes a work folder. Never fails: what cannot be removed is in nobody's way. */
+/** Removes a work folder. Never fails, since leftovers are harmless. */
 async function removeTree(dir: string): Promise<void> {
   try {
     await rm(dir, { recursive: true, force: true })
   } catch {
-    // A build of an ordinary user that was killed leaves files of the ids that only its namespace may touch.
+    // A killed build of an ordinary user leaves files of ids that only its user namespace may touch.
     const args = ['--map-root-user', '--map-auto', 'rm', '-rf', '--', dir]
     await new Promise((resolve) => execFile('unshare', args, resolve))
   }

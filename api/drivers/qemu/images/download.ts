@@ -4,13 +4,13 @@ import type { Clock } from '../../../clock.ts'
 import { ImageError } from './inspect.ts'
 
 export interface DownloadLimits {
-  /** Larger than any image. */
+  /** The largest accepted size, above that of any image. */
   maxBytes: number
-  /** Without a byte for this long a connection counts as dead. */
+  /** Milliseconds without a byte after which a connection counts as dead. */
   stallMs: number
-  /** Tries in a row that brought nothing before giving up. */
+  /** Consecutive attempts without progress before giving up. */
   attempts: number
-  /** Wait before the second try; doubles with each further one, up to a minute. */
+  /** Milliseconds before the second attempt; doubles with each further one, up to a minute. */
   backoffMs: number
 }
 
@@ -23,16 +23,16 @@ export const downloadLimits: DownloadLimits = {
 
 export interface Download {
   url: string
-  /** Where the bytes go. Beside it `<file>.json` remembers which version of the remote file they belong to. */
+  /** The file to write. Beside it, `<file>.json` remembers which version of the remote file the bytes belong to. */
   file: string
   clock: Clock
   signal: AbortSignal
   limits: DownloadLimits
-  /** Bytes so far, and of the whole file when the server told. */
+  /** Gets the bytes so far, and the size of the whole file if the server reported it. */
   onProgress: (done: number, total: number | null) => void
 }
 
-/** What is needed to go on with a partial file. */
+/** The state needed to continue a partial file. */
 interface Resume {
   url: string
   /** ETag or Last-Modified: sent as If-Range, so that a changed file is never glued to the old beginning. */
@@ -40,9 +40,9 @@ interface Resume {
   total: number | null
 }
 
-/** A fault that another try may not have. */
+/** A fault that may be gone at the next attempt. */
 class Passing extends Error {
-  /** What was fetched so far is of no use. */
+  /** Whether the bytes fetched so far are useless. */
   readonly startOver: boolean
   constructor(message: string, startOver = false) {
     super(message)
@@ -51,9 +51,9 @@ class Passing extends Error {
 }
 
 /**
- * Fetches a file over HTTP(S) into `file`, going on where an earlier try, also of an earlier process, was cut off.
- * @returns whether any of the bytes came from an earlier try
- * @throws ImageError when the server refuses or all tries failed; the partial file stays for the next time
+ * Downloads a file over HTTP(S), continuing where an earlier attempt, even of an earlier process, was cut off.
+ * @returns whether any of the bytes came from an earlier attempt
+ * @throws ImageError if the server refuses or all attempts failed; the partial file stays for the next time
  */
 export async function download(job: Download): Promise<{ resumed: boolean }> {
   let failures = 0
@@ -77,7 +77,7 @@ export async function download(job: Download): Promise<{ resumed: boolean }> {
   }
 }
 
-/** Fetches something small, such as a list of checksums or a key. At most 1 MiB. */
+/** Downloads something small, such as a list of checksums or a key, of at most 1 MiB. */
 export async function fetchSmall(job: Omit<Download, 'file' | 'onProgress'>): Promise<Buffer> {
   for (let failures = 0; ; ) {
     try {
@@ -104,7 +104,7 @@ export async function fetchSmall(job: Omit<Download, 'file' | 'onProgress'>): Pr
   }
 }
 
-/** One connection. Returns when the file is whole. */
+/** Makes one connection. Returns when the file is complete. */
 async function attempt(job: Download, have: number): Promise<{ resumed: boolean }> {
   const known = await readResume(job)
   const from = known ? have : 0
@@ -132,7 +132,7 @@ async function writeBody(
   start: number,
   total: number | null,
 ) {
-  // A whole file that was published in part before a crash is read-only: start with a new one.
+  // A complete file that a crash left half published is read-only: start with a new one.
   if (start === 0) await rm(job.file, { force: true })
   // 'r+' keeps the bytes before `start`; a new file needs 'w'.
   await using handle = await open(job.file, start > 0 ? 'r+' : 'w')
@@ -149,8 +149,8 @@ async function writeBody(
 }
 
 /**
- * Makes a request and hands the body to `use`, watched for stalls.
- * @throws Passing for what may go away by itself, ImageError for what will not
+ * Makes a request and passes the body to `use`, watching for stalls.
+ * @throws Passing for faults that may go away, ImageError for others
  */
 async function request(
   job: Pick<Download, 'url' | 'clock' | 'signal' | 'limits'>,
@@ -199,7 +199,7 @@ async function* watched(body: AsyncIterable<Uint8Array>, alive: () => void): Asy
 
 const REDIRECTS = 5
 
-/** Follows redirects, each of which must be as safe as the address that was asked. */
+/** Follows redirects, each of which must be as secure as the original address. */
 async function follow(asked: URL, sent: RequestInit): Promise<Response> {
   let at = asked
   for (let count = 0; count <= REDIRECTS; count++) {
@@ -216,7 +216,7 @@ async function follow(asked: URL, sent: RequestInit): Promise<Response> {
   throw new ImageError(`${asked.host} redirected more than ${REDIRECTS} times.`, asked.href)
 }
 
-/** Whether nobody on the way can read or change what comes: by TLS, or as it does not leave this machine. */
+/** Whether nobody on the way can read or change the transfer: it uses TLS, or does not leave this machine. */
 function isPrivate({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname))
 }
@@ -248,7 +248,7 @@ async function checkRoom(job: Download, total: number | null, start: number): Pr
 
 async function remember(job: Download, response: Response, total: number | null): Promise<void> {
   const etag = response.headers.get('etag')
-  // A weak ETag says "much the same", which is not enough to continue a file.
+  // A weak ETag means "much the same", which is not enough to continue a file.
   const validator = etag && !etag.startsWith('W/') ? etag : response.headers.get('last-modified')
   if (!validator) return rm(`${job.file}.json`, { force: true })
   const resume: Resume = { url: job.url, validator, total }
@@ -257,7 +257,7 @@ async function remember(job: Download, response: Response, total: number | null)
 
 async function readResume(job: Download): Promise<Resume | null> {
   try {
-    // Written by `remember` above; anything else fails the test of its url.
+    // `remember` above wrote it; any other content fails the check of its url.
     const resume = JSON.parse(await readFile(`${job.file}.json`, 'utf8')) as Resume
     return resume.url === job.url ? resume : null
   } catch {
@@ -266,7 +266,7 @@ async function readResume(job: Download): Promise<Resume | null> {
 }
 
 function isPassing(error: unknown): boolean {
-  // fetch reports network faults as TypeError with a cause, a body that breaks off too; ours is Passing.
+  // fetch reports network faults and broken bodies as TypeError with a cause; Passing is thrown above.
   return error instanceof Passing || error instanceof TypeError
 }
 

@@ -1,13 +1,13 @@
 import type { ImageSpec, ImageState } from '../../driver.ts'
 
-/** What it takes to start an image's kernel without the guest's boot loader. */
+/** The files and parameters to start an image's kernel without the guest's boot loader. */
 export interface DirectBoot {
   kernel: string
   initrd: string
   append: string
 }
 
-/** An image that is whole and checked. Its files never change. */
+/** An image that is complete and verified. Its files never change. */
 export interface StoredImage {
   /** sha256 of `disk`. */
   id: string
@@ -15,36 +15,36 @@ export interface StoredImage {
   disk: string
   direct: DirectBoot | null
   virtualSizeBytes: number
-  /** Size of all its files. */
+  /** The size of all its files. */
   bytes: number
-  /** Where it came from, in words. */
+  /** A description of its source for people. */
   source: string
 }
 
 /** Prepares and keeps the images that disks are made from: for drivers, and for the operator's commands. */
 export interface ImageStore {
   /**
-   * How far an image is; starts preparing it when it is not there. Many callers share one preparation. A failure is
-   * reported for half a minute, then a further call tries again.
+   * Returns the state of an image, and starts to prepare it if it is missing. Callers share one preparation. A
+   * failure is reported for half a minute; after that, a further call tries again.
    */
   ensure(image: ImageSpec): Promise<ImageState>
 
-  /** How far an image is. Starts nothing. */
+  /** Returns the state of an image without starting anything. */
   state(image: ImageSpec): Promise<ImageState>
 
-  /** The image when it is there, whole; else null. */
+  /** Returns the image if it is here and complete; otherwise null. */
   ready(image: ImageSpec): Promise<StoredImage | null>
 
   /**
-   * Prepares an image and waits for it. The signal ends the waiting, not the work: `close` does that.
-   * @throws ImageError when no source works
+   * Prepares an image and waits for it. The signal ends the waiting but not the work, which `close` ends.
+   * @throws ImageError if no source works
    */
   wait(image: ImageSpec, onProgress?: OnProgress, signal?: AbortSignal): Promise<StoredImage>
 
-  /** All images that are here. */
+  /** Lists all images that are here. */
   list(): Promise<StoredImage[]>
 
-  /** Stops all work. Downloads go on from here next time. */
+  /** Stops all work. Downloads continue from this point next time. */
   close(): Promise<void>
 }
 

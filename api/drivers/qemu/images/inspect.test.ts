@@ -58,7 +58,7 @@ test('an image with snapshots, or that claims to have thousands, is refused befo
   await expect(inspectImage(file)).rejects.toThrow(/65535 snapshots/)
 })
 
-/** A qcow2 whose header says these words at these places. */
+/** A qcow2 with these words at these places of its header. */
 async function forged(
   name: string,
   words: [at: number, value: bigint][],
@@ -75,12 +75,12 @@ async function forged(
 
 test('a header that claims a table of gigabytes is refused at once', async () => {
   const begun = performance.now()
-  // The size of the L1 table in entries shares its word with the type of encryption, none.
+  // The L1 table's size in entries shares its word with the type of encryption, which is none.
   await expect(inspectImage(await forged('l1', [[32, 0x1ffffffn]]))).rejects.toThrow(/damaged/)
-  // The refcount table: where it is, and how many clusters it takes, beside the number of snapshots.
+  // The refcount table's place, and its size in clusters beside the number of snapshots.
   const refcounts = await forged('refcounts', [[56, 0x7fffffn << 32n]])
   await expect(inspectImage(refcounts)).rejects.toThrow(/damaged/)
-  // Clusters of 2 MB, the largest, for a disk that is all tables.
+  // The disk consists of tables only, with clusters of 2 MB, the largest size.
   const clusters = await forged('clusters', [
     [16, 21n],
     [24, 2048n * 2n ** 30n],
@@ -99,7 +99,7 @@ test.runIf(process.getuid?.() === 0)(
     const image = create('closed/work/disk', '-f', 'qcow2', '1M')
     chmodSync(image, 0o600)
     expect(await inspectImage(image)).toMatchObject({ format: 'qcow2' })
-    // As root, qemu-img would open what this header names, if our own look at it had a hole.
+    // As root, qemu-img would open the file that this header names if the service's own check missed it.
     const leak = create('closed/work/leak', '-f', 'qcow2', '-F', 'raw', '-b', secret, '1M')
     const options = { timeoutMs: 10_000, owner: imageOwner(), cwd: path.dirname(leak) }
     chmodSync(leak, 0o644)

@@ -5,7 +5,7 @@ import { imageOwner } from '../host/owner.ts'
 import { qemuImg } from './qemu-img.ts'
 
 /**
- * An image that cannot be had or used. `message` is for anybody and names no path of this host; `detail` adds what
+ * An image that can't be obtained or used. `message` is for anybody and has no path of this host; `detail` adds what
  * an operator needs.
  */
 export class ImageError extends Error {
@@ -25,12 +25,12 @@ export interface Inspection {
 const GIB = 2 ** 30
 const MAX_VIRTUAL_BYTES = 2048 * GIB
 const QCOW2_MAGIC = 0x514649fb
-/** Incompatible features of qcow2 that are harmless: lazy refcounts, compression type, extended L2 tables. */
+/** Incompatible qcow2 features that are harmless: lazy refcounts, compression type, extended L2 tables. */
 const HARMLESS_FEATURES = 0b11001n
 const CORRUPT_FEATURE = 0b10n
 const DATA_FILE_FEATURE = 0b100n
 
-/** How files begin that people take for disk images but that are none for us. */
+/** Magic numbers of files that people mistake for usable disk images. */
 const FOREIGN: readonly [name: string, magic: string, at: number][] = [
   ['a VMDK disk', 'KDMV', 0],
   ['a VHDX disk', 'vhdxfile', 0],
@@ -46,8 +46,8 @@ const FOREIGN: readonly [name: string, magic: string, at: number][] = [
 ]
 
 /**
- * Looks at a disk image nobody vouches for and refuses what could read other files of this host or cannot be run.
- * The header is read here before qemu-img sees the file, because qemu-img may open what a header points to.
+ * Checks an untrusted disk image and refuses one that could read other files of this host or can't be run. The header
+ * is read here before qemu-img sees the file, because qemu-img may open what a header points to.
  * @throws ImageError with a sentence that says what is wrong
  */
 export async function inspectImage(file: string, signal?: AbortSignal): Promise<Inspection> {
@@ -56,7 +56,7 @@ export async function inspectImage(file: string, signal?: AbortSignal): Promise<
     refuseBadHeader(head)
     const info = await qemuInfo(file, signal)
     const check = await examine(file, (name) => ['check', '-q', '-f', 'qcow2', name], 600_000, signal)
-    // 3: leaked clusters, which waste space and harm nothing.
+    // Exit code 3 means leaked clusters, which waste space and are harmless.
     if (check.code !== 0 && check.code !== 3) {
       throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
     }
@@ -96,7 +96,7 @@ function refuseBadHeader(head: Buffer): void {
   if (features & ~HARMLESS_FEATURES) throw new ImageError('The image uses unknown qcow2 features.')
 }
 
-/** Walks the header extensions, which follow the header, for the name of an external data file. */
+/** Searches the header extensions, which follow the header, for the name of an external data file. */
 function hasDataFileName(head: Buffer): boolean {
   let at = head.readUInt32BE(100)
   while (at + 8 <= head.length) {
@@ -136,12 +136,12 @@ function checkSize(bytes: number): number {
   return bytes
 }
 
-/** Gigabytes (2^30 bytes), rounded up: what a plan's disk must have at least. */
+/** Converts bytes to gigabytes (2^30 bytes), rounded up: the least disk size that a plan must have. */
 export function toGb(bytes: number): number {
   return Math.ceil(bytes / GIB)
 }
 
-/** Rewrites a raw disk as qcow2, compressed, in a folder below that of the raw one. */
+/** Converts a raw disk to a compressed qcow2, in a folder below that of the raw one. */
 export async function convertRaw(file: string, to: string, signal?: AbortSignal): Promise<void> {
   const owner = imageOwner()
   await writeFile(to, '', { flag: 'wx' })
@@ -155,11 +155,11 @@ export async function convertRaw(file: string, to: string, signal?: AbortSignal)
     signal,
   )
   if (code !== 0) throw new ImageError('The raw image could not be converted to qcow2.', output)
-  // The next hostile image's qemu-img runs as the same user.
+  // The qemu-img for the next hostile image runs as the same user.
   if (owner) await chown(to, 0, 0)
 }
 
-/** Gives everybody a right to a file or folder, if it lacks. */
+/** Gives everybody a right to a file or folder if they lack it. */
 async function grant(place: string, right: number): Promise<void> {
   const { mode } = await stat(place)
   if ((mode & right) !== right) await chmod(place, (mode & 0o777) | right)
@@ -177,8 +177,8 @@ async function fileSize(file: string): Promise<number> {
 }
 
 /**
- * Runs qemu-img in the file's folder, as a user who may read nothing but what everybody may, and write nothing.
- * A time limit, since a hostile image may keep it busy for ever.
+ * Runs qemu-img in the file's folder, as a user who may read only world-readable files and write nothing. A hostile
+ * image may keep it busy for ever, so its time is limited.
  */
 async function examine(
   file: string,

@@ -9,7 +9,7 @@ const dir = mkdtempSync(path.join(os.tmpdir(), 'berth-seed-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 const program = path.join(import.meta.dirname, 'micro/guest/etc/berth/fields.awk')
 
-/** What micro's reader makes of a file: its lines as [path, value], values as the guest decodes them. */
+/** Runs micro's reader on a file and returns its lines as [path, value], with values as the guest decodes them. */
 function read(text: string): [string, string][] {
   const file = path.join(dir, 'user-data')
   writeFileSync(file, text)

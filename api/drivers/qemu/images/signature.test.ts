@@ -100,7 +100,7 @@ test('an image is taken whose checksum the vendor has signed, apart or in the li
   const source = { type: 'url', url: server.url(), ...inline } as const
   const keyed = { ...source, key_url: server.url('key'), fingerprint: vendor.fingerprint }
   expect(readFileSync((await fetchSource(keyed, work())).disk)).toEqual(server.body)
-  // What stands around the signed part is not the vendor's.
+  // Text around the signed part is not the vendor's.
   const other = sha512(Buffer.from('x'))
   server.texts.set('/SUMS', `${list()}${gpg(vendor, ['--clearsign'], `${other}  other.img\n`)}${list()}`)
   await expect(fetchSource(keyed, work())).rejects.toThrow('does not contain disk.img')
@@ -109,7 +109,7 @@ test('an image is taken whose checksum the vendor has signed, apart or in the li
 test('a signature by anyone else is refused before anything is downloaded', async () => {
   for (const published of [
     { signature: detached(stranger, list()) },
-    // Whoever can change the list can serve a key of their own too.
+    // An attacker who can change the list can serve a key of their own too.
     { signature: detached(stranger, list()), key: stranger.publicKey },
     { signature: detached(stranger, list()), key: `${vendor.publicKey}${stranger.publicKey}` },
     { signature: '' },

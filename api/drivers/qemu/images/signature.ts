@@ -6,19 +6,19 @@ import { ImageError } from './inspect.ts'
 const TIMEOUT_MS = 30_000
 
 export interface Signed {
-  /** What was signed; without a detached signature it holds its own (clear-signed). */
+  /** The signed text; without a detached signature it contains its own (clear-signed). */
   text: Buffer
   signature: Buffer | null
-  /** Public keys, from wherever: only the one with the fingerprint counts. */
+  /** Public keys from any origin: only the one with the fingerprint counts. */
   keys: Buffer
-  /** Of the vendor's key, 40 hex digits: what is trusted. */
+  /** The fingerprint of the vendor's trusted key, 40 hex digits. */
   fingerprint: string
 }
 
 /**
  * Verifies an OpenPGP signature with gpgv.
- * @param dir where it may write
- * @returns what the vendor has signed, and nothing around it
+ * @param dir a folder that it may write
+ * @returns the text that the vendor has signed, and nothing around it
  * @throws ImageError unless every signature that can be verified is good and made by the vendor's key
  */
 export async function verifySigned(signed: Signed, dir: string, signal: AbortSignal): Promise<string> {
@@ -47,7 +47,7 @@ export async function verifySigned(signed: Signed, dir: string, signal: AbortSig
 /** OpenPGP's numbers of SHA-256, 384 and 512. */
 const STRONG = ['8', '9', '10']
 
-/** VALIDSIG has the digest as its 9th word, and last the primary key, whichever of its subkeys signed. */
+/** VALIDSIG's 9th word is the digest, and its last the primary key, whichever subkey signed. */
 function isGood(status: string, fingerprint: string): boolean {
   const lines = status.split('\n').map((line) => line.replace('[GNUPG:] ', '').trim().split(' '))
   const valid = lines.filter(([word]) => word === 'VALIDSIG')
@@ -59,7 +59,7 @@ function isGood(status: string, fingerprint: string): boolean {
   )
 }
 
-/** What it says for programs; that a signature is bad is an answer too. */
+/** Returns gpgv's machine-readable status; a bad signature is a normal result. */
 function gpgv(args: string[], signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('gpgv', args, { signal, timeout: TIMEOUT_MS }, (error, stdout) => {
@@ -74,7 +74,7 @@ function gpgv(args: string[], signal: AbortSignal): Promise<string> {
   })
 }
 
-/** Keys as gpgv reads them: binary. */
+/** Returns keys in binary form, the only one that gpgv reads. */
 function dearmored(keys: Buffer): Buffer {
   const lines = keys.toString('latin1').split(/\r?\n/)
   if (!lines.some((line) => line.startsWith('-----BEGIN PGP'))) return keys

@@ -16,22 +16,22 @@ const ANSWER_MS = 5_000
 type UrlSource = Extract<ImageSource, { type: 'url' }>
 type FileSource = Extract<ImageSource, { type: 'file' }>
 
-/** `fraction` is 0..1 over the whole preparation, `detail` a phrase for people. */
+/** `fraction` is 0 to 1 over the whole preparation, `detail` a phrase for people. */
 export type Report = (fraction: number, detail: string) => void
 
-/** Names under which the image of a source is noted; the first is the one to look for now. */
+/** Keys under which a source's image is recorded; the first is the current one. */
 export type SourceKeys = readonly [string, ...string[]]
 
 export interface SourcePlace {
-  /** Folder with the build scripts. */
+  /** The folder with the build scripts. */
   scripts: string
 }
 
 export interface FetchWork {
   slug: string
-  /** Folder for partial work; what an earlier, interrupted try left there is gone on from. */
+  /** A folder for partial work, where an interrupted attempt is continued. */
   dir: string
-  /** Empty folder for the files of the image. */
+  /** An empty folder for the image's files. */
   out: string
   place: SourcePlace
   clock: Clock
@@ -40,14 +40,14 @@ export interface FetchWork {
   report: Report
 }
 
-/** A disk that has the checksum it should have, but is not inspected yet. */
+/** A disk whose checksum is right but that is not inspected yet. */
 export interface Fetched {
   disk: string
   sha256: string | null
   direct: DirectBoot | null
 }
 
-/** A source in words, without paths of this host. */
+/** Describes a source for people, without paths of this host. */
 export function describe(source: ImageSource): string {
   if (source.type === 'url')
     return `download from ${URL.canParse(source.url) ? new URL(source.url).host : 'a broken address'}`
@@ -57,7 +57,8 @@ export function describe(source: ImageSource): string {
 }
 
 /**
- * A changed address, checksum, file or build script is another source, whose image is prepared anew.
+ * Returns the keys of a source. Another address, checksum, file or build script is another source, whose image is
+ * prepared anew.
  * @throws ImageError for a build that does not exist
  */
 export async function sourceKeys(source: ImageSource, place: SourcePlace): Promise<SourceKeys> {
@@ -67,11 +68,11 @@ export async function sourceKeys(source: ImageSource, place: SourcePlace): Promi
   const { path: file } = source
   const last = key('file', file, source.sha256)
   const found = await stat(file).catch(() => null)
-  // The file may be removed once its image is here: then the last one counts.
+  // The operator may remove the file once its image is here: then the previous key counts.
   return found ? [key('file', file, source.sha256, found.size, found.mtimeMs), last] : [last]
 }
 
-/** Whether an image has to be built here, as nothing answers that it could be downloaded from. */
+/** Whether an image has to be built here because none of its servers answers. */
 export async function willBeBuilt({ sources }: ImageSpec): Promise<boolean> {
   for (const source of sources) {
     if (source.type === 'build') return true
@@ -88,7 +89,7 @@ async function doesAnswer(url: string): Promise<boolean> {
   }
 }
 
-/** Brings the disk of a source here and verifies its checksum. @throws ImageError */
+/** Fetches the disk of a source and verifies its checksum. @throws ImageError */
 export async function fetchSource(source: ImageSource, work: FetchWork): Promise<Fetched> {
   if (source.type === 'url') return fetchUrl(source, work)
   if (source.type === 'file') return fetchFile(source, work)
@@ -121,7 +122,7 @@ async function fetchUrl(source: UrlSource, work: FetchWork): Promise<Fetched> {
     if (sha256) return { disk: file, sha256, direct: null }
     await rm(file, { force: true })
     await rm(`${file}.json`, { force: true })
-    // Pieces of two versions may have met in one file; fetched in one go it is the server's fault.
+    // A resumed download may mix two versions of the file; one fetched in a single run shows the server's fault.
     if (!resumed) {
       throw new ImageError(`The download does not match its ${expected.algorithm}.`, source.url)
     }
@@ -142,7 +143,7 @@ async function expectedChecksum(source: UrlSource, work: FetchWork): Promise<Che
   return found
 }
 
-/** The list, of which every line is the vendor's. */
+/** Returns the list of checksums, every line of which the vendor has signed if the catalogue says so. */
 async function checksumList(source: UrlSource, url: string, work: FetchWork): Promise<string> {
   const fetched = (from: string) => {
     if (!URL.canParse(from))
@@ -163,7 +164,7 @@ async function checksumList(source: UrlSource, url: string, work: FetchWork): Pr
   return verifySigned(signed, work.dir, work.signal)
 }
 
-/** The file's sha256, or null if the checksum differs. */
+/** Returns the file's sha256, or null if the checksum differs. */
 async function verify(file: string, expected: Checksum, work: FetchWork): Promise<string | null> {
   const { size } = await stat(file)
   const hashes = await hashFile(
@@ -181,20 +182,20 @@ async function fetchFile(source: FileSource, work: FetchWork): Promise<Fetched> 
   const disk = path.join(work.dir, 'copy')
   work.report(0, 'copying')
   try {
-    // Where the file system can, the copy shares the blocks.
+    // The copy shares the blocks if the file system supports it.
     await copyFile(from, disk, constants.COPYFILE_FICLONE)
   } catch (error) {
     throw new ImageError('The file does not exist or cannot be read.', String(error))
   }
   if (!source.sha256) return { disk, sha256: null, direct: null }
-  // The copy is what is verified: the operator's file may change meanwhile.
+  // The copy is verified, since the operator's file may change in the meantime.
   const sha256 = await verify(disk, parseChecksum('sha256', source.sha256), work)
   if (!sha256) throw new ImageError('The file does not match the sha256 in the template.', from)
   return { disk, sha256, direct: null }
 }
 
 async function readBoot(file: string): Promise<DirectBoot | null> {
-  // Written by our own build scripts.
+  // The service's own build scripts wrote the file.
   return (JSON.parse(await readFile(file, 'utf8')) as { direct: DirectBoot | null }).direct
 }
 

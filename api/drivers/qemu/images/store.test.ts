@@ -77,12 +77,12 @@ function fromServer(): ImageSource {
   return { type: 'url', url: server.url(), sha256: sha256(server.body) }
 }
 
-/** Waits for an image and cuts off, or lets stall, each half answer once its bytes have arrived. */
+/** Waits for an image, and cuts off or stalls each half answer once its bytes have arrived. */
 function waitCutting(store: LocalImages, image: ImageSpec, interrupt: () => void) {
   return store.wait(image, ({ progress }) => progress > 0.3 && progress < 0.5 && interrupt())
 }
 
-/** What stands in the folder of images, but for the work folder and the notes on sources. */
+/** The names in the folder of images, except the work folder and the notes on sources. */
 function shelved(): string[] {
   return readdirSync(path.join(dir, 'data/images')).filter((name) => name.length === 64)
 }

@@ -17,13 +17,13 @@ import {
 } from './source.ts'
 
 export interface LocalImagesOptions {
-  /** Images live in `<dataDir>/images`. */
+  /** Images are in `<dataDir>/images`. */
   dataDir: string
-  /** Lines for the operator. They may name paths of this host. */
+  /** Gets lines for the operator, which may contain paths of this host. */
   log?: ImageLog
   clock?: Clock
   limits?: Partial<DownloadLimits>
-  /** Folder with the build scripts. */
+  /** The folder with the build scripts. */
   scripts?: string
 }
 
@@ -34,13 +34,13 @@ interface Job {
 }
 
 const FAILURE_KEPT_MS = 30_000
-/** How often to look whether another process has finished the image that we want too. */
+/** Milliseconds between looks at an image that another process prepares. */
 const OTHER_PROCESS_MS = 500
 
-/** What happens to images; `warn` is for what the operator has to look at. */
+/** Logs what happens to images; `warn` is for what the operator has to check. */
 export type ImageLog = (line: string, level?: 'info' | 'warn') => void
 
-/** Images as files of this host, downloaded, copied or built. Several processes may share a folder. */
+/** Keeps images as files of this host, downloaded, copied or built. Several processes may share a folder. */
 export class LocalImages implements ImageStore {
   readonly #clock: Clock
   readonly #directory: ImageDirectory
@@ -88,10 +88,10 @@ export class LocalImages implements ImageStore {
 
   async ready(spec: ImageSpec): Promise<StoredImage | null> {
     for (const source of spec.sources) {
-      // A source that makes no sense has no image; `ensure` tells why.
+      // A malformed source has no image; `ensure` reports the reason.
       const keys = await sourceKeys(source, this.#place).catch(() => null)
       const image = keys && (await this.#directory.find(keys[0]))
-      // The same disk can come from an operator too: a kernel beside it belongs to the build, not to the bytes.
+      // The same disk may also come from an operator: the kernel beside it belongs to the build, not to the bytes.
       if (image) return source.type === 'build' ? image : { ...image, direct: null }
     }
     return null
@@ -126,7 +126,7 @@ export class LocalImages implements ImageStore {
     return failure !== undefined && this.#clock.now() - failure.at < FAILURE_KEPT_MS
   }
 
-  /** The running preparation of an image, begun when there is none. */
+  /** Returns the preparation of an image, starting it if there is none. */
   #job(spec: ImageSpec): Job {
     const key = specKey(spec)
     const running = this.#jobs.get(key)
@@ -134,7 +134,7 @@ export class LocalImages implements ImageStore {
     const job: Job = {
       state: { state: 'preparing', progress: 0, detail: 'starting' },
       listeners: new Set(),
-      // It reports into the job only after its first await, when the job is complete.
+      // The attempt reports into the job only after its first await, when the job is complete.
       done: this.#attempt(spec, (progress, detail) => {
         job.state = { state: 'preparing', progress, detail }
         for (const listener of job.listeners) listener(job.state)
@@ -146,7 +146,7 @@ export class LocalImages implements ImageStore {
     return job
   }
 
-  /** Prepares, and notes how that ended: also for other processes, such as the operator's commands. */
+  /** Prepares an image and records the result for other processes too, such as the operator's commands. */
   async #attempt(spec: ImageSpec, report: Report): Promise<StoredImage> {
     const key = specKey(spec)
     try {
@@ -234,7 +234,7 @@ export class LocalImages implements ImageStore {
       const { format, virtualSizeBytes } = await inspectImage(disk, signal)
       const final = path.join(out, 'disk.qcow2')
       if (format === 'raw') await convertRaw(disk, final, signal)
-      // A second name instead of a move: after a crash the download is still there, whole.
+      // A second name is safer than a move: after a crash the download is still there.
       else if (disk !== final) await link(disk, final)
       const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
       const image = await this.#directory.publish(keys, out, id, {
@@ -251,7 +251,7 @@ export class LocalImages implements ImageStore {
   }
 }
 
-/** Same sources, same image: the slug is only a name. */
+/** The same sources give the same image: the slug is only a name. */
 function specKey(spec: ImageSpec): string {
   return JSON.stringify(spec.sources)
 }

@@ -4,16 +4,16 @@ import type { ImageSpec } from '../../driver.ts'
 import type { StoredImage } from './images.ts'
 import { LocalImages } from './store.ts'
 
-/** For tests: the image that they boot. */
+/** For tests: the image that guests boot. */
 export const microSpec: ImageSpec = { slug: 'micro', sources: [{ type: 'build', name: 'micro' }] }
 
 const repository = path.resolve(import.meta.dirname, '../../..')
 const cache = process.env.BERTH_TEST_CACHE ?? path.join(repository, 'node_modules/.cache/berth')
 
 /**
- * For tests: the micro image, built at most once per state of its build scripts (20 s, and downloads) and kept in
- * BERTH_TEST_CACHE. With a data folder given, the image is put there too, so that a driver with that folder
- * finds `microSpec` ready; it costs no space where the file system can link.
+ * For tests: the micro image, built at most once for each state of its build scripts (20 s, and downloads) and kept
+ * in BERTH_TEST_CACHE. If a data folder is given, the image is linked into it, so that a driver with that folder
+ * finds `microSpec` ready.
  */
 export async function microImage(dataDir?: string): Promise<StoredImage> {
   const store = new LocalImages({ dataDir: cache })

@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../clock.ts'
 
-/** For tests: what a request for the image was answered with. */
+/** For tests: the reply to a request for the image. */
 export type Answer = 'normal' | 'half' | 'no ranges' | 'glue' | 404 | 503
 
 /** For tests: a server of one file that can misbehave. */
 export class ImageServer {
   body: Buffer
-  /** How the next requests for the image are answered; when used up, normally. */
+  /** The replies to the next requests for the image; after that, normal ones. */
   answers: Answer[] = []
-  /** The Range header of each request for the image, '' without one. */
+  /** The Range header of each request for the image; '' if it had none. */
   readonly ranges: string[] = []
   readonly texts = new Map<string, string>()
   /** Cuts the connection of the last `half` answer. */
@@ -58,7 +58,7 @@ export class ImageServer {
   }
 }
 
-/** For tests: waits pass at once, except those of the given length, which end when `fire` is called. */
+/** For tests: waits end at once, except those of the given length, which end when `fire` is called. */
 export class TestClock implements Clock {
   time = 1_000_000
   readonly held: number
