@@ -13,7 +13,9 @@ import { machineOwner } from './host/owner.ts'
 import { findByArgument, isReadyWithin, killVerified, spawnDetached } from './host/process.ts'
 import type { MachineRecord } from './layout.ts'
 
-/** What guests of earlier versions were told by DHCP: each has a network of its own, so all may have the same. */
+/**
+ * The addresses that guests of earlier versions got by DHCP. Each has a network of its own, so all may have the same.
+ */
 const OLD = {
   guest: { address: '10.0.2.15', prefixLength: 24, gateway: '10.0.2.2' },
   range: '10.0.2.0/24',
@@ -22,17 +24,18 @@ const OLD = {
 
 const PASST = 'passt'
 const START_MS = 30_000
-/** What a guest can have it say has an end. */
+/** The limit of passt's log, which a guest can fill. */
 const LOG_BYTES = 2 * 2 ** 20
 
 /**
- * How guests reach the network without any right on the host. `passt`: a process per machine. `slirp`: inside QEMU,
- * where the gateway's address stands for the host's 127.0.0.1. Both make a guest's connections as the host's own, so
- * that only the firewall keeps guests away from the host; passt's gateway at least does not lead there by itself.
+ * The ways in which guests reach the network without any rights on the host. `passt` is a process for each machine.
+ * `slirp` is inside QEMU, and its gateway's address stands for the host's 127.0.0.1. Both open a guest's connections
+ * as the host's own, so that only the firewall keeps guests away from the host; passt's gateway at least does not
+ * lead there by itself.
  */
 export type NetworkKind = 'passt' | 'slirp'
 
-/** Why guests take part in the host's own network. */
+/** The reason why guests share the host's own network. */
 export const UNSEPARATED: Record<NetworkKind, string> = {
   passt:
     "a process of this host makes guests' connections: UDP source ports, private networks and connection tracking are shared with the host",
@@ -40,8 +43,8 @@ export const UNSEPARATED: Record<NetworkKind, string> = {
 }
 
 /**
- * passt where it works: it needs user namespaces, which some hosts refuse.
- * @param unguarded why the firewall does not keep guests away from this host, by the kind; null where it does
+ * Chooses passt if it works: it needs user namespaces, which some hosts refuse.
+ * @param unguarded the reason why the firewall does not keep guests away from this host, by kind; null if it does
  */
 export async function chooseNetwork(
   unguarded: Record<NetworkKind, string | null>,
@@ -69,7 +72,7 @@ export async function chooseNetwork(
 const UNGUARDED =
   'Guests can reach services of this machine, also those on 127.0.0.1: do not rent servers to the public here'
 
-/** What of this host leads into a guest, which is at an address of its network. */
+/** The host's ports that lead into a guest, and the guest's address. */
 export interface WaysIn {
   address: string
   ports: readonly PublishedPort[]
@@ -84,7 +87,7 @@ export function waysIn({ spec, network }: MachineRecord, address: string): WaysI
   return guest ? { address, ports, guest, range: RANGE4, resolver: RESOLVER } : { address, ports, ...OLD }
 }
 
-/** The value of QEMU's -netdev. */
+/** Returns the value of QEMU's -netdev. */
 export function netdev(kind: NetworkKind, sockets: string, ways: WaysIn): string {
   if (kind === 'slirp') {
     const { address, guest, range, resolver } = ways
@@ -102,7 +105,7 @@ function passtSocket(sockets: string): string {
 }
 
 /**
- * Starts a machine's passt and waits until QEMU can connect to it. It ends by itself with its QEMU (`-1`).
+ * Starts a machine's passt and waits until QEMU can connect to it. It ends together with its QEMU (`-1`).
  * @returns its pid
  * @throws DriverError port_taken, start_failed
  */
@@ -124,7 +127,7 @@ export async function startPasst(
     ...['--foreground', '-1', '--quiet', '-4', '-s', socket],
     ...['-a', guest.address, '-n', String(guest.prefixLength), '-g', guest.gateway],
     ...['-D', resolver, '--dns-forward', resolver],
-    // The guest's gateway must not stand for this host, and nothing else leads inwards.
+    // The guest's gateway must not stand for this host, and no other way leads into the guest.
     '--no-map-gw',
     ...published('tcp').flatMap((port) => ['-t', port]),
     ...published('udp').flatMap((port) => ['-u', port]),
@@ -144,7 +147,7 @@ export async function stopPasst(sockets: string): Promise<void> {
     throw new DriverError('unavailable', `Process ${found.pid} (passt) cannot be ended`)
 }
 
-/** Whether a program's last words say that one of the machine's ports is not free. */
+/** Whether a program's last words report that one of the machine's ports is taken. */
 export function saysPortTaken(words: string): boolean {
   return /Could not set up host forwarding rule|Failed to bind any port/.test(words)
 }

@@ -5,7 +5,7 @@ import type { Layout } from './layout.ts'
 import { type MachineRecord, type RunRecord, readRecord, readRun } from './layout.ts'
 import type { Card } from './network/cards.ts'
 
-/** The machines that are on and have a card in the network of all, by what is written down of them. */
+/** Returns the running machines that have a card in the network of all guests, from their records. */
 export async function runningCards(layout: Layout): Promise<{ pid: number; card: Card }[]> {
   const found = await present(layout)
   return found.flatMap(({ record: { uuid, spec, network }, run }) => {
@@ -16,13 +16,13 @@ export async function runningCards(layout: Layout): Promise<{ pid: number; card:
   })
 }
 
-/** As the namespace numbers users: that of an ordinary user has but one. */
+/** Returns the process's user in the namespace's numbering: an ordinary user's namespace has only one. */
 function userOf(pid: number): number {
   if (process.getuid?.() !== 0) return 0
   return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
 
-/** The machines that are on, and not in the network of all. */
+/** Returns the running machines outside of the network of all guests. */
 export async function runningApart(layout: Layout): Promise<string[]> {
   const apart = (await present(layout)).filter(({ run }) => !run.isRouted)
   return apart.map(({ record }) => record.spec.serverId)
@@ -37,7 +37,7 @@ async function present(layout: Layout): Promise<{ record: MachineRecord; run: Ru
       const record = run && (await readRecord(files))
       if (record) found.push({ record, run })
     } catch {
-      // Whoever starts or inspects the machine reports it.
+      // The caller that starts or inspects the machine reports it.
     }
   }
   return found

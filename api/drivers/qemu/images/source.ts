@@ -143,7 +143,7 @@ async function expectedChecksum(source: UrlSource, work: FetchWork): Promise<Che
   return found
 }
 
-/** Returns the list of checksums, every line of which the vendor has signed if the catalogue says so. */
+/** Returns the list of checksums, verified by the vendor's signature unless the catalogue says `unsigned`. */
 async function checksumList(source: UrlSource, url: string, work: FetchWork): Promise<string> {
   const fetched = (from: string) => {
     if (!URL.canParse(from))

@@ -6,21 +6,21 @@ import { privateElements } from './private.ts'
 import { publicElements } from './public.ts'
 import { cardOf } from './rules.ts'
 
-/** The card of a machine that is on, or about to be. */
+/** The network card of a machine that is on, or about to be. */
 export interface Card {
   serverId: string
   mac: string
-  /** The user that its QEMU runs as, as the namespace numbers users. */
+  /** The user that the machine's QEMU runs as, in the namespace's numbering of users. */
   uid: number
   network: ServerNetwork
-  /** Whether the service asks it on SSH: its own question gets through, whatever the firewall says. */
+  /** Whether the service probes the machine's SSH: its own connection passes any firewall. */
   isProbed?: boolean
 }
 
-/** Where a guest seems to be for its card: no address that it could take from another, and never asked for. */
+/** The next hop of the routes to guests: an address that no guest can take from another, and that nobody asks for. */
 const NEXT_HOP = { ipv4: '169.254.1.2', ipv6: 'fe80::2' }
 
-/** Lines of `ip -batch` that make a card, also over what is left of one. */
+/** Returns lines for `ip -batch` that create a card, also over the remains of one. */
 export function cardLines({ network: { number }, mac, uid }: Card): string[] {
   const [dev, { ipv4, ipv6 }] = [cardOf(number), addressesOf(number)]
   return [
@@ -35,24 +35,24 @@ export function cardLines({ network: { number }, mac, uid }: Card): string[] {
   ]
 }
 
-/** The value of QEMU's -netdev. */
+/** Returns the value of QEMU's -netdev. */
 export function tapDev({ network }: Card): string {
   return `tap,id=n0,ifname=${cardOf(network.number)},script=no,downscript=no`
 }
 
-/** The host's part that is the same for all cards. */
+/** The host's part of the sets, which is the same for all cards. */
 export interface HostElements {
   resolver: string | null
-  /** Addresses of this host: closed to guests. */
+  /** Addresses of this host, closed to guests. */
   host4: readonly string[]
   host6: readonly string[]
-  /** Those of them that published ports are at. */
+  /** Those addresses of the host that ports are published at. */
   open4: readonly string[]
-  /** Null where the way out carries none. */
+  /** The ranges of public addresses; null if the uplink carries none. */
   pools: PublicPools | null
 }
 
-/** What the namespace's sets and maps hold for these cards. */
+/** Returns the contents of the namespace's sets and maps for these cards. */
 export function elementsOf(cards: readonly Card[], resolverAddress: string, host: HostElements): Elements {
   const names = cards.map(({ network }) => cardOf(network.number))
   const set = (keys: readonly string[]) => new Map(keys.map((key) => [key, ''] as const))
@@ -82,8 +82,8 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
 }
 
 /**
- * How fast machines may be, in each direction by itself. The limit's name says what it is, so that another one takes
- * its place when it changes. The kernel lets a second's worth through at once, after a pause.
+ * Returns the bandwidth limits of machines, separate for each direction. A limit's name says its rate, so that
+ * another one replaces it when the rate changes. After a pause, the kernel lets a second's worth through at once.
  */
 function limitElements(networks: readonly ServerNetwork[]): [string, Map<string, string>][] {
   const limits = new Map<string, string>()
@@ -133,7 +133,7 @@ function firewallElements(cards: readonly Card[]): [string, Map<string, string>]
   ]
 }
 
-/** The ports of this host that lead to these cards, each to its place. */
+/** Returns the ports of this host that lead to these cards, each with its target. */
 export function portsOf(cards: readonly Card[]): Map<string, string> {
   return new Map(
     cards

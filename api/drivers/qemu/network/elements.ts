@@ -1,34 +1,34 @@
 import { FIREWALL } from './firewalls.ts'
 
 /**
- * What stands in sets and maps, and which counters and chains there are: "inet berth ports" -> its elements, each with
- * what it maps to ('' in a set). The counters of a table are under "inet berth counter", its limits, each with what it
- * is, under "inet berth limit", and under "inet berth chain" its chains that come and go, each with its rules, a line
- * for each.
+ * The contents of nftables' sets and maps, and the counters and chains. "inet berth ports" leads to the set's
+ * elements, each with the value that it maps to ('' in a set). A table's counters are under "inet berth counter", its
+ * limits with their rates under "inet berth limit", and its chains that come and go under "inet berth chain", with
+ * one rule a line.
  */
 export type Elements = Map<string, Map<string, string>>
 
-/** Runs nft, with this as its input, on the place that the elements are in. */
+/** Runs nft in the elements' network namespace with this input. */
 export type Nft = (args: readonly string[], input: string) => Promise<string>
 
 const [COUNTER, LIMIT, CHAIN] = ['counter', 'limit', 'chain']
 
-/** Keeps the elements of some tables as they should be, each change one transaction of nft. */
+/** Keeps the elements of some tables in the wanted state. Each change is one transaction of nft. */
 export class ElementKeeper {
   readonly #nft: Nft
   readonly #tables: readonly string[]
-  /** As far as we know; null: not read yet. */
+  /** The last known elements; null: not read yet. */
   #present: Elements | null = null
-  /** How many rules there were when it was last read, besides those of chains that come and go. */
+  /** The number of rules when they were last read, without chains that come and go. */
   rules = 0
 
-  /** @param tables with their families, such as "inet berth" */
+  /** @param tables the tables with their families, such as "inet berth" */
   constructor(nft: Nft, tables: readonly string[]) {
     this.#nft = nft
     this.#tables = tables
   }
 
-  /** Brings the sets and maps that `wanted` names to what it says. @returns whether that is news */
+  /** Updates the sets and maps that `wanted` names. @returns whether anything changed */
   async keep(wanted: Elements): Promise<boolean> {
     const trusted = this.#present !== null
     const present = this.#present ?? (await this.read())
@@ -44,7 +44,7 @@ export class ElementKeeper {
     return lines.length > 0
   }
 
-  /** As `keep`, but believes only the kernel. @returns whether something was not as it should be */
+  /** Like `keep`, but reads the kernel's state first. @returns whether anything was wrong */
   async mend(wanted: Elements): Promise<boolean> {
     const lines = changes(await this.read(), wanted)
     await this.#run(lines)
@@ -70,7 +70,10 @@ export class ElementKeeper {
   }
 }
 
-/** Lines of nft that lead from one to the other: what elements name is there before them, and goes after them. */
+/**
+ * Returns lines of nft that lead from one state to the other: objects that elements refer to are created before them,
+ * and deleted after them.
+ */
 function changes(present: Elements, wanted: Elements): string[] {
   const lines: [rank: number, line: string][] = []
   for (const [place, elements] of wanted) {
@@ -101,7 +104,7 @@ function changes(present: Elements, wanted: Elements): string[] {
   return lines.sort(([a], [b]) => a - b).map(([, line]) => line)
 }
 
-/** What elements name, whose own name says all of it. */
+/** Whether elements refer to objects of this kind, whose name says everything about them. */
 function isObject(kind: string): boolean {
   return kind === COUNTER || kind === LIMIT
 }
@@ -113,15 +116,17 @@ function chain(table: string, name: string, rules: string): string {
 
 const emptied = (table: string, name: string) => `flush chain ${table} ${name}`
 
-/** Whether a chain that was found is one of these rules: its name follows from them, so that counting them is enough. */
+/**
+ * Whether a chain found in the kernel has these rules. Its name follows from the rules, so counting them is enough.
+ */
 function isChain(found: string | undefined, rules: string): boolean {
   return found === rules || found === String(rules.split('\n').length)
 }
 
-/** Of a table's chains all others stay as they are. */
+/** All other chains of a table stay as they are. */
 const comesAndGoes = (chain: string) => chain.startsWith(FIREWALL)
 
-/** Of nft's JSON: each object has one key, which says what it is. */
+/** Objects of nft's JSON: each has one key, which says what it is. */
 interface Listed {
   nftables: {
     rule?: { chain: string }
@@ -173,7 +178,7 @@ function entry(element: unknown): [string, string] {
 
 function text(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
-  // The forms that ours can have.
+  // These are the forms that Berth's own elements can have.
   const { concat, elem, prefix, jump } = value as {
     concat?: unknown[]
     elem?: { val: unknown }
@@ -185,7 +190,7 @@ function text(value: unknown): string {
   return concat ? concat.map(text).join(' . ') : text(elem?.val)
 }
 
-/** The bytes that the counters of a table have counted, by name. */
+/** Returns the bytes that the counters of a table have counted, by name. */
 export async function countedBytes(nft: Nft, table: string): Promise<Map<string, number>> {
   const json = await nft(['-j', 'list', 'counters', 'table', ...table.split(' ')], '')
   const { nftables } = JSON.parse(json) as Listed // as nft documents it in libnftables-json(5)

@@ -43,7 +43,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       world.card(number, { firewall, ports: ports(number) })
     const put = (firewall: FirewallRule[] | null) =>
       world.service.tell({ do: 'change', card: card(1, firewall) })
-    // Debian 12's pasta lets a server that speaks first wait.
+    // Debian 12's pasta delays a server that speaks first.
     const ask = (asker: Agent, protocol: 'tcp' | 'udp', host: string, port: number) =>
       asker.ask(protocol, host, port, { isFirst: true })
     const reach = (asker: Agent, protocol: 'tcp' | 'udp', host: string, port: number) =>
@@ -54,7 +54,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     }
     const chains = async () => (await within('nft', 'list', 'chains')).match(/chain fw_\w+/g) ?? []
 
-    // As an ordinary user too, whom pasta tells where a connection comes from.
+    // An ordinary user's rules know a connection's origin as well: pasta passes it on.
     const sets: [string, FirewallRule[] | null][] = [
       ['none', null],
       ['no rule', []],
@@ -106,7 +106,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await put([rule({ direction: 'out', protocol: 'icmp' })])
       expect(await ask(world.internet, 'tcp', HOST, 24_001)).toBe('silence')
       expect(await one.reach('tcp', FAR, 80)).toBe('EHOSTUNREACH')
-      // Debian 12's pasta takes no pings along.
+      // Debian 12's pasta does not forward pings.
       if (as === 'root') expect(await one.run(`perl -MNet::Ping -e '${PING}'`)).toBe('1')
     })
 

@@ -3,19 +3,19 @@ import { widest } from '../../../cidrs.ts'
 import type { FirewallRule, PortRange } from '../../driver.ts'
 import { judgesOut } from '../../firewall.ts'
 
-/** A chain that returns what it lets through, and refuses the rest. */
+/** A chain of rules that returns accepted connections and refuses the rest. */
 export interface Chain {
   name: string
   rules: string
 }
 
-/** The names of chains start so, which come and go with the rules of customers. */
+/** The prefix of chains that come and go with the rules of customers. */
 export const FIREWALL = 'fw_'
 
 /**
- * What a chain looks at is the connection as it began, of packets in both directions: what no longer may begin also
- * ends. Who came is where the answers go, and to which port where they come from; where a guest went is what it asked
- * for.
+ * The words of a rule by its direction. Rules match a connection's first packet by conntrack, on packets in both
+ * directions, so that a connection also ends once it is no longer allowed. The sender is the destination of the
+ * replies, and the target port their source; an outgoing connection is matched by its original destination.
  */
 const WORDS = {
   in: { way: 'reply', port: 'proto-src', refusal: 'drop' },
@@ -24,7 +24,7 @@ const WORDS = {
 
 const known = new WeakMap<readonly FirewallRule[], { in: Chain; out: Chain | null }>()
 
-/** The chains of these rules; equal rules have the same. */
+/** Returns the chains of these rules; equal rules share chains. */
 export function chainsOf(rules: readonly FirewallRule[]): { in: Chain; out: Chain | null } {
   const found = known.get(rules)
   if (found) return found
@@ -43,7 +43,7 @@ function chainOf(all: readonly FirewallRule[], direction: FirewallRule['directio
   return { name: `${FIREWALL}${createHash('sha256').update(rules).digest('hex').slice(0, 16)}`, rules }
 }
 
-/** @param rules that differ in their ports only */
+/** @param rules rules that differ in their ports only */
 function linesOf(rules: readonly FirewallRule[], direction: FirewallRule['direction']): string[] {
   const [first] = rules
   if (!first) return []
@@ -68,7 +68,7 @@ function protocolIn(protocol: FirewallRule['protocol'], family: 'ip' | 'ip6'): s
   return `meta l4proto ${name} `
 }
 
-/** The same ports, in ranges that do not meet. */
+/** Merges port ranges so that none overlap. */
 function disjoint(ranges: readonly PortRange[]): string[] {
   const whole: PortRange[] = []
   for (const { first, last } of [...ranges].sort((a, b) => a.first - b.first)) {

@@ -18,7 +18,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
   'guests of a service that is %s',
   (as) => {
     let world: NetworkWorld
-    // Debian 12's pasta lets a server that speaks first wait, but for callers on the loopback.
+    // Debian 12's pasta delays a server that speaks first, except for callers on the loopback.
     const isSlow = as === 'user'
     let one: Agent
     let two: Agent
@@ -57,7 +57,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('tcp', RESOLVER, 53)).toMatch(/^tcp from/)
     })
 
-    // All at once, as each waits for silence.
+    // The cases run at once, since each waits for silence.
     test.concurrent.each([
       ['the host by its address', HOST, 8080],
       ['the host by its address in a private network', '10.9.0.2', 8080],
@@ -120,10 +120,10 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         return performance.now() - before
       }
       await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 16 }) })
-      // 2 MB at once, and then 2 MB a second.
+      // The rate allows a burst of 2 MB, and then 2 MB a second.
       expect(await pour(5_000_000)).toBeGreaterThan(1_400)
       await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 800 }) })
-      // A busy host may hold one of them up.
+      // A busy host may delay one of the transfers.
       await expect.poll(() => pour(5_000_000)).toBeLessThan(1_000)
       expect(await world.service.tell({ do: 'look' })).toEqual([])
       await world.service.tell({ do: 'change', card: world.card(1) })
@@ -147,7 +147,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     const have = (number: number, it: typeof A | typeof NONE) =>
       world.service.tell({ do: 'change', card: world.card(number, { public: it }) })
 
-    // pasta carries none.
+    // pasta carries no public addresses.
     test.runIf(as === 'root')(
       'a guest is reached at its public addresses, and is these for all others',
       async () => {
@@ -177,7 +177,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
           'tcp from 2001:db8:5:7::2',
           expect.stringMatching('^udp from 2001:db8:5:7::2 '),
         ])
-        // All else is as it was: the resolver, published ports, and what is nobody's.
+        // Everything else stays as it was: the resolver, published ports, and destinations that nobody uses.
         expect(await one.reach('udp', RESOLVER, 53)).toContain(`udp from ${HOST} `)
         expect(await world.internet.reach('tcp', HOST, 24_001)).toBe('tcp from 198.51.100.1')
         expect(await world.internet.ask('tcp', '203.0.113.8', 80)).not.toMatch(/from/)
@@ -199,7 +199,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     ])('an address moves to another guest at once, also for who never pauses: %s', async (_, address) => {
       const rx = async () =>
         (await world.service.tell<Record<string, { rx: number }>>({ do: 'traffic' })).m2?.rx ?? 0
-      /** @returns how long nothing came from the address, in ms */
+      /** @returns for how long nothing came from the address, in ms */
       const move = async () => {
         await have(1, A)
         await have(2, NONE)
@@ -211,13 +211,13 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         await world.service.tell({ do: 'change', card: networks[0], and: networks[1] })
         await expect.poll(async () => (await rx()) - before).toBeGreaterThan(1_000)
         await world.internet.tell({ do: 'hush' })
-        // Nothing goes on that began as another.
+        // A connection that began under another address does not continue.
         await expect(Promise.race([pouring, one.run('sleep 1').then(() => 'stands still')])).resolves.toBe(
           'stands still',
         )
         return probing
       }
-      // A busy host may hold one of them up.
+      // A busy host may delay one of the moves.
       await expect.poll(move).toBeLessThan(1_000)
     })
 
@@ -328,7 +328,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
-    // As root rules lead ports in, at which nothing listens.
+    // For root, rules forward the ports, and nothing listens at them.
     test.runIf(as === 'user')(
       'a port that another program had when the way out began leads in soon after it is free',
       async () => {

@@ -23,14 +23,14 @@ import { BRIDGES_APART, cardOf, rules } from './rules.ts'
 
 export interface GuestNetworkOptions {
   dataDir: string
-  /** Of this host: where ports are published. */
+  /** The host's address at which ports are published. */
   address: string
   /** The ports that may be published. */
   ports: PortRange
-  /** The ranges that are routed to this host for machines to have addresses of, as they are at the moment. */
+  /** Returns the current ranges that are routed to this host for machines' public addresses. */
   pools: () => PublicPools
   log: Log
-  /** The machines that are on and have cards in it, by what is written down of them. */
+  /** Returns the running machines that have cards in the network, from their records. */
   running: () => Promise<{ pid: number; card: Card }[]>
 }
 
@@ -38,8 +38,8 @@ const LOOK_MS = 3_000
 const TABLES = ['inet berth', 'arp berth', 'bridge berth']
 
 /**
- * The network of all guests: a namespace of the installation with a routed card for each machine, rules that are the
- * same for all, and one way out. What the kernel holds is compared with what it should, at start and every few seconds.
+ * The network of all guests: a namespace of the installation with a routed card for each machine, shared rules, and
+ * one uplink. The kernel's state is compared with the wanted one at start and every few seconds.
  */
 export class GuestNetwork {
   readonly #options: GuestNetworkOptions
@@ -62,10 +62,10 @@ export class GuestNetwork {
     this.#keeper = keeperIn(space)
   }
 
-  /** @throws Error with what is missing for it, as a sentence part */
+  /** @throws Error with what is missing for the network, as part of a sentence */
   static async open(options: GuestNetworkOptions): Promise<GuestNetwork> {
     const address = await ipv4Of(options.address)
-    // By the folder itself, which may get another name, and of which there may be copies.
+    // The folder's inode identifies the installation, since the folder may be renamed or copied.
     const { dev, ino } = statSync(options.dataDir)
     const id = createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)
     const running = await options.running()
@@ -81,7 +81,7 @@ export class GuestNetwork {
     return network
   }
 
-  /** Whether there could be one here; leaves nothing behind. @throws as open does */
+  /** Checks whether the network could be opened here, and leaves nothing behind. @throws Error as open does */
   static async trial(): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'berth-net-'))
     try {
@@ -100,13 +100,13 @@ export class GuestNetwork {
     return this.#uplink.carriesPools
   }
 
-  /** What stands before the command of a machine's process. */
+  /** The command prefix that starts a machine's process in the network. */
   get entrance(): readonly string[] {
     return this.#space.prefix
   }
 
   /**
-   * Makes the card of a machine that is about to start.
+   * Creates the card of a machine that is about to start.
    * @throws DriverError port_taken, unavailable
    */
   attach(card: Card): Promise<void> {
@@ -122,7 +122,7 @@ export class GuestNetwork {
             `Port ${port.hostPort} is in use by another program on this host`,
           )
       const make = () => this.#inside(['ip', '-batch', '-'], cardLines(card).join('\n'))
-      // A QEMU that was killed has left its card.
+      // A QEMU that was killed has left its card behind.
       await make().catch(() => this.#inside(['ip', 'link', 'delete', cardOf(number)]).then(make))
       this.#cards.set(number, card)
       if (card.network.cards.length > 0) await this.#connect()
@@ -130,14 +130,14 @@ export class GuestNetwork {
     })
   }
 
-  /** Changes what leads to machines that are on, all at once; others are none of its business. */
+  /** Changes the networks of running machines, all at once. Machines without a card are ignored. */
   change(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
     return this.#exclusive(async () => {
       let isMoved = false
       for (const [number, card] of this.#cards) {
         const network = networks.get(card.serverId)
         isMoved ||= network !== undefined && !isDeepStrictEqual(network.cards, card.network.cards)
-        // Its addresses are the guest's own, and hold until its next start.
+        // The addresses are configured in the guest, and hold until its next start.
         if (network) this.#cards.set(number, { ...card, network: { ...network, number } })
       }
       if (isMoved) await this.#connect()
@@ -146,8 +146,8 @@ export class GuestNetwork {
   }
 
   /**
-   * Whether the service's own questions on SSH get through to a machine that has a firewall.
-   * Not known beyond the process: whoever asks says so each time.
+   * Sets whether the service's own SSH probes pass a machine's firewall. This is not kept beyond the process, so each
+   * prober sets it again.
    */
   async probe(serverId: string, isProbed: boolean): Promise<void> {
     const isToChange = ({ network, ...card }: Card) =>
@@ -160,7 +160,7 @@ export class GuestNetwork {
     })
   }
 
-  /** Takes a machine's card away. Fine if it has none. */
+  /** Removes a machine's card, if there is one. */
   detach(serverId: string): Promise<void> {
     return this.#exclusive(async () => {
       const found = [...this.#cards.values()].find((card) => card.serverId === serverId)
@@ -172,7 +172,9 @@ export class GuestNetwork {
     })
   }
 
-  /** Bytes that machines got and sent since their cards were made, as counted outside of them. */
+  /**
+   * Returns the bytes that machines received and sent since their cards were created, counted outside of the guests.
+   */
   async traffic(): Promise<Map<string, { rx: number; tx: number }>> {
     const bytes = await countedBytes((args) => this.#inside(['nft', ...args]), 'inet berth')
     const found = [...this.#cards].flatMap(([number, { serverId }]) => {
@@ -182,7 +184,7 @@ export class GuestNetwork {
     return new Map(found)
   }
 
-  /** From now on looks every few seconds, so that guests whose network fails for any reason soon have it back. */
+  /** Starts to look every few seconds, so that guests soon have their network back whatever broke it. */
   watch(): void {
     let isLooking = false
     this.#timer = setInterval(() => {
@@ -196,7 +198,7 @@ export class GuestNetwork {
     }, LOOK_MS).unref()
   }
 
-  /** Compares all with what it should be, and mends it. */
+  /** Compares the whole network with the wanted state and repairs it. */
   look(): Promise<void> {
     return this.#exclusive(async () => {
       const mended: string[] = []
@@ -211,7 +213,7 @@ export class GuestNetwork {
         }
         await this.#lead()
         const wanted = await this.#wanted()
-        // What this host says of itself may change: that is no damage.
+        // The host's own addresses may change: that is no damage.
         if (await this.#keeper.keep(wanted).catch(() => false))
           this.#options.log.info({}, 'The network of guests follows the addresses of this host')
         const isRight = !(await this.#keeper.mend(wanted).catch(() => true))
@@ -230,7 +232,7 @@ export class GuestNetwork {
     })
   }
 
-  /** Leaves it to the machines that are on; without any, nothing of it stays. */
+  /** Closes the network, which stays for running machines and is removed if there are none. */
   close(): Promise<void> {
     clearInterval(this.#timer)
     return this.#exclusive(async () => {
@@ -248,7 +250,7 @@ export class GuestNetwork {
       : new HostUplink(space, id, address)
   }
 
-  /** Rules before the way out, so that nothing gets through without. */
+  /** Loads the rules before the uplink exists, so that nothing passes without them. */
   async #load(): Promise<void> {
     await this.#inside(['nft', '-f', '-'], rules(this.#uplink.udpPorts))
     await this.#keeper.mend(await this.#wanted())
@@ -278,7 +280,7 @@ export class GuestNetwork {
     return elementsOf([...this.#cards.values()], RESOLVER, { ...(await hostElements(this.#address)), pools })
   }
 
-  /** Brings private networks to what the cards say. @returns whether something was missing */
+  /** Connects private networks as the cards say. @returns whether something was missing */
   async #connect(links?: readonly Link[]): Promise<boolean> {
     const cards = [...this.#cards.values()]
     const isEmpty = cards.every(({ network }) => network.cards.length === 0)
@@ -301,7 +303,7 @@ export class GuestNetwork {
   }
 }
 
-/** The cards of machines that are there. */
+/** Lists the cards of machines in the namespace. */
 function cardsIn(links: readonly Link[]): { number: number; isUsed: boolean }[] {
   return links.flatMap(({ ifname = '', flags = [] }) => {
     const [, number] = /^g(\d+)$/.exec(ifname) ?? []
@@ -309,7 +311,7 @@ function cardsIn(links: readonly Link[]): { number: number; isUsed: boolean }[] 
   })
 }
 
-/** @param members processes that are in it */
+/** @param members processes that are in the namespace */
 function openSpace(id: string, members: readonly { pid: number }[]): Promise<Namespace> {
   return openNamespace(
     `berth-${id}`,

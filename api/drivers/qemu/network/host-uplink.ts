@@ -9,33 +9,33 @@ import { isTaken } from './ports.ts'
 import { withoutHost } from './public.ts'
 import { MOST_CONNECTIONS, NEW_CONNECTIONS, UPLINK } from './rules.ts'
 
-/** The way between the namespace and this host. */
+/** The link between the namespace and this host. */
 export interface Uplink {
-  /** Ports of this host that UDP from the namespace may seem to come from. */
+  /** The host's ports that UDP from the namespace may seem to come from. */
   readonly udpPorts: string
-  /** Whether traffic of the pools comes and goes by it. */
+  /** Whether traffic of the public address pools uses the link. */
   readonly carriesPools: boolean
   isUp(): Promise<boolean>
-  /** Makes it, or what is missing of it. Safe to repeat. */
+  /** Creates the link, or what is missing of it. Safe to repeat. */
   raise(): Promise<void>
-  /** Leads these ports of the host in, "tcp . 22001", and these ranges, and no others. */
+  /** Forwards exactly these ports of the host ("tcp . 22001") and these ranges into the namespace. */
   lead(ports: ReadonlySet<string>, pools: PublicPools): Promise<void>
-  /** Whether something else has a port that leads to no machine yet. */
+  /** Whether something else uses a port that leads to no machine yet. */
   isTaken(port: PublishedPort): Promise<boolean>
   remove(): Promise<void>
 }
 
-/** The two ends by IPv6: they are on one card, which no other installation has. */
+/** The IPv6 addresses of the two ends, on a card that no other installation has. */
 const [HOST6, INSIDE6] = ['fe80::1', 'fe80::2']
-/** The part of an IPv6 address that says whose it is. */
+/** The network part of an IPv6 address. */
 const NETWORK = 'ffff:ffff:ffff:ffff::'
 
-/** Places for the two ends: pairs of 169.254.64.0/18, of which the second is inside. */
+/** The number of places for the two ends: pairs of 169.254.64.0/18, of which the second is inside. */
 const PLACES = 2 ** 12
 
 const CHAINS = ['nat_in', 'nat_local', 'nat_out', 'input', 'forward', 'arrival']
 
-/** Of root: a pair of cards, and rules on the host that are the same for all machines. */
+/** Root's uplink: a pair of cards, and rules on the host that are the same for all machines. */
 export class HostUplink implements Uplink {
   readonly udpPorts = '32768-65535'
   readonly carriesPools = true
@@ -46,8 +46,8 @@ export class HostUplink implements Uplink {
   #ruleCount = 0
 
   /**
-   * @param id of the installation, eight hexadecimal digits
-   * @param address where ports are published: one of this host's, or 0.0.0.0
+   * @param id identifies the installation, eight hexadecimal digits
+   * @param address the address at which ports are published: one of this host's, or 0.0.0.0
    */
   constructor(space: Namespace, id: string, address: string) {
     this.#space = space
@@ -76,7 +76,7 @@ export class HostUplink implements Uplink {
     if (present !== null && !isWhole) await run(['ip', 'link', 'delete', this.#card])
     const place = isWhole ? present : await this.#freePlace()
     if (!isWhole) {
-      // Its other end may be in a namespace that is held by nothing but its name.
+      // The other end may be in a namespace that only its name holds.
       if (await this.#leadsInside()) await run([...this.#space.prefix, 'ip', 'link', 'delete', UPLINK])
       await this.#connect(place)
     }
@@ -123,8 +123,8 @@ export class HostUplink implements Uplink {
   }
 
   /**
-   * A host that forwards IPv6 no longer believes the routers of its own networks, unless it is told to: where it has
-   * its addresses and its default route from them, it goes on to.
+   * Opens IPv6 forwarding. A host that forwards ignores router advertisements unless it is configured to accept them.
+   * It stays so if its addresses and default route come from them.
    */
   async #openIpv6(): Promise<void> {
     const settings = `cd /proc/sys/net/ipv6/conf
@@ -143,7 +143,7 @@ export class HostUplink implements Uplink {
     await run([...this.#space.prefix, 'ip', '-6', '-batch', '-'], within.join('\n'))
   }
 
-  /** Rules of another installation on this host take a port just as a program does that listens. */
+  /** Rules of another installation on this host take a port just as a listening program does. */
   async isTaken(port: PublishedPort): Promise<boolean> {
     if (await isTaken(port, this.#address)) return true
     for (const table of await installations()) {
@@ -160,7 +160,7 @@ export class HostUplink implements Uplink {
     await run(['ip', 'link', 'delete', this.#card]).catch(() => {})
   }
 
-  /** Where the host's end is; null: there is none. */
+  /** The host end's place; null: there is none. */
   async #place(): Promise<number | null> {
     const address = await ipv4OfCard(this.#card)
     if (address !== undefined) return placeOf(address)
@@ -168,7 +168,10 @@ export class HostUplink implements Uplink {
     return null
   }
 
-  /** One that no other card of this host is in; where to begin to look follows from the installation. */
+  /**
+   * Finds a place that no other card of this host is in. The search starts at a place that follows from the
+   * installation.
+   */
   async #freePlace(): Promise<number> {
     const taken = new Set(
       (await hostAddresses()).map(({ address }) => (isIPv4(address) ? placeOf(address) : null)),
@@ -196,7 +199,7 @@ export class HostUplink implements Uplink {
     await run([...this.#space.prefix, 'ip', '-batch', '-'], within.join('\n'))
   }
 
-  /** route_localnet: what comes back to a program that used 127.0.0.1. */
+  /** Returns sysctl settings; route_localnet allows replies to a program that used 127.0.0.1. */
   #settings(): string {
     return `cd /proc/sys/net/ipv4
       [ "$(cat ip_forward)" = 1 ] || echo 1 > ip_forward
@@ -290,9 +293,9 @@ function placeOf(address: string): number | null {
   return a === 169 && b === 254 && c >= 64 && c < 128 ? ((c - 64) << 6) + (d >> 2) : null
 }
 
-/** Of the cards that lead out, so that what guests send fits. */
+/** The smallest MTU of the cards that lead out, so that guests' packets fit. */
 async function leastMtu(): Promise<number> {
-  // As ip documents it: lists of objects, of which each field is tested before use; so the next.
+  // ip documents lists of objects, of which each field is tested before use; the next line is alike.
   const routes = JSON.parse(await run(['ip', '-j', '-4', 'route', 'show', 'default'])) as { dev?: string }[]
   // See above.
   const links = JSON.parse(await run(['ip', '-j', 'link'])) as { ifname?: string; mtu?: number }[]
@@ -300,7 +303,7 @@ async function leastMtu(): Promise<number> {
   return Math.min(1500, ...links.flatMap(({ ifname, mtu }) => (out.has(ifname) && mtu ? [mtu] : [])))
 }
 
-/** The tables of all installations on this host. */
+/** Lists the tables of all installations on this host. */
 async function installations(): Promise<string[]> {
   const { nftables } = JSON.parse(await run(['nft', '-j', 'list', 'tables'])) as {
     nftables: { table?: { family: string; name: string } }[]

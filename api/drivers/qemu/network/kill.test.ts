@@ -8,10 +8,10 @@ import { type Agent, NetworkWorld } from './test-world.ts'
 const FAR = '192.0.2.80'
 const PORTS = ['127.0.0.1', 24_001] as const
 
-/** Each run kills at moments of its own; BERTH_TEST_SEED repeats those of one that failed. */
+/** Each run kills at moments of its own; BERTH_TEST_SEED repeats a failed run. */
 const seed = Number(process.env.BERTH_TEST_SEED ?? Date.now() % 1e6)
 
-/** So many moments up to one, in ms: at the beginning, and wherever the seed says. */
+/** Returns this many moments in ms up to the highest: one at the beginning, the others by the seed. */
 function moments(count: number, most: number): number[] {
   const digits = createHash('sha256').update(String(seed)).digest()
   return Array.from({ length: count }, (_, at) => (at === 0 ? 0 : ((digits[at] ?? 0) * most) / 255))
@@ -35,7 +35,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     })
     afterAll(() => world?.close())
 
-    /** A new process of the service, for which these machines are on. */
+    /** Starts a new process of the service, for which these machines are on. */
     async function restart(cards: ReturnType<NetworkWorld['card']>[]): Promise<void> {
       await world.service.end('SIGKILL')
       await world.startService(
@@ -50,7 +50,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
       const before = performance.now()
       expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain('its namespace')
-      // On a host that has nothing else to do within 2 s: `npm run bench network`.
+      // An idle host needs less than 2 s: `npm run bench network`.
       expect(performance.now() - before).toBeLessThan(30_000)
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
       expect(await world.host.reach('tcp', ...PORTS)).toMatch(/from/)
@@ -64,7 +64,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         world.card(1, { isCut: true, maySendMail: true, ports: [] }),
         world.card(2, { ports: [port] }),
       ] as const
-      /** Whether the first is cut off, and may send mail; where the first and the second are published. */
+      /** Checks whether the first machine is cut off and may send mail, and where both are published. */
       const held = async (inside: readonly string[]) => {
         const text = await run([...inside, 'nft', 'list', 'table', 'inet', 'berth'])
         const within = (set: string) => new RegExp(`(set|map) ${set} {[^}]*{([^}]*)`).exec(text)?.[2] ?? ''
@@ -78,7 +78,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       const [old, fresh] = ['false,false,false,false', 'true,true,true,true']
       await restart([...before])
       expect(await held(await world.inside())).toBe(old)
-      // At moments from before nft starts until after it ended.
+      // The moments range from before nft starts until after it has ended.
       for (const delay of moments(4, 20)) {
         const inside = await world.inside()
         const change = world.service.tell({ do: 'change', card: after[0], and: after[1] }).catch(() => {})
@@ -128,7 +128,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         await sleep(delay)
         await world.service.end('SIGKILL')
         await detach
-        // Elements go in one transaction, before the card.
+        // All elements come in one transaction, before the card.
         expect([0, whole]).toContain((await ofThird(inside)).named)
         await restart(known)
         await world.service.tell({ do: 'look' })

@@ -11,23 +11,24 @@ import {
 import { run } from '../host/run.ts'
 import { SETTINGS } from './rules.ts'
 
-/** Where all that machines have of a network happens. It is there while a name or a process holds it. */
+/** The network namespace of all machines. It exists as long as a name or a process holds it. */
 export interface Namespace {
-  /** What stands before a command, so that it runs inside. */
+  /** The command prefix that runs a program inside. */
   readonly prefix: readonly string[]
   /** The same for a machine's process, as this user. */
   prefixFor(owner: { uid: number; gid: number } | null): readonly string[]
-  /** Lets it go; it ends with the last process in it. */
+  /** Releases the namespace, which ends with the last process in it. */
   remove(): Promise<void>
 }
 
 const TUN = '/dev/net/tun'
-/** A busy host may take a while; one that refuses says so at once. */
+/** Milliseconds to start: a busy host may need a while, and one that refuses does so at once. */
 const START_MS = 30_000
 
 /**
- * @param members processes that are in it, by which it is found where nothing else holds it
- * @throws Error with what is missing for it and how to mend that, as a sentence part
+ * Opens a namespace, or finds it again.
+ * @param members processes that are in it, by which it is found if nothing else holds it
+ * @throws Error with what is missing and how to fix that, as part of a sentence
  */
 export async function openNamespace(name: string, members: readonly number[]): Promise<Namespace> {
   await requireTun()
@@ -37,7 +38,7 @@ export async function openNamespace(name: string, members: readonly number[]): P
   return space
 }
 
-/** Guests' cards, and pasta's, are made by it. */
+/** Checks that /dev/net/tun opens, which guests' cards and pasta's need. */
 async function requireTun(): Promise<void> {
   try {
     await access(TUN, constants.R_OK | constants.W_OK)
@@ -51,7 +52,7 @@ async function requireTun(): Promise<void> {
   }
 }
 
-/** Of root: held by its name, as `ip netns` has them. */
+/** Root's namespace, held by its name, as `ip netns` has them. */
 class NamedSpace implements Namespace {
   readonly #name: string
   readonly prefix: readonly string[]
@@ -64,7 +65,7 @@ class NamedSpace implements Namespace {
   static async open(name: string, members: readonly number[]): Promise<NamedSpace> {
     const space = new NamedSpace(name)
     if (await space.#isHeld()) return space
-    // A name without its mount is what a crash, or somebody else, left.
+    // A name without its mount is left over from a crash, or from somebody else.
     if (await exists(`/run/netns/${name}`)) await run(['ip', 'netns', 'delete', name])
     const [member] = members
     await run(
@@ -90,10 +91,12 @@ class NamedSpace implements Namespace {
   }
 }
 
-/** A shell keeps its arguments, by which it is found; what it waits for ends with it. */
+/** A shell keeps its arguments, by which it is found; the process that it waits for ends with it. */
 const HOLD = 'setpriv --pdeathsig KILL sleep infinity; true'
 
-/** Of an ordinary user: with a user namespace, in which he may do as root does; a tiny process holds both. */
+/**
+ * An ordinary user's namespace, with a user namespace in which they have root's rights. A tiny process holds both.
+ */
 export class UserSpace implements Namespace {
   readonly #mark: string
   readonly #holder: ProcessId
@@ -132,7 +135,7 @@ export class UserSpace implements Namespace {
     return ['nsenter', '--preserve-credentials', '--user', '--net', '--target', target, '--']
   }
 
-  /** Root of a user namespace may do nothing with what the kernel's own users have, and need not even that. */
+  /** Root of a user namespace can't switch to the kernel's other users, and need not. */
   prefixFor(): readonly string[] {
     return [...this.prefix, 'setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs', '--']
   }
@@ -146,7 +149,7 @@ export class UserSpace implements Namespace {
   }
 }
 
-/** Whether a process has left the network that we are in. */
+/** Whether a process is in another network namespace than the service. */
 function isApart(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net')

@@ -15,13 +15,13 @@ const INSIDE6 = 'fd62:6572:74ff::2'
 const START_MS = 30_000
 const [LOOKS, LOOK_MS] = [10, 50]
 
-/** The day of the oldest pasta in which we know of no fault that breaks connections: Debian 13's. */
+/** The release day of the oldest pasta without a known fault that breaks connections: Debian 13's. */
 const OLDEST = 20250503
 
 /**
- * Why a pasta should be replaced, as a sentence; null where it need not be. Debian 12's breaks connections, and does
- * not say how old it is.
- * @param version what `pasta --version` says
+ * Explains as a sentence why a pasta should be replaced; null if it need not be. Debian 12's breaks connections and
+ * does not report its release.
+ * @param version the output of `pasta --version`
  */
 export function agedPasta(version: string): string | null {
   const [first = ''] = version.split('\n')
@@ -31,11 +31,11 @@ export function agedPasta(version: string): string | null {
 }
 
 /**
- * Of an ordinary user: pasta, a process that makes connections for the namespace, and takes all ports of the range,
- * as they can't be added while it runs. It is found by its card's address, and just started again when it died.
+ * An ordinary user's uplink: pasta, a process that opens connections for the namespace. It takes all ports of the
+ * range, as ports can't be added while it runs. It is found by its card's address, and restarted if it dies.
  */
 export class PastaUplink implements Uplink {
-  // pasta takes the port of this host that something in the namespace sends from: of these no service has one.
+  // pasta sends from the host's port of the same number as in the namespace: no service uses these.
   readonly udpPorts = '49152-65535'
   readonly carriesPools = false
   readonly #space: UserSpace
@@ -43,7 +43,7 @@ export class PastaUplink implements Uplink {
   readonly #address: string
   readonly #range: PortRange
   readonly #log: string
-  /** Ports of the range that others had when it began. */
+  /** Ports of the range that other programs had when pasta started. */
   #taken = new Set<string>()
 
   constructor(
@@ -64,7 +64,7 @@ export class PastaUplink implements Uplink {
   async raise(): Promise<void> {
     if (await this.isUp()) return
     this.#taken = await this.#takenPorts()
-    // One that was just killed closes its ports a moment after it can't be found any more.
+    // A pasta that was just killed closes its ports a moment after its process is gone.
     for (let looks = 0; this.#taken.size > 0 && looks < LOOKS; looks++) {
       await sleep(LOOK_MS)
       this.#taken = await this.#takenPorts(this.#taken)
@@ -88,7 +88,10 @@ export class PastaUplink implements Uplink {
     )
   }
 
-  /** All of the range lead in already, but for those that others had, and end where no machine has one. */
+  /**
+   * All ports of the range already lead in, except those that others had. A port without a machine refuses
+   * connections.
+   */
   async lead(ports: ReadonlySet<string>): Promise<void> {
     const missing = new Set([...ports].filter((port) => this.#taken.has(port)))
     if ((await this.#takenPorts(missing)).size === missing.size) return
@@ -108,7 +111,7 @@ export class PastaUplink implements Uplink {
     if (found) await killVerified(found, this.#mark)
   }
 
-  /** Those of them that others have. */
+  /** Returns those ports that other programs use. */
   async #takenPorts(ports: ReadonlySet<string> = this.#everyPort()): Promise<Set<string>> {
     const taken = new Set<string>()
     for (const port of ports) {

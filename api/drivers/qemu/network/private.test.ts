@@ -7,7 +7,7 @@ import { placesOf, privateLines } from './private.ts'
 import { privateFrames, seen } from './test-frames.ts'
 import { type Agent, NetworkWorld } from './test-world.ts'
 
-/** Two networks of two customers, who have chosen the same range. */
+/** Two networks of two customers who chose the same range. */
 const card = (network: number, number: number, host: number): PrivateCard => ({
   network,
   mac: `52:54:0a:00:0${network}:0${number}`,
@@ -48,7 +48,7 @@ test('a look at many networks that are as they should be is soon over, and finds
   const known = places.map(({ name, mac }) => ({ mac, ifname: name, state: 'static' }))
   const begun = performance.now()
   expect(privateLines(many, [...links, ...bridges], known)).toEqual({ ip: [], bridge: [] })
-  // A quarter of a second; to look through all that is known for each takes five.
+  // It takes a quarter of a second; searching everything for each card would take five.
   expect(performance.now() - begun).toBeLessThan(3_000)
 })
 
@@ -125,7 +125,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         ['its private networks', ['ip', 'link', 'delete', 'n5']],
         ['its private networks', ['ip', 'link', 'set', 'p1n5', 'nomaster']],
         ['its private networks', ['bridge', 'link', 'set', 'dev', 'p1n5', 'learning', 'on']],
-        // As if the module br_netfilter were loaded by now.
+        // This is the state after something loads the module br_netfilter.
         ['its bridges', ['sh', '-c', 'echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables']],
         ['its private networks', ['bridge', 'fdb', 'del', '52:54:0a:00:05:01', 'dev', 'p1n5', 'master']],
         ['its rules', ['nft', 'flush', 'chain', 'bridge', 'berth', 'early']],

@@ -1,10 +1,10 @@
 import type { PrivateCard, ServerNetwork } from '../../driver.ts'
 import type { Elements } from './elements.ts'
 
-// Private networks: a bridge each, without an address and without a way out, and a card of each machine that is in it.
-// A bridge knows by these values who is where: it learns nothing from what machines send.
+// Private networks: each is a bridge without an address or uplink, and a card of each machine in it. A bridge is told
+// which card has which address: it learns nothing from machines' traffic.
 
-/** A machine that is in private networks, and the user that its QEMU runs as. */
+/** A machine in private networks, and the user that its QEMU runs as. */
 interface Member {
   network: ServerNetwork
   uid: number
@@ -19,13 +19,13 @@ function bridgeOf({ network }: PrivateCard): string {
   return `n${network}`
 }
 
-/** Frames of a card to many at once, such as questions by ARP. */
+/** The rate of a card's frames to many receivers, such as ARP questions. */
 const TO_MANY = 'rate over 100/second burst 200 packets'
 const CHAINS = ['early', 'between', 'self', 'own_voice']
 
 /**
- * A machine sends IPv4 and ARP, from its own addresses only; nothing else is let through: no IPv6, tags or
- * spanning trees, and no answers of DHCP. The bridge itself neither hears nor says anything.
+ * A machine sends IPv4 and ARP from its own addresses only. Nothing else passes: no IPv6, tags or spanning trees, and
+ * no DHCP replies. The bridge itself neither receives nor sends anything.
  */
 export const PRIVATE_RULES = `
 add table bridge berth
@@ -58,7 +58,7 @@ table bridge berth {
 }
 `
 
-/** What the sets of these rules hold: nothing of a machine that is cut off. */
+/** Returns the contents of these rules' sets; a machine that is cut off has none. */
 export function privateElements(cards: readonly Member[]): Elements {
   const open = cards.filter(({ network }) => !network.isCut).flatMap(placesOf)
   return new Map([
@@ -70,7 +70,7 @@ export function privateElements(cards: readonly Member[]): Elements {
   ])
 }
 
-/** A private card, and what it is called here. */
+/** A private card and its name in the namespace. */
 interface Place extends PrivateCard {
   name: string
   bridge: string
@@ -81,7 +81,7 @@ export function placesOf({ network: { number, cards }, uid }: Member): Place[] {
   return cards.map((card) => ({ ...card, name: privateCardOf(number, card), bridge: bridgeOf(card), uid }))
 }
 
-/** As `ip -j -d link` has them; each field is tested before use. */
+/** An entry of `ip -j -d link`; each field is tested before use. */
 export interface Link {
   ifname?: string
   flags?: string[]
@@ -89,7 +89,7 @@ export interface Link {
   linkinfo?: { info_slave_data?: { learning?: boolean; flood?: boolean } }
 }
 
-/** As `bridge -j fdb` has them. */
+/** An entry of `bridge -j fdb`. */
 export interface Known {
   mac?: string
   ifname?: string
@@ -97,8 +97,8 @@ export interface Known {
 }
 
 /**
- * What has to be done for the private networks to be as these cards say, as lines for ip and, after that, for bridge.
- * Cards that a machine still holds are left to it: by the rules nothing gets through.
+ * Returns the changes that private networks need to match these cards, as lines for ip and then for bridge. A card
+ * that a machine still holds is left to it: the rules let nothing through.
  */
 export function privateLines(
   cards: readonly Member[],

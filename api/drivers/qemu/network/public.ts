@@ -7,13 +7,13 @@ const FAMILIES = [
   { name: 'ipv6', of: 6, match: 'ip6', ownOf: (number: number) => prefixOf(number) },
 ] as const
 
-/** Another one for each machine, as far as 16 bits go. */
+/** The conntrack zone of a machine: unique as far as 16 bits allow. */
 const zoneOf = (number: number) => `${(number % 65_535) + 1}`
 
 /**
- * What leads to machines by addresses of their own, and makes them be these: whole addresses for IPv4 and /64s for
- * IPv6, each translated to what the guest was told that it is, so that they move without its help.
- * @param pools null where the way out carries none: there everybody is the host, by IPv6 too
+ * Returns the elements that give machines public addresses: whole addresses for IPv4 and /64s for IPv6. Each is
+ * translated to the address configured in the guest, so that addresses move without the guest's help.
+ * @param pools the pools; null if the uplink carries none: guests then share the host's address, by IPv6 too
  */
 export function publicElements(networks: readonly ServerNetwork[], pools: PublicPools | null): Elements {
   const all: Elements = new Map()
@@ -45,7 +45,10 @@ export function publicElements(networks: readonly ServerNetwork[], pools: Public
   return all
 }
 
-/** What machines can have by the network of guests, if there is one, and a warning where that is less than is wanted. */
+/**
+ * Returns the features that the guests' network offers, if there is one, and a warning if it offers less than it
+ * could.
+ */
 export function abilitiesOf(
   guests: { carriesPools: boolean } | null,
   pools: PublicPools,
@@ -65,12 +68,12 @@ export function abilitiesOf(
   }
 }
 
-/** nft shows a range of one address as the address. */
+/** Removes /32 or /128, since nft shows a range of one address as the address. */
 export function withoutHost(range: string): string {
   return range.replace(/\/(32|128)$/, '')
 }
 
-/** The sets and maps of it. */
+/** The sets and maps for public addresses. */
 export const PUBLIC_SETS = `
   set pools4      { type ipv4_addr; flags interval; }
   set pools6      { type ipv6_addr; flags interval; }
@@ -85,7 +88,9 @@ export const PUBLIC_SETS = `
   set open6       { type ipv6_addr; flags interval; }
 `
 
-/** What comes to an address is remembered apart for each machine that has it: pings that never pause move as well. */
+/**
+ * Tracks connections to an address separately for each machine that has it, so that even pings without a pause move.
+ */
 export const ZONED = `
   chain zoned {
     type filter hook prerouting priority raw - 10; policy accept;
@@ -94,7 +99,7 @@ export const ZONED = `
   }
 `
 
-/** What began at an address, or as one, ends once the machine has it no more. */
+/** Ends a connection to or from an address once the machine no longer has it. */
 export const HELD = `
   chain held {
 ${FAMILIES.flatMap(({ of, match }) =>
@@ -102,7 +107,7 @@ ${FAMILIES.flatMap(({ of, match }) =>
     ['iifname', 'saddr'],
     ['oifname', 'daddr'],
   ].flatMap(([side, end]) =>
-    // How a machine looks from outside: to what it answers it is the original destination, else the reply's.
+    // A machine's public address is the original destination of connections to it, and the reply's for its own.
     ['original', 'reply'].map((way) => {
       const answers = (side === 'iifname') === (way === 'reply')
       const seen = `ct ${answers ? 'original' : 'reply'} ${match} daddr`

@@ -3,25 +3,28 @@ import { SSH_PORT } from '../../driver.ts'
 import { PRIVATE_RULES } from './private.ts'
 import { HELD, PUBLIC_SETS, ZONED } from './public.ts'
 
-/** The way out of the namespace, and the addresses of its two ends. */
+/** The uplink's card in the namespace, and the addresses of its two ends. */
 export const UPLINK = 'up0'
 
-/** A guest's card, by the number of its machine. */
+/** Returns the name of a guest's card, by the number of its machine. */
 export const cardOf = (number: number): string => `g${number}`
 
 /**
- * What no guest reaches: this host, its networks and those of its operator, what clouds tell about their machines, and
- * addresses that stand for one of these. What a public address of this host is, the sets host4 and host6 say.
+ * Destinations closed to all guests: this host, its networks and its operator's, clouds' metadata services, and
+ * addresses that stand for one of these. The sets host4 and host6 hold the host's public addresses.
  */
 const CLOSED4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
-  // 168.63.129.16 is Azure's; the others that clouds have are in private ranges.
+  // 168.63.129.16 is Azure's; other clouds' metadata addresses are in private ranges.
   ...['168.63.129.16', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3'],
 ]
-/** ::/8 holds the loopback, and with f000::/4 all that stands for IPv4 or is private. */
+/** ::/8 holds the loopback; with f000::/4, it covers all addresses that are private or stand for IPv4. */
 const CLOSED6 = ['::/8', '100::/64', '2002::/16', 'f000::/4']
 
-/** How many connections a machine may have begun, or have got, and how fast, so that none fills the table of all. */
+/**
+ * The most connections that a machine may have open in each direction, and their rate, so that none fills the shared
+ * table.
+ */
 export const MOST_CONNECTIONS = 8_000
 export const NEW_CONNECTIONS = 'rate over 500/second burst 2000 packets'
 
@@ -258,16 +261,16 @@ table arp berth {
 `
 
 /**
- * The rules of the namespace, loaded in one transaction at each start: what is missing is made, chains are replaced,
- * and what stands in sets, maps and counters stays. Machines come and go as elements only.
- * @param udpPorts of the way out: what is sent from there takes these ports of this host, and so none of a service
+ * Returns the namespace's rules, loaded in one transaction at each start: missing objects are created, chains are
+ * replaced, and the contents of sets, maps and counters stay. Machines come and go as elements only.
+ * @param udpPorts of the uplink: traffic of guests comes from these ports of the host, which no service uses
  */
 export const rules = (udpPorts: string): string =>
   `${SETS}table inet berth {${ZONED}${HELD}${EARLY}${nat(udpPorts)}${FILTERS}}${ARP}${PRIVATE_RULES}`
 
 /**
- * Turns off what the kernel's module br_netfilter does from when it is loaded on, by whomever: packets of bridges would
- * pass the rules of routed ones, which know nothing of them. Prints what it turned off.
+ * Turns off the kernel module br_netfilter's settings, from the moment that anything loads it: bridged packets would
+ * pass the rules for routed ones, which know nothing of them. Prints what it turned off.
  */
 export const BRIDGES_APART = `
 for file in /proc/sys/net/bridge/bridge-nf-call-*; do
@@ -275,7 +278,7 @@ for file in /proc/sys/net/bridge/bridge-nf-call-*; do
 done
 `
 
-/** How the kernel of the namespace goes about it. New cards take over what \`default\` says. */
+/** The namespace's kernel settings. New cards inherit those of \`default\`. */
 export const SETTINGS = `
 cd /proc/sys/net
 echo 1 > ipv4/ip_forward

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Card } from './cards.ts'
 import { GuestNetwork, type GuestNetworkOptions } from './guest-network.ts'
 
-// For tests: a process in some network namespace that does there what it is told, a line of JSON for each.
+// For tests: a process in a network namespace that carries out orders, each a line of JSON.
 
 type Order =
   | { do: 'run'; command: string[] }
@@ -39,7 +39,7 @@ const words: string[] = []
 const note = (details: object, message: string) => void words.push(`${message} ${JSON.stringify(details)}`)
 let network: GuestNetwork | null = null
 
-/** Says to whoever comes who they are, before they say anything, and sends back what they say. */
+/** Greets each client with the address it comes from, and then echoes what it sends. */
 async function serve(port: number, addresses = ['::']): Promise<void> {
   const greet = (socket: Socket) => {
     socket.on('error', () => {})
@@ -83,8 +83,8 @@ function ask({ protocol, host, port, from, isFirst }: Extract<Order, { do: 'ask'
 }
 
 /**
- * Sends bytes to what sends them back, after a greeting. Closes nothing before all have come: Debian 12's pasta breaks
- * what comes over connections that are half closed. @returns how many came
+ * Sends bytes to an echo server after its greeting. Closes nothing before all have come back: Debian 12's pasta
+ * breaks connections that are half closed. @returns how many came back
  */
 function pour(host: string, port: number, bytes: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -99,14 +99,14 @@ function pour(host: string, port: number, bytes: number): Promise<number> {
   })
 }
 
-/** Sends datagrams, each once the one before was answered. @returns how long each took, in ms */
+/** Sends datagrams, each after the reply to the one before. @returns the time of each in ms */
 async function echo(host: string, port: number, count: number): Promise<number[]> {
   const socket = createSocket('udp4')
   const took: number[] = []
   while (took.length < count) {
     const before = performance.now()
     await new Promise<void>((resolve) => {
-      // One that got lost counts as long as this.
+      // A lost datagram counts as this long.
       const timer = setTimeout(resolve, 1_000)
       socket.once('message', () => {
         clearTimeout(timer)
@@ -123,7 +123,10 @@ async function echo(host: string, port: number, count: number): Promise<number[]
 
 let isHushed = false
 
-/** Sends a datagram every few milliseconds, all from one port, until it is told to hush. @returns the longest time without an answer */
+/**
+ * Sends a datagram every few milliseconds from one port, until the order to hush. @returns the longest time without a
+ * reply
+ */
 async function probe(host: string, port: number): Promise<number> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', () => {})
   let [heardAt, longest] = [performance.now(), 0]
@@ -150,8 +153,8 @@ async function flood({ host, first, last, to }: Extract<Order, { do: 'flood' }>)
 }
 
 /**
- * Asks anew by UDP every few milliseconds, until it is told to hush; then it waits for answers that still come.
- * @returns how often, and how often there was an answer
+ * Sends a new UDP request every few milliseconds until the order to hush, and then waits for late replies.
+ * @returns the number of requests and of replies
  */
 async function knock(
   host: string,
@@ -176,7 +179,7 @@ async function knock(
 
 let watcher: { child: ChildProcess; said: string } | null = null
 
-/** Starts a program that says when it is ready, and what it saw once it gets the signal of an alarm. */
+/** Starts a program that reports when it is ready, and what it saw once it gets SIGALRM. */
 function watch(program: string): Promise<void> {
   const child = spawn('perl', ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   const own = { child, said: '' }
@@ -201,7 +204,7 @@ async function watched(): Promise<string> {
 
 const talks = new Map<string, Socket>()
 
-/** Opens a connection that stays, to what sends back what it gets. */
+/** Opens a lasting connection to an echo server. */
 function talk(name: string, host: string, port: number): Promise<void> {
   const socket = createConnection({ host, port }).on('error', () => {})
   talks.set(name, socket)
@@ -212,7 +215,7 @@ function talk(name: string, host: string, port: number): Promise<void> {
   })
 }
 
-/** Says something in such a connection. @returns whether it came back within a second */
+/** Sends something over such a connection. @returns whether it came back within a second */
 function say(name: string): Promise<boolean> {
   const word = String(performance.now())
   const socket = talks.get(name)

@@ -2,7 +2,7 @@ import { addressesOf } from '../../addresses.ts'
 import type { PrivateCard } from '../../driver.ts'
 import type { Agent } from './test-world.ts'
 
-// Frames that a guest's kernel would not send, as hexadecimal digits; each carries its name, MARK-name; for watchers.
+// Frames that a guest's kernel would not send, as hexadecimal digits. Each carries its name, MARK-name, for watchers.
 
 const hex = (bytes: readonly number[]) => Buffer.from(bytes).toString('hex')
 const mac = (text: string) => text.replaceAll(':', '')
@@ -53,11 +53,11 @@ function over6(source: string, target: string, name: string): string {
   return `86dd60000000${u16(length(body))}1140${from}${to}${body}`
 }
 
-/** Neighbour discovery: a message of this type, from and to, with the card's address as an option. */
+/** A neighbour discovery message of this type, from and to these addresses, with the card's address as an option. */
 function icmp6(type: number, source: string, target: string, message: string, name: string): string {
   const [from, to] = [ip6(source), ip6(target)]
   const padding = Buffer.from(`MARK-${name};`.padEnd(30)).toString('hex')
-  // An option that nobody knows carries the name.
+  // An unknown option carries the name.
   const rest = `${message}0101525400666666fe04${padding}`
   const head = (sum: string) => `${hex([type])}00${sum}`
   const pseudo = `${from}${to}${u16(0)}${u16(length(head('0000') + rest))}0000003a`
@@ -80,10 +80,12 @@ const FIRST_TWO: readonly [Place, Place] = [
   { ...addressesOf(1), mac: '52:54:00:00:00:01' },
   { ...addressesOf(2), mac: '52:54:00:00:00:02' },
 ]
-/** Nobody's. */
+/** A MAC address that nobody has. */
 const FORGED_MAC = '52:54:00:66:66:66'
 
-/** All by their names; `honest` is none. @param gateway the address of the other end's card */
+/**
+ * Returns forged frames by their names; `honest` is not forged. @param gateway the address of the other end's card
+ */
 export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): Map<string, string> {
   const far = '192.0.2.80'
   const [own, all] = [mac(gateway) + mac(card), `ffffffffffff${mac(card)}`]
@@ -150,7 +152,7 @@ function fromOtherCards(gateway: string, [me, other]: readonly [Place, Place]): 
   const [far, far6] = ['192.0.2.80', '2001:db8:80::80']
   const by = (from: string) => mac(gateway) + mac(from)
   return [
-    // In its own name, from a card that is not its own.
+    // The frame has the machine's own IP address, but another card's MAC.
     ['any-mac', by(FORGED_MAC) + over4(me.ipv4.address, far, 'any-mac')],
     ['neighbours-mac', by(other.mac) + over4(me.ipv4.address, far, 'neighbours-mac')],
     ['gateways-mac', by(gateway) + over4(me.ipv4.address, far, 'gateways-mac')],
@@ -163,14 +165,14 @@ function fromOtherCards(gateway: string, [me, other]: readonly [Place, Place]): 
       'any-mac-arp',
       `ffffffffffff${mac(FORGED_MAC)}${arp(1, me.ipv4.address, me.ipv4.gateway, 'any-mac-arp')}`,
     ],
-    // And in a name that is not its own either.
+    // The frame has neither its own MAC nor its own IP address.
     ['any-mac-and-ipv4', by(FORGED_MAC) + over4('8.8.8.8', far, 'any-mac-and-ipv4')],
     ['all-of-the-neighbours', by(other.mac) + over4(other.ipv4.address, far, 'all-of-the-neighbours')],
     ['neighbours-mac-and-ipv6', by(other.mac) + over6(other.ipv6.address, far6, 'neighbours-mac-and-ipv6')],
   ]
 }
 
-/** What a machine might send by its card in a private network; those that are `honest-…` it may. */
+/** Returns frames that a machine might send by its card in a private network; it may send those called `honest-…`. */
 export function privateFrames(me: PrivateCard, other: PrivateCard, bridge: string): Map<string, string> {
   const way = (from: string, to = other.mac) => mac(to) + mac(from)
   const everybody = 'ff:ff:ff:ff:ff:ff'
@@ -216,7 +218,7 @@ export function privateFrames(me: PrivateCard, other: PrivateCard, bridge: strin
   ])
 }
 
-/** Says that it is ready, and the names of what it saw when it is told, or after a while. */
+/** Reports that it is ready, and then the names of the frames it saw, on a signal or after a while. */
 export const WATCH = `socket(S, 17, 3, 0x0300) or die; my %m; $SIG{ALRM} = sub { print join(",", keys %m); exit };
 alarm 600; $| = 1; print "ready\n"; while (1) { recv(S, my $b, 2000, 0); $m{$1} = 1 while $b =~ /MARK-([a-z0-9-]+);/g }`
 export const SEND = `socket(S, 17, 3, 0x0300) or die; my $i = shift @ARGV;
@@ -229,7 +231,7 @@ pack("Sna4x8", 2, 0, $b)) or select(undef, undef, undef, 0.001) }`
 const LONG = `socket(S, 2, 2, 17) or die; $SIG{ALRM} = sub { print "silence"; exit }; alarm 2;
 send(S, "x" x 3000, 0, pack("Sna4x8", 2, $ARGV[1], pack "C4", split /\\./, $ARGV[0])) or die $!; recv(S, my $b, 99, 0); print $b`
 
-/** Sends first pieces of packets whose others never come. */
+/** Sends first fragments of packets whose others never come. */
 export function sendPieces(
   guest: Agent,
   [from, to]: [string, string],
@@ -239,7 +241,7 @@ export function sendPieces(
   return guest.tell({ do: 'run', command: ['perl', '-e', PIECES, from, to, `${size}`, `${count}`] })
 }
 
-/** What is answered to a datagram that goes in pieces. */
+/** Returns the reply to a fragmented datagram. */
 export function askLong(guest: Agent, host: string, port: number): Promise<string> {
   return guest.tell({ do: 'run', command: ['perl', '-e', LONG, host, `${port}`] })
 }
@@ -255,7 +257,7 @@ export async function seen(
   const index = /^\d+/.exec(await guest.run(`ip -o link show ${card}`))?.[0] ?? ''
   const said = await guest.tell<string>({ do: 'run', command: ['perl', '-e', SEND, index, ...all.values()] })
   if (said !== '') throw new Error(said)
-  // Whatever was sent last may be on its way.
+  // The last frames may still be on their way.
   await guest.run('sleep 1')
   const names = await Promise.all(watchers.map((agent) => agent.tell<string>({ do: 'watched' })))
   return [...new Set(names.flatMap((text) => text.split(',')))].filter(Boolean)

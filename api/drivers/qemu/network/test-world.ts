@@ -11,7 +11,7 @@ import { type Card, cardLines } from './cards.ts'
 import { placesOf } from './private.ts'
 
 const run = promisify(execFile)
-/** What stands before a command, so that an ordinary user runs it, for whom /dev/net/tun has this mode. */
+/** Returns the command prefix that runs a command as an ordinary user for whom /dev/net/tun has this mode. */
 export function asUser(tunMode: 600 | 666): string[] {
   const tun = `mount -t tmpfs none /dev/net && mknod -m ${tunMode} /dev/net/tun c 10 200 && exec "$@"`
   const user = ['setpriv', '--reuid', String(USER), '--regid', String(USER), '--clear-groups']
@@ -22,7 +22,7 @@ const AGENT = join(import.meta.dirname, 'test-agent.ts')
 const USER = 4242
 const MOST_TRIES = 20
 
-/** A process of ours in some place, see test-agent.ts. */
+/** A test process in some namespace, see test-agent.ts. */
 export class Agent {
   readonly #process: ChildProcess
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
@@ -35,7 +35,7 @@ export class Agent {
       this.#isGone = true
       for (const { reject } of this.#waiting.values()) reject(new Error('The process has ended'))
     })
-    // The three are pipes, as said above.
+    // All three are pipes, as set above.
     const { stdout } = this.#process as { stdout: NodeJS.ReadableStream }
     createInterface({ input: stdout }).on('line', (line) => {
       const { id, value, error, message } = JSON.parse(line)
@@ -70,7 +70,9 @@ export class Agent {
     return this.tell({ do: 'ask', protocol, host, port, ...more })
   }
 
-  /** The same, of what should answer: a busy machine may lose the first packets of a way, or take its time. */
+  /**
+   * Like ask, for a target that should answer: a busy machine may lose the first packets of a route, or need a while.
+   */
   async reach(...question: Parameters<Agent['ask']>): Promise<string> {
     for (let tries = 1; ; tries++) {
       const answer = await this.ask(...question)
@@ -87,12 +89,12 @@ export class Agent {
 }
 
 /**
- * A host and the internet in namespaces of their own, so that nothing is seen of this machine and nothing leaves it:
- * the host is 198.51.100.2 and, in a network of its operator's, 10.9.0.2; the internet 192.0.2.80 and 10.255.255.53.
+ * A host and the internet in namespaces of their own, so that nothing is seen of this machine and nothing leaves it.
+ * The host is 198.51.100.2 and, in its operator's network, 10.9.0.2; the internet is 192.0.2.80 and 10.255.255.53.
  */
 export class NetworkWorld {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-network-'))
-  /** A run that was killed half way may have left those of a process with our pid. */
+  /** A random part avoids the leftovers of a killed run whose process had the same pid. */
   readonly #name = `bt${process.pid}${randomBytes(2).toString('hex')}`
   readonly #as: 'root' | 'user'
   readonly #agents: Agent[] = []
@@ -102,7 +104,7 @@ export class NetworkWorld {
   pools: PublicPools = { ipv4: ['203.0.113.0/24'], ipv6: ['2001:db8:5::/48'] }
   internet!: Agent
   host!: Agent
-  /** The service: what it makes for guests is under test. */
+  /** The service process, whose guest networks are under test. */
   service!: Agent
 
   private constructor(as: 'root' | 'user') {
@@ -134,7 +136,7 @@ export class NetworkWorld {
       `ip -n ${host} -6 route add default via 2001:db8:ffff::1`,
     ]
     for (const line of lines) await run('sh', ['-c', line])
-    // What a host has when services start: the kernel takes up to a second to see that a card has a carrier.
+    // Services start on a host whose card is up: the kernel needs up to a second to see a carrier.
     await run('sh', ['-c', `until ip -n ${host} link show eth0 | grep -q 'state UP'; do sleep 0.02; done`])
     world.internet = world.#agent(net)
     world.host = world.onHost()
@@ -149,14 +151,14 @@ export class NetworkWorld {
     return this.#agent(`${this.#name}-host`)
   }
 
-  /** What stands before a command, so that it runs on the host. */
+  /** The command prefix that runs a command on the host. */
   get onHostPrefix(): string[] {
     return ['nsenter', `--net=/run/netns/${this.#name}-host`, '--']
   }
 
   async startService(dataDir = this.dataDir, running: { pid: number; card: Card }[] = []): Promise<Agent> {
     const space = `${this.#name}-host`
-    // Where /dev/net/tun is root's alone, a node that all may open stands in for it, as it is on other hosts.
+    // If only root may open /dev/net/tun, a node that everybody may open stands in for it, as on other hosts.
     const as = this.#as === 'root' ? [] : asUser(666)
     const agent = new Agent(['nsenter', `--net=/run/netns/${space}`, '--', ...as])
     this.#agents.push(agent)
@@ -175,14 +177,14 @@ export class NetworkWorld {
     return { serverId: `m${number}`, mac: `52:54:00:00:00:0${number}`, uid: 0, network }
   }
 
-  /** What stands before a command in the namespace of the guests, for root of this machine. */
+  /** The command prefix that runs a command in the guests' namespace, for root of this machine. */
   async inside(): Promise<string[]> {
     const entrance = await this.service.tell<string[]>({ do: 'entrance' })
     const target = entrance[entrance.indexOf('--target') + 1]
     return entrance.includes('--target') ? ['nsenter', `--net=/proc/${target}/ns/net`, '--'] : entrance
   }
 
-  /** Ends the way out of an ordinary user's service; those of other tests look the same but for their namespace. */
+  /** Ends the uplink of an ordinary user's service; those of other tests differ only in their namespace. */
   async killPasta(): Promise<void> {
     const entrance = await this.service.tell<string[]>({ do: 'entrance' })
     const target = entrance[entrance.indexOf('--target') + 1]
@@ -191,7 +193,7 @@ export class NetworkWorld {
         kill -9 \${p#/proc/}; while [ -d $p ]; do :; done; fi; done`)
   }
 
-  /** Takes away what holds the namespace of the guests beside the machines in it: its name, or the service's process. */
+  /** Removes what holds the guests' namespace besides its machines: its name, or the service's process. */
   async loseNamespace(): Promise<void> {
     const entrance = await this.service.tell<string[]>({ do: 'entrance' })
     const [, name = ''] = entrance.join(' ').split(/\/run\/netns\/(\S+)/)
@@ -200,7 +202,7 @@ export class NetworkWorld {
     await run(program ?? '', args)
   }
 
-  /** A process in the namespace of the guests, as their QEMUs are. */
+  /** Starts a process in the guests' namespace, like a QEMU. */
   async member(): Promise<number> {
     if (this.#as === 'user') {
       const entrance = await this.service.tell<string[]>({ do: 'entrance' })
@@ -214,7 +216,7 @@ export class NetworkWorld {
     return child.pid ?? 0
   }
 
-  /** A guest that is a namespace, at the end of its card. */
+  /** Creates a guest that is a namespace, at the end of its card. */
   async guest(number: number): Promise<Agent> {
     const card = this.card(number)
     await this.service.tell({ do: 'attach', card })
@@ -242,7 +244,7 @@ export class NetworkWorld {
     return agent
   }
 
-  /** Gives a guest that is a namespace its cards in private networks, "c5" in the network 5. */
+  /** Gives such a guest its cards in private networks; "c5" is the one in network 5. */
   async plug(card: Card): Promise<void> {
     await this.service.tell({ do: 'change', card })
     const inside = (await this.inside()).join(' ')
