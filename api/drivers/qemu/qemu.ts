@@ -1,9 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
-import { mayBoot } from '../boot-slots.ts'
 import {
   type Console,
   type Driver,
@@ -21,9 +19,11 @@ import {
 import { Readiness } from '../guest/readiness.ts'
 import { inParallel } from '../in-parallel.ts'
 import type { Log } from '../log.ts'
+import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { Consoles } from './console.ts'
 import { examine } from './examine.ts'
+import { Hints } from './hints.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
 import { Cgroups } from './host/cgroup.ts'
 import type { ImageStore, StoredImage } from './images/images.ts'
@@ -52,11 +52,7 @@ export interface QemuOptions {
 }
 
 const NO_POOLS: PublicPools = { ipv4: [], ipv6: [] }
-/** A machine counts as booting until its guest's kernel runs, but at most this long. */
-const BOOT_MS = 60_000
 const TEND_MS = 10_000
-/** The least time between two looks at a machine that hints arrive for. */
-const HINT_MS = 250
 /** How long a round of measurements waits for the connection to a machine that has none. */
 const LINK_MS = 1_500
 
@@ -119,26 +115,22 @@ export class QemuDriver implements Driver {
   readonly #readiness: Readiness
   readonly #consoles: Consoles
   readonly #machines = new Map<string, Machine>()
-  /** The machines that are booting, with the start time and the owner of each. */
-  readonly #booting = new Map<string, { since: number; owner: string }>()
+  readonly #booting: BootingMachines
+  readonly #hints: Hints
   /** The machines that were last seen running: if one is found off, it turned off by itself. */
   readonly #running = new Set<string>()
-  /**
-   * The machines that are being looked at because of a hint, or were just now, and whether another hint arrived
-   * since.
-   */
-  readonly #hinted = new Map<string, boolean>()
   readonly #listeners = new Set<(serverId: string) => void>()
   readonly #timer: NodeJS.Timeout
-  #isClosed = false
 
   constructor(settings: Settings) {
     this.#settings = settings
     this.#images = settings.images
+    this.#booting = new BootingMachines(settings.clock)
+    this.#hints = new Hints((serverId) => this.#lookAt(serverId))
     this.#context = {
       ...settings,
-      changed: (serverId) => void this.#changed(serverId),
-      kernelRuns: (serverId) => void this.#booting.delete(serverId),
+      changed: (serverId) => void this.#hints.changed(serverId),
+      kernelRuns: (serverId) => this.#booting.end(serverId),
     }
     this.#readiness = new Readiness(settings.address)
     this.#consoles = new Consoles(settings, (serverId) => this.inspect(serverId))
@@ -155,7 +147,9 @@ export class QemuDriver implements Driver {
       if (state.power !== 'running') continue
       log.info({ server_id: serverId }, 'Found the machine running')
       const isYoung = clock.now() - state.startedAt < BOOT_MS
-      if (isYoung && !(await this.#machine(serverId).hasKernel())) this.#book(serverId, state.startedAt)
+      const machine = this.#machine(serverId)
+      if (isYoung && !(await machine.hasKernel()))
+        this.#booting.begin(serverId, machine.owner, state.startedAt)
     }
     for (const name of await readdir(layout.trash))
       await rm(join(layout.trash, name), { recursive: true, force: true })
@@ -190,10 +184,11 @@ export class QemuDriver implements Driver {
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
-    const outcome = await this.#machine(serverId)
-      .start(() => this.#admit(serverId))
+    const machine = this.#machine(serverId)
+    const outcome = await machine
+      .start(() => this.#booting.admit(serverId, machine.owner))
       .catch((error: unknown) => {
-        this.#booting.delete(serverId)
+        this.#booting.end(serverId)
         throw error
       })
     if (outcome === 'started') this.#running.add(serverId)
@@ -212,14 +207,14 @@ export class QemuDriver implements Driver {
     const machine = this.#machine(serverId)
     this.#running.delete(serverId)
     await machine.powerOff()
-    this.#booting.delete(serverId)
+    this.#booting.end(serverId)
   }
 
   async destroy(serverId: string): Promise<void> {
     const machine = this.#machine(serverId)
     this.#running.delete(serverId)
     await machine.destroy()
-    this.#booting.delete(serverId)
+    this.#booting.end(serverId)
     this.#forget(machine)
   }
 
@@ -269,7 +264,7 @@ export class QemuDriver implements Driver {
     }
     await this.#context.guests?.probe(serverId, true)
     const answer = await this.#readiness.ask(machine)
-    if (answer) this.#booting.delete(serverId)
+    if (answer) this.#booting.end(serverId)
     if (answer) await this.#context.guests?.probe(serverId, false)
     return answer
   }
@@ -295,7 +290,7 @@ export class QemuDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#hints.close()
     clearInterval(this.#timer)
     this.#listeners.clear()
     this.#readiness.close()
@@ -320,52 +315,19 @@ export class QemuDriver implements Driver {
     if (machine.isIdle && this.#machines.get(machine.id) === machine) this.#machines.delete(machine.id)
   }
 
-  /**
-   * Whether one more machine may boot now. Emulated guests that boot all at once starve each other until their
-   * kernels distrust their timers.
-   */
-  #admit(serverId: string): boolean {
-    const now = this.#context.clock.now()
-    for (const [id, { since }] of this.#booting) if (now - since >= BOOT_MS) this.#booting.delete(id)
-    const owners = [...this.#booting.values()].map(({ owner }) => owner)
-    const { owner } = this.#machine(serverId)
-    if (!this.#booting.has(serverId) && !mayBoot(owner, owners, availableParallelism())) return false
-    this.#book(serverId, now)
-    return true
-  }
-
-  #book(serverId: string, since: number): void {
-    this.#booting.set(serverId, { since, owner: this.#machine(serverId).owner })
-  }
-
-  /**
-   * Looks at a machine that may have changed, and so notifies the listeners if it is off. Hints that arrive during or
-   * soon after a look are merged, since a guest that broke out can send any number.
-   */
-  async #changed(serverId: string): Promise<void> {
-    if (this.#isClosed) return
-    if (this.#hinted.has(serverId)) {
-      this.#hinted.set(serverId, true)
-      return
-    }
-    this.#hinted.set(serverId, false)
+  /** Looks at a machine that may have changed, which notifies the listeners if it is off. */
+  async #lookAt(serverId: string): Promise<void> {
     try {
       await this.inspect(serverId)
     } catch (error) {
       this.#context.log.error({ server_id: serverId, err: error }, 'The machine cannot be looked at')
     }
-    const again = () => {
-      const isHinted = this.#hinted.get(serverId)
-      this.#hinted.delete(serverId)
-      if (isHinted) void this.#changed(serverId)
-    }
-    setTimeout(again, HINT_MS).unref()
   }
 
   /** Notifies the listeners of a machine that was last seen running and that the service did not turn off. */
   async #tell(machine: Machine, reason: 'guest_shutdown' | 'crashed' | null): Promise<void> {
     const serverId = machine.id
-    this.#booting.delete(serverId)
+    this.#booting.end(serverId)
     if (reason === 'crashed')
       this.#context.log.error(
         { server_id: serverId, words: await lastWords(machine.files) },
@@ -380,7 +342,7 @@ export class QemuDriver implements Driver {
       await machine
         .boundLogs()
         .catch((error: unknown) => this.#context.log.error({ server_id: serverId, err: error }, 'Bad log'))
-      if (!machine.isLinked) await this.#changed(serverId)
+      if (!machine.isLinked) await this.#hints.changed(serverId)
     }
   }
 
