@@ -2,9 +2,17 @@ import type { Address } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { deleted } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { find, idOf } from './find.ts'
+import { find, idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
+import { serverKind } from './server/kind.ts'
 import { action, listCommand, type Session } from './session.ts'
+
+export const addressKind = kind({
+  noun: 'address',
+  all: (berth) => berth.addresses.listAll(),
+  id: ({ address_id }) => address_id,
+  name: ({ address }) => address,
+})
 
 const columns = {
   id: ({ address_id }) => address_id,
@@ -30,7 +38,7 @@ export function addressCommand(): Command {
         shown: ['id', 'address', 'zone', 'server', 'price_month'],
         items: async ({ berth }, { server }: { server?: string }) =>
           berth.addresses.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
       }).option('--server <server>', 'only those that this server has'),
     )
@@ -61,7 +69,7 @@ function showCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        await showAddress(session, await berth.addresses.get(await idOf(berth, 'address', given)))
+        await showAddress(session, await berth.addresses.get(await idOf(berth, addressKind, given)))
       }),
     )
 }
@@ -78,7 +86,7 @@ function createCommand(): Command {
         const body = {
           zone_slug: zone ?? (await zoneWith(session, family)),
           family,
-          server_id: server === undefined ? undefined : await idOf(berth, 'server', server),
+          server_id: server === undefined ? undefined : await idOf(berth, serverKind, server),
         }
         await showAddress(session, await berth.addresses.create(body))
       }),
@@ -111,8 +119,8 @@ function assignCommand(): Command {
     .action(
       action(async (session, given: string, server: string) => {
         const { berth } = session
-        const id = await idOf(berth, 'address', given)
-        const server_id = await idOf(berth, 'server', server)
+        const id = await idOf(berth, addressKind, given)
+        const server_id = await idOf(berth, serverKind, server)
         await showAddress(session, await berth.addresses.update(id, { server_id }))
       }),
     )
@@ -125,7 +133,7 @@ function unassignCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        const id = await idOf(berth, 'address', given)
+        const id = await idOf(berth, addressKind, given)
         await showAddress(session, await berth.addresses.update(id, { server_id: null }))
       }),
     )
@@ -142,7 +150,10 @@ function updateCommand(): Command {
         const { berth } = session
         if (reverseDns === undefined) throw nothingToChange('address')
         const change = { reverse_dns: reverseDns || null }
-        await showAddress(session, await berth.addresses.update(await idOf(berth, 'address', given), change))
+        await showAddress(
+          session,
+          await berth.addresses.update(await idOf(berth, addressKind, given), change),
+        )
       }),
     )
 }
@@ -154,9 +165,9 @@ function deleteCommand(): Command {
     .option('--force', 'also if a server has it')
     .action(
       action(async ({ berth, note }, given: string, { force }: { force?: boolean }) => {
-        const { address_id, address } = await find(berth, 'address', given)
+        const { address_id, address } = await find(berth, addressKind, given)
         await berth.addresses.delete(address_id, { force })
-        note(deleted('address', address))
+        note(deleted(addressKind, address))
       }),
     )
 }

@@ -1,10 +1,17 @@
 import type { Capacity, Limits, Preset, Template, Zone } from '@berth/sdk'
 import { Command } from 'commander'
-import { idOf } from './find.ts'
+import { idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
-import { addPlaceOptions, type PlaceOptions, placeOf } from './place.ts'
+import { addPlaceOptions, type PlaceOptions, placeOf, zoneKind } from './place.ts'
 import { action, listCommand } from './session.ts'
 import { includedOf, rub, trafficParts } from './units.ts'
+
+export const templateKind = kind({
+  noun: 'template',
+  all: (berth) => berth.templates.list(),
+  id: ({ template_id }) => template_id,
+  name: ({ slug }) => slug,
+})
 
 const zoneColumns: Columns<Zone> = {
   id: ({ zone_slug }) => zone_slug,
@@ -114,6 +121,6 @@ export function capacityCommand(): Command {
     columns: capacityColumns,
     shown: ['zone', 'cpu_type', 'level', 'max_cpu', 'max_ram_mb', 'max_disk_gb'],
     items: async ({ berth }, { zone }: { zone?: string }) =>
-      berth.capacity.list({ zone_slug: zone === undefined ? undefined : await idOf(berth, 'zone', zone) }),
+      berth.capacity.list({ zone_slug: zone === undefined ? undefined : await idOf(berth, zoneKind, zone) }),
   }).option('--zone <zone>', 'only this zone')
 }

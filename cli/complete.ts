@@ -1,7 +1,7 @@
 import { Berth } from '@berth/sdk'
 import type { Argument, Command, Option } from 'commander'
 import { type ConnectionOptions, chooseContext, readContexts } from './contexts.ts'
-import { kinds } from './find.ts'
+import type { Named } from './find.ts'
 import { printable } from './output.ts'
 import { type Program, terminalOf } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -24,8 +24,13 @@ interface Place {
 /**
  * Completions for the last word of a line.
  * @param line the words after `berth` as typed, with their quotes
+ * @param kinds the resources that placeholders such as `<ssh-key>` stand for
  */
-export async function candidates(program: Program, line: string[]): Promise<string[]> {
+export async function candidates(
+  program: Program,
+  line: string[],
+  kinds: readonly Named[],
+): Promise<string[]> {
   const words = line.map(unquoted)
   const last = words.pop() ?? ''
   const place = follow(program, words)
@@ -33,15 +38,15 @@ export async function candidates(program: Program, line: string[]): Promise<stri
   const [flag = '', value] = isOption ? splitFlag(last) : []
   if (value !== undefined) {
     const option = optionOf(place.command, flag)
-    const values = option ? await valuesOf(option, place) : []
+    const values = option ? await valuesOf(option, place, kinds) : []
     return fitting(values, value).map((known) => `${flag}=${known}`)
   }
   if (isOption)
     return optionsOf(place.command).flatMap(({ long, short }) => fitting([long ?? short ?? ''], last))
-  if (place.option) return fitting(await valuesOf(place.option, place), last)
+  if (place.option) return fitting(await valuesOf(place.option, place, kinds), last)
   const commands = place.args === 0 ? subcommandsOf(place.command).map((command) => command.name()) : []
   const argument = argumentAt(place)
-  return fitting([...commands, ...(argument ? await valuesOf(argument, place) : [])], last)
+  return fitting([...commands, ...(argument ? await valuesOf(argument, place, kinds) : [])], last)
 }
 
 function argumentAt({ command: { registeredArguments: all }, args }: Place): Argument | undefined {
@@ -107,13 +112,20 @@ const fitting = (values: string[], prefix: string) =>
   )
 
 /** The choices, or the names of the objects that the placeholder stands for: `<ssh-key>`. */
-async function valuesOf(what: Argument | Option, { command, given }: Place): Promise<string[]> {
+async function valuesOf(
+  what: Argument | Option,
+  { command, given }: Place,
+  kinds: readonly Named[],
+): Promise<string[]> {
   if (what.argChoices) return [...what.argChoices]
   const noun = 'flags' in what ? /[<[]([\w-]+)/.exec(what.flags)?.[1] : what.name()
   const terminal = terminalOf(command)
   try {
     if (noun === 'context') return Object.keys(readContexts(terminal.env).contexts)
-    return noun === undefined ? [] : await namesOf(noun, berthOf(terminal, Object.fromEntries(given)))
+    const berth = berthOf(terminal, Object.fromEntries(given))
+    if (noun === 'preset') return await presetsOf(berth)
+    const kind = kinds.find((known) => known.noun === noun)
+    return kind ? await namesOf(kind, berth) : []
   } catch {
     // Completion stays silent: the command itself reports the error.
     return []
@@ -129,22 +141,15 @@ function berthOf(terminal: Terminal, given: ConnectionOptions): Berth {
   return new Berth({ baseUrl: url, token, retries: 0, fetch: limited })
 }
 
-async function namesOf(noun: string, berth: Berth): Promise<string[]> {
-  if (noun === 'preset') return presetsOf(berth)
-  const kind = Object.entries(kinds).find(([known]) => known === noun)?.[1]
-  if (!kind) return []
-  // Each kind names its own items, which TypeScript can't infer across all kinds.
-  const { all, name } = kind as { all(berth: Berth): Items; name(item: unknown): string }
+async function namesOf(kind: Named, berth: Berth): Promise<string[]> {
   const names: string[] = []
   try {
-    for await (const item of await all(berth)) names.push(name(item))
+    for await (const name of kind.names(berth)) names.push(name)
   } catch {
     // Some names are better than none.
   }
   return names
 }
-
-type Items = Promise<Iterable<unknown>> | AsyncIterable<unknown>
 
 async function presetsOf(berth: Berth): Promise<string[]> {
   const zones = await berth.zones.list()

@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander'
 import { candidates } from './complete.ts'
+import type { Named } from './find.ts'
 import { Program, terminalOf } from './session.ts'
 
 // Names are user input: the scripts quote them and never let the shell evaluate them.
@@ -81,13 +82,13 @@ export function completionCommand(): Command {
 }
 
 /** Called by the scripts with the words of the line so far, the last one to be completed. */
-export function completeCommand(): Command {
+export function completeCommand(kinds: readonly Named[]): Command {
   return new Command('__complete')
     .argument('[words...]')
     .action(async (words: string[], _options: object, command: Command) => {
       const { parent } = command
       if (!(parent instanceof Program)) return
-      const found = await candidates(parent, words)
+      const found = await candidates(parent, words, kinds)
       parent.terminal.stdout.write(found.map((candidate) => `${candidate}\n`).join(''))
     })
 }

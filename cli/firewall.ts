@@ -2,10 +2,18 @@ import { type Berth, type Firewall, type FirewallRule, isBerthError } from '@ber
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { idOf } from './find.ts'
+import { idOf, kind } from './find.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
+import { serverKind } from './server/kind.ts'
 import { action, listCommand, type Session } from './session.ts'
+
+export const firewallKind = kind({
+  noun: 'firewall',
+  all: (berth) => berth.firewalls.listAll(),
+  id: ({ firewall_id }) => firewall_id,
+  name: ({ name }) => name,
+})
 
 const columns: Columns<Firewall> = {
   id: ({ firewall_id }) => firewall_id,
@@ -48,7 +56,7 @@ export function firewallCommand(): Command {
         shown: ['id', 'name', 'rules', 'servers', 'selector'],
         items: async ({ berth }, { server }) =>
           berth.firewalls.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
       }).option('--server <server>', 'only those that this server has'),
     )
@@ -56,7 +64,7 @@ export function firewallCommand(): Command {
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand('firewall', 'delete a firewall that no server has', (berth, id) =>
+      deleteCommand(firewallKind, 'delete a firewall that no server has', (berth, id) =>
         berth.firewalls.delete(id),
       ),
     )
@@ -90,7 +98,7 @@ function showCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        await showFirewall(session, await berth.firewalls.get(await idOf(berth, 'firewall', given)))
+        await showFirewall(session, await berth.firewalls.get(await idOf(berth, firewallKind, given)))
       }),
     )
 }
@@ -148,7 +156,7 @@ function updateCommand(): Command {
         const { berth } = session
         if (Object.keys(options).length === 0) throw nothingToChange('firewall')
         const { name, selector } = options
-        const id = await idOf(berth, 'firewall', given)
+        const id = await idOf(berth, firewallKind, given)
         const label_selector = selector === '' ? null : selector
         await showFirewall(session, await berth.firewalls.update(id, { name, label_selector }))
       }),
@@ -163,8 +171,8 @@ function attachCommand(): Command {
     .action(
       action(async (session, given: string, servers: string[]) => {
         const { berth } = session
-        const id = await idOf(berth, 'firewall', given)
-        const ids = await Promise.all(servers.map((server) => idOf(berth, 'server', server)))
+        const id = await idOf(berth, firewallKind, given)
+        const ids = await Promise.all(servers.map((server) => idOf(berth, serverKind, server)))
         await showFirewall(session, await berth.firewalls.attach(id, [...new Set(ids)]))
       }),
     )
@@ -177,8 +185,8 @@ function detachCommand(): Command {
     .argument('<server>', 'name or id')
     .action(
       action(async ({ berth, note }, given: string, server: string) => {
-        const id = await idOf(berth, 'firewall', given)
-        await berth.firewalls.detach(id, await idOf(berth, 'server', server))
+        const id = await idOf(berth, firewallKind, given)
+        await berth.firewalls.detach(id, await idOf(berth, serverKind, server))
         note(`Detached firewall ${given} from ${server}.`)
       }),
     )
@@ -250,7 +258,7 @@ async function changeRules(
   given: string,
   change: (rules: FirewallRule[]) => Rule[],
 ): Promise<Firewall> {
-  const id = await idOf(berth, 'firewall', given)
+  const id = await idOf(berth, firewallKind, given)
   for (let tries = 1; ; tries++) {
     let ifMatch: string | undefined
     const onReply = ({ headers }: Response) => {

@@ -2,9 +2,23 @@ import type { Invitation, InvitationCreate, Member } from '@berth/sdk'
 import { Argument, Command, Option } from 'commander'
 import { confirmDelete } from './ask.ts'
 import { deleted } from './delete.ts'
-import { find, idOf } from './find.ts'
+import { find, idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand } from './session.ts'
+
+export const memberKind = kind({
+  noun: 'member',
+  all: (berth) => berth.members.listAll(),
+  id: ({ member_id }) => member_id,
+  name: ({ email }) => email,
+})
+
+export const invitationKind = kind({
+  noun: 'invitation',
+  all: (berth) => berth.invitations.listAll(),
+  id: ({ invitation_id }) => invitation_id,
+  name: ({ email }) => email,
+})
 
 type Role = Member['role']
 const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const satisfies readonly Role[]
@@ -50,7 +64,7 @@ function roleCommand(): Command {
     .addArgument(new Argument('<role>', 'new role').choices([...roles]))
     .action(
       action(async ({ berth, show }, given: string, role: Role) => {
-        await show(await berth.members.update(await idOf(berth, 'member', given), { role }), {
+        await show(await berth.members.update(await idOf(berth, memberKind, given), { role }), {
           ID: ({ member_id }) => member_id,
           'E-mail': ({ email }) => email,
           Name: ({ name }) => name,
@@ -67,10 +81,10 @@ function removeCommand(): Command {
     .option('-y, --yes', 'skip the confirmation')
     .action(
       action(async ({ berth, terminal, note }, given: string, { yes }: { yes?: boolean }) => {
-        const { member_id, email } = await find(berth, 'member', given)
+        const { member_id, email } = await find(berth, memberKind, given)
         await confirmDelete(terminal, { noun: 'member', name: email, yes })
         await berth.members.delete(member_id)
-        note(deleted('member', email))
+        note(deleted(memberKind, email))
       }),
     )
 }
@@ -116,8 +130,8 @@ function withdrawCommand(): Command {
     .argument('<invitation>', ADDRESS)
     .action(
       action(async ({ berth, note }, given: string) => {
-        await berth.invitations.delete(await idOf(berth, 'invitation', given))
-        note(deleted('invitation', given))
+        await berth.invitations.delete(await idOf(berth, invitationKind, given))
+        note(deleted(invitationKind, given))
       }),
     )
 }

@@ -2,12 +2,20 @@ import type { Network } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { nothingToChange } from './errors.ts'
-import { find, idOf } from './find.ts'
+import { find, idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
 import { placeOf } from './place.ts'
+import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { addWaitOptions, type WaitOptions, wantsWait } from './wait.ts'
+
+export const networkKind = kind({
+  noun: 'network',
+  all: (berth) => berth.networks.listAll(),
+  id: ({ network_id }) => network_id,
+  name: ({ name }) => name,
+})
 
 const columns: Columns<Network> = {
   id: ({ network_id }) => network_id,
@@ -29,7 +37,7 @@ export function networkCommand(): Command {
         shown: ['id', 'name', 'zone', 'range', 'servers'],
         items: async ({ berth }, { server }: { server?: string }) =>
           berth.networks.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, 'server', server) },
+            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
       }).option('--server <server>', 'only those that this server is in'),
     )
@@ -37,7 +45,7 @@ export function networkCommand(): Command {
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand('network', 'delete a private network without servers', (berth, id) =>
+      deleteCommand(networkKind, 'delete a private network without servers', (berth, id) =>
         berth.networks.delete(id),
       ),
     )
@@ -63,7 +71,7 @@ function showCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        await showNetwork(session, await berth.networks.get(await idOf(berth, 'network', given)))
+        await showNetwork(session, await berth.networks.get(await idOf(berth, networkKind, given)))
       }),
     )
 }
@@ -92,7 +100,7 @@ function updateCommand(): Command {
       action(async (session, given: string, change: { name?: string }) => {
         const { berth } = session
         if (change.name === undefined) throw nothingToChange('network')
-        const network_id = await idOf(berth, 'network', given)
+        const network_id = await idOf(berth, networkKind, given)
         await showNetwork(session, await berth.networks.update(network_id, change))
       }),
     )
@@ -108,8 +116,8 @@ function attachCommand(): Command {
   ).action(
     action(async (session, given: string, server: string, options: { ipv4?: string } & WaitOptions) => {
       const { berth } = session
-      const network_id = await idOf(berth, 'network', given)
-      const { server_id, name } = await find(berth, 'server', server)
+      const network_id = await idOf(berth, networkKind, given)
+      const { server_id, name } = await find(berth, serverKind, server)
       const ordered = await berth.networks.attach(network_id, { server_id, ipv4: options.ipv4 })
       await follow(session, name, ordered, options)
       if (session.format === 'table' && wantsWait(session, options))
@@ -127,8 +135,8 @@ function detachCommand(): Command {
   ).action(
     action(async (session, given: string, server: string, options: WaitOptions) => {
       const { berth } = session
-      const network_id = await idOf(berth, 'network', given)
-      const { server_id, name } = await find(berth, 'server', server)
+      const network_id = await idOf(berth, networkKind, given)
+      const { server_id, name } = await find(berth, serverKind, server)
       await follow(session, name, await berth.networks.detach(network_id, server_id), options)
     }),
   )

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { Refusal } from './errors.ts'
 import { idOf, UUID } from './find.ts'
 import type { Columns } from './output.ts'
+import { serverKind } from './server/kind.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { waitFor } from './wait.ts'
 
@@ -45,7 +46,7 @@ function listOperations(): Command {
     columns,
     shown: ['id', 'type', 'server', 'status', 'progress', 'error', 'created'],
     items: async ({ berth }, { status, type }: Pick<OperationFilter, 'status' | 'type'>, server?: string) => {
-      const subject_id = server === undefined ? undefined : await idOf(berth, 'server', server)
+      const subject_id = server === undefined ? undefined : await idOf(berth, serverKind, server)
       return berth.operations.listAll({ subject_id, status, type })
     },
   })

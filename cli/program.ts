@@ -1,29 +1,38 @@
 import { type Command, CommanderError } from 'commander'
 import { balanceCommand, whoamiCommand } from './account.ts'
-import { addressCommand } from './address.ts'
+import { addressCommand, addressKind } from './address.ts'
 import { auditCommand } from './audit.ts'
-import { capacityCommand, limitsCommand, presetCommand, templateCommand, zoneCommand } from './catalogue.ts'
+import {
+  capacityCommand,
+  limitsCommand,
+  presetCommand,
+  templateCommand,
+  templateKind,
+  zoneCommand,
+} from './catalogue.ts'
 import { completeCommand, completionCommand } from './completion.ts'
 import { Ended, exitCodes, reportOf } from './errors.ts'
 import { eventCommand } from './event.ts'
-import { firewallCommand } from './firewall.ts'
+import { firewallCommand, firewallKind } from './firewall.ts'
 import { addAliases, help, suggestionFor } from './foreign.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
-import { invitationCommand, memberCommand } from './member.ts'
-import { networkCommand } from './network.ts'
+import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
+import { networkCommand, networkKind } from './network.ts'
 import { operationCommand } from './operation.ts'
 import { printable, styled } from './output.ts'
-import { projectCommand } from './project.ts'
+import { zoneKind } from './place.ts'
+import { projectCommand, projectKind } from './project.ts'
 import { quoteCommand } from './quote.ts'
+import { serverKind } from './server/kind.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
-import { sshKeyCommand } from './ssh-key.ts'
+import { sshKeyCommand, sshKeyKind } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
-import { tokenCommand } from './token.ts'
+import { tokenCommand, tokenKind } from './token.ts'
 import { transactionCommand } from './transaction.ts'
 import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
-import { webhookCommand } from './webhook.ts'
+import { webhookCommand, webhookKind } from './webhook.ts'
 
 /** Runs the program and prints errors in two lines; @returns the exit code */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
@@ -47,6 +56,53 @@ const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], st
 /** Ctrl-C is no error; what a terminal shows of it, ^C, makes room. */
 const ownLine = ({ stderr }: Terminal) => (stderr.isTTY ? '\r\x1b[K' : '')
 
+/** In the order of --help. */
+const commands = [
+  loginCommand,
+  logoutCommand,
+  contextCommand,
+  whoamiCommand,
+  balanceCommand,
+  usageCommand,
+  transactionCommand,
+  serverCommand,
+  addressCommand,
+  networkCommand,
+  firewallCommand,
+  operationCommand,
+  quoteCommand,
+  zoneCommand,
+  templateCommand,
+  presetCommand,
+  limitsCommand,
+  capacityCommand,
+  projectCommand,
+  sshKeyCommand,
+  tokenCommand,
+  memberCommand,
+  invitationCommand,
+  webhookCommand,
+  eventCommand,
+  auditCommand,
+  completionCommand,
+]
+
+/** The kinds whose names completion offers. */
+const kinds = [
+  serverKind,
+  addressKind,
+  networkKind,
+  firewallKind,
+  zoneKind,
+  templateKind,
+  projectKind,
+  sshKeyKind,
+  tokenKind,
+  memberKind,
+  invitationKind,
+  webhookKind,
+]
+
 /** The whole command tree, for parsing, help, completion and documentation. */
 export function programOf(terminal: Terminal): Program {
   const program = addGlobalOptions(new Program('berth', terminal))
@@ -61,37 +117,8 @@ export function programOf(terminal: Terminal): Program {
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
       outputError: (text, write) => write(mistakeIn(text).replace(/^error:/, errorWord(terminal))),
     })
-  for (const command of [
-    loginCommand(),
-    logoutCommand(),
-    contextCommand(),
-    whoamiCommand(),
-    balanceCommand(),
-    usageCommand(),
-    transactionCommand(),
-    serverCommand(),
-    addressCommand(),
-    networkCommand(),
-    firewallCommand(),
-    operationCommand(),
-    quoteCommand(),
-    zoneCommand(),
-    templateCommand(),
-    presetCommand(),
-    limitsCommand(),
-    capacityCommand(),
-    projectCommand(),
-    sshKeyCommand(),
-    tokenCommand(),
-    memberCommand(),
-    invitationCommand(),
-    webhookCommand(),
-    eventCommand(),
-    auditCommand(),
-    completionCommand(),
-  ])
-    program.addCommand(command)
-  program.addCommand(completeCommand(), { hidden: true })
+  for (const command of commands) program.addCommand(command())
+  program.addCommand(completeCommand(kinds), { hidden: true })
   addAliases(program)
   inherit(program)
   return program

@@ -3,9 +3,16 @@ import { Command } from 'commander'
 import { confirmDelete } from './ask.ts'
 import { deleted } from './delete.ts'
 import { nothingToChange } from './errors.ts'
-import { find, idOf } from './find.ts'
+import { find, idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
+
+export const projectKind = kind({
+  noun: 'project',
+  all: (berth) => berth.projects.listAll(),
+  id: ({ project_id }) => project_id,
+  name: ({ name }) => name,
+})
 
 const columns: Columns<Project> = {
   id: ({ project_id }) => project_id,
@@ -51,7 +58,7 @@ function showCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        await showProject(session, await berth.projects.get(await idOf(berth, 'project', given)))
+        await showProject(session, await berth.projects.get(await idOf(berth, projectKind, given)))
       }),
     )
 }
@@ -79,7 +86,7 @@ function updateCommand(): Command {
         const { berth } = session
         if (Object.keys(change).length === 0) throw nothingToChange('project')
         const description = change.description === '' ? null : change.description
-        const project_id = await idOf(berth, 'project', given)
+        const project_id = await idOf(berth, projectKind, given)
         await showProject(session, await berth.projects.update(project_id, { ...change, description }))
       }),
     )
@@ -92,10 +99,10 @@ function deleteCommand(): Command {
     .option('-y, --yes', 'skip the confirmation')
     .action(
       action(async ({ berth, terminal, note }, given: string, { yes }: { yes?: boolean }) => {
-        const { project_id, name } = await find(berth, 'project', given)
+        const { project_id, name } = await find(berth, projectKind, given)
         await confirmDelete(terminal, { noun: 'project', name, yes })
         await berth.projects.delete(project_id)
-        note(deleted('project', name))
+        note(deleted(projectKind, name))
       }),
     )
 }

@@ -6,9 +6,16 @@ import type { SshKey } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { idOf } from './find.ts'
+import { idOf, kind } from './find.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
+
+export const sshKeyKind = kind({
+  noun: 'ssh-key',
+  all: (berth) => berth.sshKeys.listAll(),
+  id: ({ ssh_key_id }) => ssh_key_id,
+  name: ({ name }) => name,
+})
 
 /** Default names of ssh-keygen, the strongest first. */
 const FILES = ['ed25519', 'ed25519_sk', 'ecdsa', 'ecdsa_sk', 'rsa'].map((type) => `~/.ssh/id_${type}.pub`)
@@ -36,7 +43,7 @@ export function sshKeyCommand(): Command {
     .addCommand(addCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand('ssh-key', 'delete an SSH key; servers created with it keep it', (berth, id) =>
+      deleteCommand(sshKeyKind, 'delete an SSH key; servers created with it keep it', (berth, id) =>
         berth.sshKeys.delete(id),
       ),
     )
@@ -59,7 +66,7 @@ function showCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth } = session
-        await showKey(session, await berth.sshKeys.get(await idOf(berth, 'ssh-key', given)))
+        await showKey(session, await berth.sshKeys.get(await idOf(berth, sshKeyKind, given)))
       }),
     )
 }
@@ -98,7 +105,7 @@ function updateCommand(): Command {
       action(async (session, given: string, change: { name?: string }) => {
         const { berth } = session
         if (Object.keys(change).length === 0) throw nothingToChange('ssh-key')
-        await showKey(session, await berth.sshKeys.update(await idOf(berth, 'ssh-key', given), change))
+        await showKey(session, await berth.sshKeys.update(await idOf(berth, sshKeyKind, given), change))
       }),
     )
 }

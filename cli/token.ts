@@ -3,10 +3,17 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { allOf } from './all.ts'
 import { deleted } from './delete.ts'
 import { Refusal } from './errors.ts'
-import { idOf } from './find.ts'
+import { idOf, kind } from './find.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, mustShow } from './session.ts'
+
+export const tokenKind = kind({
+  noun: 'token',
+  all: (berth) => berth.tokens.listAll(),
+  id: ({ token_id }) => token_id,
+  name: ({ name }) => name,
+})
 
 const columns: Columns<Token> = {
   id: ({ token_id }) => token_id,
@@ -42,7 +49,7 @@ function showCommand(): Command {
     .argument('<token>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {
-        await show(await berth.tokens.get(await idOf(berth, 'token', given)), {
+        await show(await berth.tokens.get(await idOf(berth, tokenKind, given)), {
           ID: ({ token_id }) => token_id,
           Name: ({ name }) => name,
           Scopes: ({ scopes }) => scopes.join(', '),
@@ -109,10 +116,10 @@ function removeCommand(): Command {
     )
     .action(
       action(async ({ berth, note }, given: string, options: ChildrenOptions) => {
-        const id = await idOf(berth, 'token', given)
+        const id = await idOf(berth, tokenKind, given)
         if (!options.keepChildren && !options.withChildren) await refuseParent(berth, id)
         await berth.tokens.delete(id, { keep_children: options.keepChildren ?? false })
-        note(deleted('token', given))
+        note(deleted(tokenKind, given))
       }),
     )
 }

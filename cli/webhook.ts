@@ -2,10 +2,17 @@ import type { Delivery, NewWebhook, Webhook, WebhookCreate } from '@berth/sdk'
 import { Command, Option } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { idOf } from './find.ts'
+import { idOf, kind } from './find.ts'
 import { addLimitOption, type LimitOptions, repeated, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, mustShow, type Session } from './session.ts'
+
+export const webhookKind = kind({
+  noun: 'webhook',
+  all: (berth) => berth.webhooks.listAll(),
+  id: ({ webhook_id }) => webhook_id,
+  name: ({ name }) => name,
+})
 
 const columns: Columns<Webhook> = {
   id: ({ webhook_id }) => webhook_id,
@@ -43,7 +50,7 @@ export function webhookCommand(): Command {
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand('webhook', 'delete a webhook and its delivery history', (berth, id) =>
+      deleteCommand(webhookKind, 'delete a webhook and its delivery history', (berth, id) =>
         berth.webhooks.delete(id),
       ),
     )
@@ -59,7 +66,7 @@ function showCommand(): Command {
     .argument('<webhook>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {
-        await show(await berth.webhooks.get(await idOf(berth, 'webhook', given)), card)
+        await show(await berth.webhooks.get(await idOf(berth, webhookKind, given)), card)
       }),
     )
 }
@@ -125,7 +132,7 @@ function updateCommand(): Command {
         const { name, to: url, event: event_types, enable, disable } = options
         if (Object.keys(options).length === 0) throw nothingToChange('webhook')
         const is_enabled = enable ?? (disable ? false : undefined)
-        const webhook_id = await idOf(berth, 'webhook', given)
+        const webhook_id = await idOf(berth, webhookKind, given)
         const updated = await berth.webhooks.update(webhook_id, { name, url, event_types, is_enabled })
         await show(updated, card)
         if (url !== undefined && updated.verification.status === 'pending') note(nextStep(updated.name))
@@ -139,7 +146,7 @@ function verifyCommand(): Command {
     .argument('<webhook>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {
-        const webhook = await berth.webhooks.verify(await idOf(berth, 'webhook', given))
+        const webhook = await berth.webhooks.verify(await idOf(berth, webhookKind, given))
         await show(webhook, card)
         const { status, error } = webhook.verification
         if (status !== 'verified')
@@ -158,7 +165,7 @@ function testCommand(): Command {
     .argument('<webhook>', 'name or id')
     .action(
       action(async ({ berth, show, note }, given: string) => {
-        const tested = await berth.webhooks.test(await idOf(berth, 'webhook', given))
+        const tested = await berth.webhooks.test(await idOf(berth, webhookKind, given))
         await show(tested, { Event: ({ event_id }) => event_id })
         note(`See the result with: berth webhook deliveries ${given}`)
       }),
@@ -173,7 +180,7 @@ function rotateSecretCommand(): Command {
       action(async (session, given: string) => {
         mustShow(session, 'secret')
         const { berth } = session
-        await showSecret(session, await berth.webhooks.rotateSecret(await idOf(berth, 'webhook', given)))
+        await showSecret(session, await berth.webhooks.rotateSecret(await idOf(berth, webhookKind, given)))
       }),
     )
 }
@@ -198,7 +205,7 @@ function deliveriesCommand(): Command {
       shown: ['id', 'type', 'status', 'attempts', 'reply', 'error', 'created'],
       items: async (session, options: LimitOptions, webhook = '') => {
         const { berth } = session
-        const webhook_id = await idOf(berth, 'webhook', webhook)
+        const webhook_id = await idOf(berth, webhookKind, webhook)
         return upTo(session, options, berth.webhooks.allDeliveries(webhook_id))
       },
     }).argument('<webhook>', 'name or id'),

@@ -5,6 +5,7 @@ import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
 import { type Terminal, untilInterrupt } from '../terminal.ts'
 import { GuestModes } from './guest-modes.ts'
+import { serverKind } from './kind.ts'
 
 /** Ctrl-], as in telnet and virsh. */
 const LEAVE = 0x1d
@@ -16,7 +17,7 @@ export function consoleCommand(): Command {
     .action(
       action(async (session, given: string) => {
         const { berth, terminal, note } = session
-        const server_id = await idOf(berth, 'server', given)
+        const server_id = await idOf(berth, serverKind, given)
         // Loaded on demand, and because Node 20 has none.
         const { WebSocket } = await import('ws')
         const [console, hint] = await Promise.all([

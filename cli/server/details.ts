@@ -4,6 +4,7 @@ import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { action } from '../session.ts'
 import { includedOf, rub, sizeOf, trafficParts } from '../units.ts'
+import { serverKind } from './kind.ts'
 import { addressOf } from './ports.ts'
 
 const listed = (items: string[]) => (items.length > 0 ? items.join(', ') : null)
@@ -72,7 +73,7 @@ export function detailsCommand(): Command {
     .argument('<server>', 'name or id')
     .action(
       action(async ({ berth, show }, given: string) => {
-        await show(await berth.servers.details(await idOf(berth, 'server', given)), parts)
+        await show(await berth.servers.details(await idOf(berth, serverKind, given)), parts)
       }),
     )
 }

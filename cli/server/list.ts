@@ -2,6 +2,7 @@ import type { Server, ServerFilter } from '@berth/sdk'
 import type { Command } from 'commander'
 import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
+import { projectKind } from '../project.ts'
 import { listCommand } from '../session.ts'
 import { rub } from '../units.ts'
 
@@ -31,7 +32,7 @@ export function listServers(): Command {
     columns,
     shown: ['id', 'name', 'status', 'zone', 'cpu', 'ram_mb', 'disk_gb', 'month'],
     items: async ({ berth }, { status, label, project, zone: zone_slug }: Filter) => {
-      const project_id = project === undefined ? undefined : await idOf(berth, 'project', project)
+      const project_id = project === undefined ? undefined : await idOf(berth, projectKind, project)
       return berth.servers.listAll({ status, label, project_id, zone_slug })
     },
   })

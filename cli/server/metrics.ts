@@ -6,6 +6,7 @@ import { repeatedOf, wholeNumber } from '../flags.ts'
 import { styled } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { bytes, bytesPerSecond, percent } from '../units.ts'
+import { serverKind } from './kind.ts'
 
 /** The default when the terminal does not report its width. */
 const WIDTH = 80
@@ -41,7 +42,7 @@ export function metricsCommand(): Command {
     .action(
       action(async (session, given: string, { since, type, step }: MetricsOptions) => {
         const { berth, format, terminal, show } = session
-        const server_id = await idOf(berth, 'server', given)
+        const server_id = await idOf(berth, serverKind, given)
         // By the service's clock: with a fast local one, 30 days back would be before any metrics.
         const [{ collected_at: end }, { created_at }] = await Promise.all([
           berth.servers.stats(server_id),

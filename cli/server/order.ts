@@ -4,9 +4,13 @@ import type { Berth, Preset, QuoteRequest, ServerCreate, Template } from '@berth
 import type { Command } from 'commander'
 import { exitCodes, Refusal } from '../errors.ts'
 import { idOf } from '../find.ts'
+import { firewallKind } from '../firewall.ts'
 import { addLabel, type Labels, repeated, wholeNumber } from '../flags.ts'
+import { networkKind } from '../network.ts'
 import { addPlaceOptions, type PlaceOptions, placeOf } from '../place.ts'
+import { projectKind } from '../project.ts'
 import type { Session } from '../session.ts'
+import { sshKeyKind } from '../ssh-key.ts'
 import type { Terminal } from '../terminal.ts'
 import { type Port, portOf } from './ports.ts'
 
@@ -90,8 +94,8 @@ export async function requestOf(
   return {
     ...place,
     template_id: template === undefined ? undefined : (await findTemplate(berth, template)).template_id,
-    ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, 'ssh-key', key))),
-    project_id: project === undefined ? undefined : await idOf(berth, 'project', project),
+    ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
+    project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,
     user_data: await userDataOf(terminal, options.userDataFile),
     description: options.description,
@@ -101,10 +105,10 @@ export async function requestOf(
     enable_ipv4: options.ipv4 ? undefined : false,
     enable_ipv6: options.ipv6 ? undefined : false,
     network_ids:
-      options.network && (await Promise.all(options.network.map((given) => idOf(berth, 'network', given)))),
+      options.network && (await Promise.all(options.network.map((given) => idOf(berth, networkKind, given)))),
     firewall_ids:
       options.firewall &&
-      (await Promise.all(options.firewall.map((given) => idOf(berth, 'firewall', given)))),
+      (await Promise.all(options.firewall.map((given) => idOf(berth, firewallKind, given)))),
     ...(await planOf(berth, place, options)),
   }
 }

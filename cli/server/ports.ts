@@ -6,6 +6,7 @@ import { idOf } from '../find.ts'
 import { wholeNumber } from '../flags.ts'
 import type { Columns } from '../output.ts'
 import { action, listCommand } from '../session.ts'
+import { serverKind } from './kind.ts'
 
 const columns = {
   id: ({ port_id }) => port_id,
@@ -22,7 +23,7 @@ export function listPorts(): Command {
     description: 'list the published ports of a server',
     columns,
     shown: ['port', 'address', 'ssh', 'status'],
-    items: async ({ berth }, _, given) => berth.ports.listAll(await idOf(berth, 'server', given ?? '')),
+    items: async ({ berth }, _, given) => berth.ports.listAll(await idOf(berth, serverKind, given ?? '')),
   }).argument('<server>', 'name or id')
 }
 
@@ -35,7 +36,7 @@ export function publishCommand(): Command {
     .action(
       action(async (session, given: string, port: Port, { hostPort }: { hostPort?: number }) => {
         const { berth } = session
-        const server_id = await idOf(berth, 'server', given)
+        const server_id = await idOf(berth, serverKind, given)
         const present = await presentPort(berth, server_id, { ...port, hostPort })
         if (present)
           session.note(
@@ -83,7 +84,7 @@ export function unpublishCommand(): Command {
     .argument('<port>', 'port of the server, such as 80 or 53/udp', portOf)
     .action(
       action(async ({ berth, note }, given: string, { port, protocol }: Port) => {
-        const server_id = await idOf(berth, 'server', given)
+        const server_id = await idOf(berth, serverKind, given)
         const all = await allOf(berth.ports.listAll(server_id))
         const published = all.filter((one) => one.port === port && one.protocol === protocol)
         if (published.length === 0)

@@ -7,6 +7,7 @@ import { showOperation } from '../operation.ts'
 import { showText } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
+import { serverKind } from './kind.ts'
 
 /** start, stop and reboot. */
 export function powerCommands(): Command[] {
@@ -63,7 +64,7 @@ function powerCommand({ verb, description, goal, act }: Power): Command {
   return addWaitOptions(new Command(verb).description(description).argument('<server>', 'name or id')).action(
     action(async (session, given: string, { force, timeout, ...options }: OffOptions & WaitOptions) => {
       const { berth } = session
-      const server_id = await idOf(berth, 'server', given)
+      const server_id = await idOf(berth, serverKind, given)
       try {
         const ordered = await act(berth, server_id, { force, timeout_seconds: timeout })
         await follow(session, given, ordered, options)
@@ -113,7 +114,7 @@ export function waitCommand(): Command {
     .argument('<server>', 'name or id; for a deleted server, its id')
     .action(
       action(async (session, given: string) => {
-        const server_id = await idOf(session.berth, 'server', given)
+        const server_id = await idOf(session.berth, serverKind, given)
         // Its newest operation is the current one, if there is one.
         await showOperation(session, await waitFor(session, { server_id, current_operation: null }))
       }),
@@ -129,7 +130,7 @@ export function deleteCommand(): Command {
   ).action(
     action(async (session, given: string, options: { yes?: boolean } & WaitOptions) => {
       const { berth, terminal } = session
-      const { server_id, name } = await find(berth, 'server', given)
+      const { server_id, name } = await find(berth, serverKind, given)
       await confirmDelete(terminal, { noun: 'server', name, yes: options.yes })
       await follow(session, name, await berth.servers.delete(server_id), options)
     }),

@@ -6,6 +6,7 @@ import { find } from '../find.ts'
 import { wholeNumber } from '../flags.ts'
 import { action, type Session } from '../session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
+import { serverKind } from './kind.ts'
 import { findPreset } from './order.ts'
 import { showServer } from './show.ts'
 
@@ -33,7 +34,7 @@ export function resizeCommand(): Command {
       const { cpu, ramMb, diskGb } = options
       if ([options.preset, cpu, ramMb, diskGb].every((value) => value === undefined))
         throw new Refusal('No size given.', 'Set --preset, or any of --cpu, --ram-mb and --disk-gb.')
-      const server = await find(berth, 'server', given)
+      const server = await find(berth, serverKind, given)
       const change = await changeOf(session, server, options)
       // Also while it runs: a size that is never accepted is rejected before the status, and nothing is stopped.
       const ordered = await berth.servers.update(server.server_id, change).catch((error: unknown) => {

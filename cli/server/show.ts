@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
 import { rub, sizeOf } from '../units.ts'
+import { serverKind } from './kind.ts'
 
 export function showCommand(): Command {
   return new Command('show')
@@ -9,7 +10,7 @@ export function showCommand(): Command {
     .argument('<server>', 'name or id')
     .action(
       action(async (session, given: string) => {
-        await showServer(session, await idOf(session.berth, 'server', given))
+        await showServer(session, await idOf(session.berth, serverKind, given))
       }),
     )
 }

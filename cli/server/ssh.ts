@@ -10,6 +10,7 @@ import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
 import type { Terminal } from '../terminal.ts'
 import { waitFor } from '../wait.ts'
+import { serverKind } from './kind.ts'
 
 interface SshOptions {
   user?: string
@@ -27,7 +28,7 @@ export function sshCommand(): Command {
     .action(
       action(async (session, given: string, command: string[], options: SshOptions) => {
         const { terminal } = session
-        const server = await readyServer(session, await idOf(session.berth, 'server', given))
+        const server = await readyServer(session, await idOf(session.berth, serverKind, given))
         throw new Ended(await openSsh(terminal, [...argumentsOf(terminal.env, server, options), ...command]))
       }),
     )

@@ -7,6 +7,7 @@ import { type Columns, cardOf, showNext } from '../output.ts'
 import { action, type Session } from '../session.ts'
 import { untilInterrupt } from '../terminal.ts'
 import { bytes, bytesPerSecond, duration, ifKnown, percent } from '../units.ts'
+import { serverKind } from './kind.ts'
 
 const MIB = 2 ** 20
 
@@ -18,7 +19,7 @@ export function statsCommand(): Command {
     .option('--interval <seconds>', 'seconds between refreshes', intervalOf, 5)
     .action(
       action(async (session, given: string, { watch, interval }: { watch?: boolean; interval: number }) => {
-        const server_id = await idOf(session.berth, 'server', given)
+        const server_id = await idOf(session.berth, serverKind, given)
         if (watch) return watchStats(session, server_id, interval * 1000)
         await session.show(await session.berth.servers.stats(server_id), cardFor(session))
       }),

@@ -3,7 +3,9 @@ import { Command } from 'commander'
 import { nothingToChange } from '../errors.ts'
 import { idOf } from '../find.ts'
 import { addLabel, type Labels, repeated } from '../flags.ts'
+import { projectKind } from '../project.ts'
 import { action } from '../session.ts'
+import { serverKind } from './kind.ts'
 import { showServer } from './show.ts'
 
 interface UpdateOptions {
@@ -30,14 +32,14 @@ export function updateCommand(): Command {
       action(async (session, given: string, options: UpdateOptions) => {
         const { berth } = session
         if (Object.keys(options).length === 0) throw nothingToChange('server')
-        const server_id = await idOf(berth, 'server', given)
+        const server_id = await idOf(berth, serverKind, given)
         const { labels, ifMatch } = await labelsOf(berth, server_id, options)
         const { name, description, project, deleteProtection } = options
         const changes: ServerUpdate = {
           name,
           description: description === '' ? null : description,
           labels,
-          project_id: project === undefined ? undefined : await idOf(berth, 'project', project),
+          project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
           delete_protection: deleteProtection,
         }
         await berth.servers.update(server_id, changes, { ifMatch })
