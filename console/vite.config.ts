@@ -36,7 +36,7 @@ export default defineConfig({
     // What most pages share comes in one file, not in twenty that wait for each other.
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: 'parts', test: /src\/ui|react-query/, minShareCount: 3 }] },
+        codeSplitting: { groups: [{ name: 'parts', test: /src\/ui|@tanstack/, minShareCount: 3 }] },
       },
     },
   },

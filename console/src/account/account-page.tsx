@@ -2,7 +2,10 @@ import './account.css'
 import type { Account } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useContext } from 'react'
+import { Features } from '../feature.ts'
 import { useFormats } from '../format.ts'
+import { useWords } from '../messages.ts'
 import { sessionQuery } from '../session.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Card, Facts, Page } from '../ui/page.tsx'
@@ -63,40 +66,27 @@ function Profile({ account }: { account: Account }) {
   )
 }
 
-const names = [
-  'servers',
-  'cpu',
-  'ram_mb',
-  'disk_gb',
-  'ports',
-  'addresses',
-  'networks',
-  'firewalls',
-  'projects',
-  'ssh_keys',
-  'tokens',
-  'webhooks',
-] as const satisfies readonly (keyof Account['quotas'])[]
-
 function Limits({ account: { quotas } }: { account: Account }) {
   const t = useAccountText()
   const format = useFormats()
-  const shown = (name: (typeof names)[number], value: number) =>
-    name === 'ram_mb' ? format.ram(value) : format.number(value)
+  const inWords = useWords()
+  const shown = (name: string, value: number) =>
+    name.endsWith('_mb') ? format.ram(value) : format.number(value)
+  const limits = useContext(Features).flatMap((feature) => feature.quotas ?? [])
   return (
     <Card title={t.limits} actions={<span className="muted small">{t.limitsAbout}</span>}>
       <div className="limits">
-        {names.map((name) => {
+        {limits.map(({ name, title }) => {
           const { used, limit } = quotas[name]
           return (
             <div key={name}>
               <span className="row between">
-                <span>{t.quotas[name]}</span>
+                <span>{inWords(title)}</span>
                 <span className="muted">
                   {shown(name, used)} / {shown(name, limit)}
                 </span>
               </span>
-              <progress className="bar" max={limit} value={used} aria-label={t.quotas[name]} />
+              <progress className="bar" max={limit} value={used} aria-label={inWords(title)} />
             </div>
           )
         })}

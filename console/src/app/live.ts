@@ -1,20 +1,14 @@
 import { Berth, type BerthEvent, isBerthError } from '@berth/sdk'
 import { useSyncExternalStore } from 'react'
 import { queryClient } from '../client.ts'
+import type { Feature } from '../feature.ts'
 import { applyServerEvents } from '../servers/live.ts'
 import { fetchInAccount } from '../tab.ts'
+import { features } from './features.ts'
 
-/** What an event makes out of date besides what it is named after, by the first member of a query's key. */
-const touches: Readonly<Record<string, readonly string[]>> = {
-  server: ['balance', 'project'],
-  port: ['server'],
-  address: ['server', 'network', 'balance'],
-  network: ['server'],
-  member: ['session'],
-  operation: ['event', 'server'],
-  account: ['session'],
-  token: ['session'],
-}
+/** Keys of queries, and the resources whose events make these queries out of date. */
+const refreshedBy = features.flatMap((feature: Feature) => Object.entries(feature.refreshedBy ?? {}))
+
 /** Events come by the thousand: what came in this time is shown together. */
 const GATHER_MS = 400
 const PAUSE_MS = 3_000
@@ -89,8 +83,8 @@ function note(event: BerthEvent): void {
 }
 
 function show(): void {
-  const events = waiting.splice(0)
-  const rest = applyServerEvents(events).map(({ type }) => type.split('.')[0] ?? '')
-  const names = new Set(['event', ...rest, ...rest.flatMap((resource) => touches[resource] ?? [])])
-  for (const name of names) void queryClient.invalidateQueries({ queryKey: [name] })
+  const resources = new Set(applyServerEvents(waiting.splice(0)).map(({ type }) => type.split('.')[0] ?? ''))
+  const touched = refreshedBy.filter(([, by]) => by.some((one) => resources.has(one))).map(([key]) => key)
+  for (const key of new Set(['event', ...resources, ...touched]))
+    void queryClient.invalidateQueries({ queryKey: [key] })
 }

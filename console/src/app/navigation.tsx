@@ -1,66 +1,38 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, type LinkProps } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
+import { useWords } from '../messages.ts'
 import { SignedIn } from '../people/signed-in.tsx'
 import { sessionQuery } from '../session.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { Icon } from '../ui/icon.tsx'
 import mark from '../ui/mark.svg'
 import { PreferencesMenu } from '../ui/preferences-menu.tsx'
+import { features } from './features.ts'
 import { useAppText } from './text.ts'
 
-export interface Place {
-  title: string
-  icon: IconName
-  to: NonNullable<LinkProps['to']>
-}
+const groups = ['top', 'compute', 'account', 'operator'] as const
 
-/** Every page that can be gone to by its name: the menu and the palette read the same list. */
-export function usePlaces(): { title: string | null; places: Place[] }[] {
+const places = features.flatMap((feature) => ('places' in feature ? [...feature.places] : []))
+
+/** Whether the addresses of other pages begin with this one's. */
+const hasPagesBelow = (to: string) => places.some(({ route }) => route.to !== to && route.to.startsWith(to))
+
+/** The pages that the menu and the palette lead to, by group. */
+export function usePlaces() {
   const t = useAppText()
+  const inWords = useWords()
   const isOperator = useQuery(sessionQuery).data?.person?.is_operator === true
-  return [
-    { title: null, places: [{ title: t.overview, icon: 'overview', to: '/' }] },
-    {
-      title: t.compute,
-      places: [
-        { title: t.servers, icon: 'server', to: '/servers' },
-        { title: t.networks, icon: 'network', to: '/networks' },
-        { title: t.firewalls, icon: 'shield', to: '/firewalls' },
-        { title: t.addresses, icon: 'address', to: '/addresses' },
-        { title: t.projects, icon: 'folder', to: '/projects' },
-        { title: t.sshKeys, icon: 'key', to: '/ssh-keys' },
-      ],
-    },
-    {
-      title: t.manage,
-      places: [
-        { title: t.billing, icon: 'billing', to: '/billing' },
-        { title: t.account, icon: 'person', to: '/account' },
-        { title: t.members, icon: 'people', to: '/account/members' },
-        { title: t.tokens, icon: 'token', to: '/account/tokens' },
-        { title: t.webhooks, icon: 'webhook', to: '/account/webhooks' },
-        { title: t.security, icon: 'lock', to: '/account/security' },
-        { title: t.activity, icon: 'clock', to: '/account/activity' },
-      ],
-    },
-    ...(isOperator ? [{ title: t.installation, places: operatorPlaces(t) }] : []),
-  ]
+  return groups
+    .filter((group) => group !== 'operator' || isOperator)
+    .map((group) => ({
+      title: t.groups[group],
+      places: places
+        .filter((place) => place.group === group)
+        .map(({ title, icon, route }) => ({ title: inWords(title), icon, to: route.to })),
+    }))
 }
-
-function operatorPlaces(t: ReturnType<typeof useAppText>): Place[] {
-  return [
-    { title: t.accounts, icon: 'people', to: '/operator' },
-    { title: t.operations, icon: 'restart', to: '/operator/operations' },
-    { title: t.capacity, icon: 'server', to: '/operator/capacity' },
-    { title: t.images, icon: 'folder', to: '/operator/images' },
-  ]
-}
-
-/** Pages whose address others begin with. */
-const exact: readonly Place['to'][] = ['/', '/account', '/operator']
 
 export function Navigation({ onFind }: { onFind: () => void }) {
   const t = useAppText()
-  const groups = usePlaces()
   return (
     <div className="sidebar">
       <Brand />
@@ -70,11 +42,11 @@ export function Navigation({ onFind }: { onFind: () => void }) {
         <kbd>Ctrl K</kbd>
       </button>
       <nav aria-label={t.navigation} className="stack" style={{ gap: 10 }}>
-        {groups.map(({ title, places }) => (
+        {usePlaces().map(({ title, places }) => (
           <div key={places[0]?.to} className="nav-group">
             {title ? <h2>{title}</h2> : null}
             {places.map(({ title: name, icon, to }) => (
-              <Link key={to} to={to} activeOptions={{ exact: exact.includes(to) }}>
+              <Link key={to} to={to} activeOptions={{ exact: hasPagesBelow(to) }}>
                 <Icon name={icon} />
                 {name}
               </Link>

@@ -1,11 +1,13 @@
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { Features } from '../feature.ts'
 import { useFormats } from '../format.ts'
 import { SignInAgain } from '../people/sign-in-again.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { Facts } from '../ui/page.tsx'
+import { features } from './features.ts'
 import { follow, useLostAt } from './live.ts'
 import { Brand, Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
@@ -40,7 +42,9 @@ export function Shell() {
       <div>
         <Lines />
         <main id="main" className="main">
-          <Outlet />
+          <Features value={features}>
+            <Outlet />
+          </Features>
         </main>
       </div>
       {overlay === 'palette' ? <Palette onClose={close} /> : null}

@@ -1,7 +1,7 @@
 import { messages } from '../messages.ts'
 import { usePeopleText } from './text.ts'
 
-const useOwnText = messages({
+export const useOwnText = messages({
   en: {
     securityAbout: 'How you sign in, and where you are signed in.',
     twoFactor: 'Two-factor authentication',

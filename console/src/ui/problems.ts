@@ -5,7 +5,7 @@ import { usePreferences } from '../preferences.ts'
 
 type Issue = { code: string; message: string; field: string }
 
-const useOwnWords = messages({
+export const useOwnWords = messages({
   en: { unreachable: 'The service does not answer. Check your connection.' },
   ru: { unreachable: 'Сервис не отвечает. Проверьте соединение.' },
 })

@@ -4,8 +4,8 @@ type IssueCode = NonNullable<Problem['errors']>[number]['code']
 
 const gone = (what: string) => `${what}: такого нет, или уже удалено.`
 
-/** The API speaks English: each of its errors in Russian, by code. One that is missing does not compile. */
-const texts: Readonly<Record<ErrorCode, string>> = {
+/** The API's errors in Russian, by code: the API itself replies in English, which stands in for one that is missing. */
+export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   access_denied: 'Вход отклонён.',
   account_in_use:
     'В аккаунте есть серверы, публичные адреса или долг. Сначала удалите серверы, верните адреса и пополните баланс.',
@@ -102,7 +102,7 @@ const texts: Readonly<Record<ErrorCode, string>> = {
 }
 
 /** What is wrong with a field. @param limit the number that the API names, if any */
-const issues: Readonly<Record<IssueCode, (limit: string) => string>> = {
+export const issues: Readonly<Partial<Record<IssueCode, (limit: string) => string>>> = {
   required: () => 'нужно заполнить',
   unknown_field: () => 'такого поля нет',
   wrong_type: () => 'значение не того вида',
@@ -120,9 +120,9 @@ const issues: Readonly<Record<IssueCode, (limit: string) => string>> = {
   password_too_common: () => 'слишком распространённый пароль',
 }
 
-/** A newer service may know codes that the console does not. */
+/** A newer service may have codes that the console does not know. */
 export function russianOf(code: string): string | null {
-  const known: Readonly<Record<string, string>> = texts
+  const known: Readonly<Record<string, string>> = errors
   return known[code] ?? null
 }
 

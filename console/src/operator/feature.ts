@@ -1,0 +1,48 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import type { Feature } from '../feature.ts'
+import { readOffset, shell } from '../routes.ts'
+import { readAccountsSearch } from './queries.ts'
+
+const accountsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator',
+  validateSearch: readAccountsSearch,
+  component: lazyRouteComponent(() => import('./accounts-page.tsx'), 'AccountsPage'),
+})
+
+const operationsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/operations',
+  validateSearch: (search: Record<string, unknown>): { state?: 'active' | 'failed'; offset?: number } => ({
+    ...readOffset(search),
+    ...(search.state === 'failed' ? { state: 'failed' } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./operations-page.tsx'), 'OperationsPage'),
+})
+
+const capacityPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/capacity',
+  component: lazyRouteComponent(() => import('./hosts-pages.tsx'), 'CapacityPage'),
+})
+
+const imagesPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/images',
+  component: lazyRouteComponent(() => import('./hosts-pages.tsx'), 'ImagesPage'),
+})
+
+export const operator = {
+  routes: [accountsPage, operationsPage, capacityPage, imagesPage],
+  places: [
+    { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
+    {
+      route: operationsPage,
+      group: 'operator',
+      title: { en: 'Operations', ru: 'Операции' },
+      icon: 'restart',
+    },
+    { route: capacityPage, group: 'operator', title: { en: 'Capacity', ru: 'Ресурсы' }, icon: 'server' },
+    { route: imagesPage, group: 'operator', title: { en: 'Images', ru: 'Образы' }, icon: 'folder' },
+  ],
+} as const satisfies Feature
