@@ -1,0 +1,55 @@
+// Links between documents lead somewhere: to a file that exists, and to a heading in it.
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { exists, files, read } from './harness/sources.ts'
+
+const documents = files.filter((file) => file.endsWith('.md'))
+const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```/gm, '')
+
+/** The anchors that GitHub gives the headings of a page; a repeated one gets a number. */
+function anchors(file: string): Set<string> {
+  const found = new Set<string>()
+  for (const [, heading = ''] of withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)) {
+    const base = heading
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-')
+    let anchor = base
+    for (let number = 1; found.has(anchor); number++) anchor = `${base}-${number}`
+    found.add(anchor)
+  }
+  return found
+}
+
+test('every relative link of a document leads to a file and a heading that exist', () => {
+  const broken = documents.flatMap((document) =>
+    [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .filter((link) => {
+        const [target = '', anchor] = link.split('#')
+        const file = target === '' ? document : path.posix.join(path.posix.dirname(document), target)
+        if (!exists(file)) return true
+        return anchor !== undefined && file.endsWith('.md') && !anchors(file).has(anchor)
+      })
+      .map((link) => `${document}: ${link}`),
+  )
+  expect(broken, 'Correct the link, or the heading that it names.').toEqual([])
+})
+
+test('every decision is in the index, and says its state', () => {
+  const index = read('docs/decisions.md')
+  const pages = documents.filter((file) => file.startsWith('docs/decisions/'))
+  const wrong = pages.flatMap((page) =>
+    read(page)
+      .split(/^## /m)
+      .slice(1)
+      .flatMap((note) => {
+        const [title = '', , first = ''] = note.split('\n')
+        const isListed = index.includes(`- [${title}](decisions/${path.posix.basename(page)}#`)
+        return isListed && /^_(In force|Superseded)/.test(first) ? [] : [`${page}: ${title}`]
+      }),
+  )
+  expect(wrong, 'List the note in docs/decisions.md; begin it with _In force…_ or _Superseded…_').toEqual([])
+})
