@@ -1,11 +1,8 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
-import { accountRoutes } from './accounts/routes.ts'
 import { heldByStatus } from './accounts/status.ts'
-import { billingRoutes } from './billing/routes.ts'
 import { BillingWorker } from './billing/worker.ts'
 import { Capacity, openPools } from './catalog/capacity.ts'
 import { type Catalog, hostOf } from './catalog/file.ts'
-import { catalogRoutes } from './catalog/routes.ts'
 import type { Clock } from './clock.ts'
 import type { ProviderSettings } from './config.ts'
 import { type Database, isSqlite, ping } from './database/database.ts'
@@ -14,11 +11,9 @@ import type { RecentReads } from './database/replica.ts'
 import type { PortRange } from './drivers/driver.ts'
 import type { Drivers } from './drivers/drivers.ts'
 import { recordEnd } from './events/operations.ts'
-import { eventRoutes } from './events/routes.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
-import { countFirewalls } from './firewalls/firewalls.ts'
-import { firewallRoutes } from './firewalls/routes.ts'
+import { features, quotas, tags } from './features.ts'
 import type { Access } from './http/contract/auth.ts'
 import { openApi } from './http/contract/openapi.ts'
 import type { Route } from './http/contract/route.ts'
@@ -35,23 +30,18 @@ import type { SocketRoute } from './http/server/websocket.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { MailQueue } from './mail/queue.ts'
 import { Sampler } from './monitoring/sampler.ts'
-import { countNetworks, SUBJECT_TYPE as NETWORK } from './networks/networks.ts'
-import { networkRoutes } from './networks/routes.ts'
+import { SUBJECT_TYPE as NETWORK } from './networks/networks.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
-import { operationRoutes } from './operations/routes.ts'
 import { operationSchemas } from './operations/schema.ts'
-import { operatorRoutes } from './operator/routes.ts'
 import { CredentialAccess, callerFinder, requireOperator } from './people/access.ts'
-import { countMembers, roleNow } from './people/members.ts'
+import { roleNow } from './people/members.ts'
 import { Passwords } from './people/passwords.ts'
 import { personOf } from './people/people.ts'
-import { peopleRoutes } from './people/routes.ts'
 import type { SignUpPolicy } from './people/sign-in.ts'
 import { noPeers, type Peers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
-import { countAddresses } from './servers/addresses/addresses.ts'
-import { addressRoutes } from './servers/addresses/routes.ts'
+import { addressQuota } from './servers/addresses/addresses.ts'
 import { missingToResume } from './servers/commitment.ts'
 import { Consoles } from './servers/console/consoles.ts'
 import { networkProcedures } from './servers/lifecycle/attach.ts'
@@ -59,19 +49,15 @@ import { Networks } from './servers/lifecycle/networks.ts'
 import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
-import { countPorts } from './servers/ports/ports.ts'
 import { billedThings, poweredServers, presentServers, protectedServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
-import { serverRoutes } from './servers/routes.ts'
 import { serverProblems } from './servers/schema.ts'
 import { Servers } from './servers/servers.ts'
 import { suspendAndResume } from './servers/suspension.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Addresses, type Range } from './webhooks/addresses.ts'
 import { enqueue, forgetDeliveries } from './webhooks/deliveries.ts'
-import { countWebhooks } from './webhooks/queries.ts'
 import { lookupName } from './webhooks/resolve.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
 import type { Lookup } from './webhooks/send.ts'
 import { WebhookWorker } from './webhooks/worker.ts'
 
@@ -156,31 +142,6 @@ type Wired = AppOptions & { peers: Peers; recent: RecentReads }
 
 const DAY_MS = 24 * 3600_000
 
-/** How many an account has of what these features keep. */
-const COUNTS = {
-  webhooks: countWebhooks,
-  ports: countPorts,
-  addresses: countAddresses,
-  networks: countNetworks,
-  firewalls: countFirewalls,
-  members: countMembers,
-}
-
-/** What the groups of routes are about, for the API's description. */
-const TAGS = {
-  'Sign-in': 'How people sign up and in, with a browser.',
-  Person: 'Who is signed in: name, password, sessions.',
-  Members: 'Who is in an account, and who is invited.',
-  Account: 'Who you are: profile, balance, projects, SSH keys, tokens.',
-  Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
-  Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
-  Networks: 'Private networks, in which servers reach each other.',
-  Firewalls: 'Which connections of servers get through.',
-  Operations: 'Slow work on what the account has: to list, and to wait for.',
-  Servers: 'Virtual machines, and the operations on them.',
-  Operator: 'The installation as a whole, for the people who run it.',
-}
-
 /** The whole program, wired by hand: database, drivers, features, routes, workers. Nothing runs yet. */
 export async function buildApp(given: AppOptions): Promise<App> {
   const { peers: others = noPeers(), recent = (read) => read(given.db) } = given
@@ -191,21 +152,21 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const capacity = new Capacity(drivers, catalog, clock, options.log)
   const access = new CredentialAccess(db, clock)
   const consoles = new Consoles({ ...options, access })
-  const { routes: rentRoutes, ...rented } = renting(options, capacity, consoles, turns)
+  const { parts: rentParts, ...rented } = renting(options, capacity, turns)
   const { engine, networks, reconciler, sampler } = rented
-  const { billing, routes: chargeRoutes } = charging(options, engine)
-  const { events, webhooks, routes: pushRoutes } = pushing(options, access)
-  const { mails, routes: signInRoutes } = signingIn(options)
+  const { billing, parts: chargeParts } = charging(options, engine)
+  const { events, webhooks, parts: pushParts } = pushing(options, access)
+  const { mails, parts: signInParts } = signingIn(options)
   const retention = new Retention({ db, clock, log: options.log, peers })
-  const routes = heldByStatus([
-    ...signInRoutes,
-    ...accountRoutes(db, clock, { counts: COUNTS, person: (actor) => personOf(db, actor), roleNow }),
-    ...chargeRoutes,
-    ...catalogRoutes({ db, clock, catalog, capacity }),
-    ...pushRoutes,
-    ...rentRoutes,
-    ...networkRoutes({ db, clock, catalog, capacity }),
-  ])
+  const parts = {
+    ...options,
+    ...{ capacity, consoles, quotas, roleNow, personOf },
+    ...rentParts,
+    ...chargeParts,
+    ...pushParts,
+    ...signInParts,
+  }
+  const routes = heldByStatus(features.flatMap((feature) => feature.routes(parts)))
   const security = watching(options)
   const http = answering(options, routes, { sockets: [consoles.socket], security, turns })
   const departure = new Departure(http)
@@ -236,7 +197,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
 }
 
 /** What carries out what customers do with servers, and watches their machines. */
-function renting(options: Wired, capacity: Capacity, consoles: Consoles, turns: Turns) {
+function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
   const networks = new Networks({ db, drivers, log })
@@ -261,30 +222,12 @@ function renting(options: Wired, capacity: Capacity, consoles: Consoles, turns: 
   const reconciler = new Reconciler({ ...watching, engine, networks })
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
-  const details = { db, recent: options.recent, clock, catalog, capacity, drivers, secrets, sshHost }
-  const routes = [
-    ...serverRoutes({
-      ...details,
-      ...leading,
-      consoles,
-      sampleSeconds,
-      servers,
-      engine,
-      operationSchemas: schemas,
-    }),
-    ...addressRoutes({ db, clock, catalog, capacity, changed }),
-    ...firewallRoutes({
-      db,
-      clock,
-      capacity,
-      servers: protectedServers,
-      serverNotFound: serverProblems.server_not_found,
-      changed,
-    }),
-    ...operationRoutes({ db, clock, engine, schemas }),
-    ...operatorRoutes({ db, clock, catalog, drivers, operationSchemas: schemas }),
-  ]
-  return { engine, servers, networks, reconciler, sampler, routes }
+  const parts = {
+    ...leading,
+    ...{ engine, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
+    serverNotFound: serverProblems.server_not_found,
+  }
+  return { engine, servers, networks, reconciler, sampler, parts }
 }
 
 /** What money comes and goes by. */
@@ -300,7 +243,7 @@ function charging(options: Wired, engine: Engine) {
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
   })
   const missing = (accountId: string) => missingToResume(db, accountId)
-  return { billing, routes: billingRoutes({ db, clock, servers: billedThings, missingToResume: missing }) }
+  return { billing, parts: { billedServers: billedThings, missingToResume: missing } }
 }
 
 /** What answers requests. */
@@ -333,7 +276,7 @@ function answering(
     observe: telemetry?.request,
   })
   if (!options.isWorker) {
-    mountDocs(http, openApi(routes, TAGS, publicUrl))
+    mountDocs(http, openApi(routes, tags, publicUrl))
     mountPages(http, pages)
   }
   const compute = drivers.pools.map((pool, at) => {
@@ -363,11 +306,11 @@ function signingIn(options: Wired) {
   const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null, hasConsole = true } = options
   const mails = new MailQueue({ db, clock, log, secrets, mailer })
   peers.on('mailed', () => mails.wake())
-  const routes = peopleRoutes({
-    ...{ db, clock, log, secrets, passwords, signUp, siteUrl, oidc, hasConsole, countAddresses, peers },
+  const parts = {
+    ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },
     mailed: () => peers.ring('mailed'),
-  })
-  return { mails, routes }
+  }
+  return { mails, parts }
 }
 
 const NO_MAILER: Mailer = {
@@ -392,9 +335,5 @@ function pushing(options: Wired, access: Access) {
     peers,
     forget: (before, limit) => forgetDeliveries(db, before, limit),
   })
-  const routes = [
-    ...eventRoutes({ db, recent: options.recent, worker: events, streams }),
-    ...webhookRoutes({ db, clock, secrets, addresses, relay: () => events.relay() }),
-  ]
-  return { events, webhooks, routes }
+  return { events, webhooks, parts: { eventWorker: events, streams, addresses, relay: () => events.relay() } }
 }

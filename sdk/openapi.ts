@@ -45,6 +45,13 @@ export interface Account {
   scopes: Array<'account:read' | 'account:write' | 'servers:read' | 'servers:write'>
   /** What the account may have; a request for more is a 403 `quota_exceeded` */
   quotas: {
+    /** People in the account, and invitations */
+    members: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
     /** Projects */
     projects: {
       /** The most that the account may have */
@@ -61,13 +68,6 @@ export interface Account {
     }
     /** Valid tokens */
     tokens: {
-      /** The most that the account may have */
-      limit: number
-      /** What it has */
-      used: number
-    }
-    /** Webhooks */
-    webhooks: {
       /** The most that the account may have */
       limit: number
       /** What it has */
@@ -101,6 +101,13 @@ export interface Account {
       /** What it has */
       used: number
     }
+    /** Webhooks */
+    webhooks: {
+      /** The most that the account may have */
+      limit: number
+      /** What it has */
+      used: number
+    }
     /** Published ports, besides those for SSH */
     ports: {
       /** The most that the account may have */
@@ -124,13 +131,6 @@ export interface Account {
     }
     /** Firewalls */
     firewalls: {
-      /** The most that the account may have */
-      limit: number
-      /** What it has */
-      used: number
-    }
-    /** People in the account, and invitations */
-    members: {
       /** The most that the account may have */
       limit: number
       /** What it has */
@@ -3386,6 +3386,48 @@ export interface Routes {
     } | undefined
     reply: undefined
   }
+  /** List private networks */
+  'GET /networks': {
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only those that this server is in */
+      server_id?: string | undefined
+    } | undefined
+    reply: NetworkList
+  }
+  /** Create a private network */
+  'POST /networks': {
+    body: NetworkCreate
+    reply: Network
+  }
+  /** Get a private network */
+  'GET /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    reply: Network
+  }
+  /** Rename a private network */
+  'PATCH /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    body?: NetworkUpdate | undefined
+    reply: Network
+  }
+  /** Delete a private network */
+  'DELETE /networks/{network_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    reply: undefined
+  }
   /** List firewalls */
   'GET /firewalls': {
     query?: {
@@ -3537,48 +3579,6 @@ export interface Routes {
       state?: 'active' | 'failed' | undefined
     } | undefined
     reply: OperatedOperationList
-  }
-  /** List private networks */
-  'GET /networks': {
-    query?: {
-      /** Items per page; more than the maximum is a 422 */
-      limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
-      offset?: number | undefined
-      /** Only those that this server is in */
-      server_id?: string | undefined
-    } | undefined
-    reply: NetworkList
-  }
-  /** Create a private network */
-  'POST /networks': {
-    body: NetworkCreate
-    reply: Network
-  }
-  /** Get a private network */
-  'GET /networks/{network_id}': {
-    path: {
-      /** Id of the network, a UUID */
-      network_id: string
-    }
-    reply: Network
-  }
-  /** Rename a private network */
-  'PATCH /networks/{network_id}': {
-    path: {
-      /** Id of the network, a UUID */
-      network_id: string
-    }
-    body?: NetworkUpdate | undefined
-    reply: Network
-  }
-  /** Delete a private network */
-  'DELETE /networks/{network_id}': {
-    path: {
-      /** Id of the network, a UUID */
-      network_id: string
-    }
-    reply: undefined
   }
 }
 

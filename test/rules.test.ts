@@ -73,20 +73,17 @@ test('arrows point down, floor by floor', () => {
   )
 })
 
-test('nobody but a feature itself uses its store, and nobody but the wiring its routes', () => {
+test('nobody but a feature itself uses its store and its routes', () => {
   const wrong = product.flatMap((source) =>
     ownImports(source)
       .filter(({ file }) => partOf(file) !== partOf(source.file))
-      .filter(
-        ({ file }) =>
-          file.endsWith('/store.ts') || (file.endsWith('/routes.ts') && source.file !== 'api/app.ts'),
-      )
+      .filter(({ file }) => /\/(store|routes)\.ts$/.test(file))
       .filter(({ file }) => !file.startsWith('api/drivers/'))
       .map(({ file }) => `${source.file} imports ${file}`),
   )
   refuse(
     wrong,
-    'store.ts holds a feature’s SQL and may change with its tables; its rules are in the use-case files.',
+    'store.ts holds a feature’s SQL and may change with its tables; its rules are in the use-case files, its routes in its feature.ts.',
     'call a function of the feature’s use-case file, or add one there.',
   )
 })

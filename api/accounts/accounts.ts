@@ -6,7 +6,8 @@ import { type Database, inTransaction, type Queries } from '../database/database
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
-import { limitsOf, ownLimits, paidLimit, type Quotas, quotaExceeded, quotasOf } from './quotas.ts'
+import type { Quota } from '../feature.ts'
+import { type Limited, limitsOf, ownLimits, requireWithin } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
 
@@ -115,16 +116,35 @@ export function searchAccounts(
   return pageOf(matching.orderBy('account_id', 'desc'), page)
 }
 
-/** What servers weigh on an account's quotas. */
-export interface Load {
-  servers: number
-  cpu: number
-  ram_mb: number
-  disk_gb: number
-}
+/** Size of an account's servers, which is kept in the account's row. */
+type Load = Record<'servers' | 'cpu' | 'ram_mb' | 'disk_gb', number>
+
+const used = (name: keyof Load) => async (db: Queries, accountId: string) =>
+  (await findAccount(db, accountId))[`${name}_used`]
+
+export const serverQuotas: readonly (Quota & { name: keyof Load })[] = [
+  { name: 'servers', description: 'Servers', limit: 20, unpaid: 2, example: 1, count: used('servers') },
+  { name: 'cpu', description: 'Cores of all servers', limit: 64, unpaid: 8, example: 1, count: used('cpu') },
+  {
+    name: 'ram_mb',
+    description: 'Memory of all servers in MB',
+    limit: 262_144,
+    unpaid: 16_384,
+    example: 512,
+    count: used('ram_mb'),
+  },
+  {
+    name: 'disk_gb',
+    description: 'Disk of all servers in GB',
+    limit: 4096,
+    unpaid: 256,
+    example: 10,
+    count: used('disk_gb'),
+  },
+]
 
 /**
- * Adds to what the account's servers hold. Two requests at the same instant can't pass a quota together: the
+ * Adds to the size of the account's servers. Two requests at the same instant can't pass a quota together: the
  * row is locked by the first update.
  * @throws ApiError quota_exceeded
  */
@@ -141,24 +161,33 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
     .returningAll()
     .returning(paidIn(tx, accountId).as('paid'))
     .executeTakeFirstOrThrow()
-  const quotas = limitsOf(account, account.paid)
-  for (const name of ['servers', 'cpu', 'ram_mb', 'disk_gb'] as const) {
-    const requested = load[name]
-    const used = account[`${name}_used`] - requested
-    if (requested > 0 && used + requested > quotas[name])
-      throw quotaExceeded(name, quotas[name], used, requested, paidLimit(account, name))
+  for (const quota of serverQuotas) {
+    const requested = load[quota.name]
+    const used = account[`${quota.name}_used`] - requested
+    if (requested > 0) requireWithin(account, quota, { used, requested })
   }
 }
 
-/** The account's limits; until the transaction ends no other one gets them, so that a count made now stays true. */
-export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas> {
-  const account = await tx
+/** Locks the account's row until the transaction ends: what is counted for a quota in between stays true. */
+export function lockAccount(tx: Queries, accountId: string): Promise<Limited> {
+  return tx
     .updateTable('accounts')
     .set((eb) => ({ quotas: eb.ref('quotas') }))
     .where('account_id', '=', accountId)
     .returning(['account_id', 'quotas', paidIn(tx, accountId).as('paid')])
     .executeTakeFirstOrThrow()
-  return limitsOf(account, account.paid)
+}
+
+/** A query of what accounts may send from their servers, for those who tell the network. */
+export function smtpRights(db: Queries) {
+  return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
+}
+
+interface Changing<Db = Database> {
+  db: Db
+  clock: Clock
+  /** The quotas of all features: an event of the account shows its limits. */
+  quotas: readonly Quota[]
 }
 
 /**
@@ -167,8 +196,7 @@ export async function lockQuotas(tx: Queries, accountId: string): Promise<Quotas
  * @returns false if it is in another one
  */
 export function changeStatus(
-  db: Queries,
-  clock: Clock,
+  { db, clock, quotas }: Changing<Queries>,
   accountId: string,
   {
     from,
@@ -184,7 +212,7 @@ export function changeStatus(
       .where('status', 'in', from)
       .returningAll()
       .executeTakeFirst()
-    if (row) await tell(tx, row, reason, clock.now())
+    if (row) await tell(tx, row, { quotas, reason, at: clock.now() })
     return row !== undefined
   })
 }
@@ -194,8 +222,7 @@ export function changeStatus(
  * @returns false if it is so already
  */
 export function changeSmtp(
-  db: Database,
-  clock: Clock,
+  { db, clock, quotas }: Changing,
   accountId: string,
   { isOpen, reason }: { isOpen: boolean; reason: string },
 ): Promise<boolean> {
@@ -207,23 +234,17 @@ export function changeSmtp(
       .where('is_smtp_open', '<>', Number(isOpen))
       .returningAll()
       .executeTakeFirst()
-    if (row) await tell(tx, row, reason, clock.now())
+    if (row) await tell(tx, row, { quotas, reason, at: clock.now() })
     return row !== undefined
   })
 }
 
-/** A query of what accounts may send from their servers, for those who tell the network. */
-export function smtpRights(db: Queries) {
-  return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
-}
-
-/** Gives an account limits of its own; null returns it to the default one. @returns all that it has then */
+/** Sets limits of an account; null returns one to the default. @returns all its limits after the change */
 export function changeQuotas(
-  db: Database,
-  clock: Clock,
+  { db, clock, quotas }: Changing,
   accountId: string,
-  { change, reason }: { change: Partial<Record<keyof Quotas, number | null>>; reason: string },
-): Promise<Quotas> {
+  { change, reason }: { change: Readonly<Record<string, number | null>>; reason: string },
+): Promise<Record<string, number>> {
   return db.transaction().execute(async (tx) => {
     const account = tx.updateTable('accounts').where('account_id', '=', accountId)
     // Locked before it is read.
@@ -234,14 +255,18 @@ export function changeQuotas(
     const kept = Object.entries({ ...ownLimits(before), ...change }).filter(([, limit]) => limit !== null)
     const written = { quotas: JSON.stringify(Object.fromEntries(kept)) }
     const row = await account.set(written).returningAll().executeTakeFirstOrThrow()
-    await tell(tx, row, reason, clock.now())
-    return quotasOf(tx, row)
+    await tell(tx, row, { quotas, reason, at: clock.now() })
+    return limitsOf(tx, row, quotas)
   })
 }
 
-async function tell(tx: Queries, account: AccountTable, reason: string, at: number): Promise<void> {
+async function tell(
+  tx: Queries,
+  account: AccountTable,
+  { quotas, reason, at }: { quotas: readonly Quota[]; reason: string; at: number },
+): Promise<void> {
   const { account_id, status } = account
   const is_smtp_open = account.is_smtp_open === 1
-  const data = { account_id, status, quotas: await quotasOf(tx, account), is_smtp_open, reason }
+  const data = { account_id, status, quotas: await limitsOf(tx, account, quotas), is_smtp_open, reason }
   await record(tx, [{ accountId: account_id, type: 'account.updated', data, at }])
 }

@@ -3,7 +3,9 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Actor, CredentialRefused, type Whose } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
-import { findToken, hashToken, isToken, noteUse, tokenByHash, tokenRevoked, validTokens } from './tokens.ts'
+import { tokenRevoked } from './revocation.ts'
+import { hashToken, isToken } from './token-value.ts'
+import { findToken, noteUse, tokenByHash, validTokens } from './tokens.ts'
 import { cidrsOf } from './view.ts'
 
 /** `last_used_at` is written once in this many milliseconds, so that reading stays reading. */

@@ -4,9 +4,10 @@ import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
+import type { Quota } from '../feature.ts'
 import { ApiError, found } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
-import { lockQuotas } from './accounts.ts'
+import { lockAccount } from './accounts.ts'
 import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
 import { type ProjectRow, projectView } from './view.ts'
@@ -34,6 +35,7 @@ export async function createProject(
   const now = clock.now()
   const projectId = uuid()
   return db.transaction().execute(async (tx) => {
+    await requireRoom(tx, await lockAccount(tx, accountId), projectQuota)
     await tx
       .insertInto('projects')
       .values({
@@ -45,9 +47,6 @@ export async function createProject(
         updated_at: now,
       })
       .execute()
-    const quotas = await lockQuotas(tx, accountId)
-    // It is one of them already.
-    requireRoom(quotas, 'projects', (await countProjects(tx, accountId)) - 1)
     const row = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
     await tell(tx, 'project.created', row, now)
     await remember(tx, projectId)
@@ -67,7 +66,7 @@ export async function updateProject(
   check: (current: ProjectRow) => void,
 ): Promise<ProjectRow> {
   return db.transaction().execute(async (tx) => {
-    await lockQuotas(tx, account_id)
+    await lockAccount(tx, account_id)
     // Deleted since it was found.
     const current = found(await findProject(tx, account_id, project_id), accountProblems.project_not_found)
     check(current)
@@ -77,6 +76,14 @@ export async function updateProject(
     await tell(tx, 'project.updated', project, changed.updated_at)
     return project
   })
+}
+
+export const projectQuota: Quota = {
+  name: 'projects',
+  description: 'Projects',
+  limit: 50,
+  example: 2,
+  count: countProjects,
 }
 
 /** @throws ApiError project_is_default, project_not_empty */

@@ -1,99 +1,59 @@
 import { paidBy } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
+import type { Quota } from '../feature.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { accountProblems } from './schema.ts'
 import type { AccountTable } from './tables.ts'
 
-/** How much of each thing an account may have. */
-export interface Quotas {
-  projects: number
-  ssh_keys: number
-  tokens: number
-  webhooks: number
-  servers: number
-  cpu: number
-  ram_mb: number
-  disk_gb: number
-  ports: number
-  addresses: number
-  networks: number
-  firewalls: number
-  members: number
+/** What the limits of an account depend on: its own ones, set by the operator, and how much it has paid. */
+export type Limited = Pick<AccountTable, 'account_id' | 'quotas'> & { paid: number | null }
+
+/** The example of a refusal on a route that creates something with a quota. */
+export function atLimit({ name, limit }: Quota) {
+  return { quota: { name, limit, used: limit, requested: 1 } }
 }
 
-export const defaultQuotas: Quotas = {
-  projects: 50,
-  ssh_keys: 100,
-  tokens: 50,
-  webhooks: 20,
-  servers: 20,
-  cpu: 64,
-  ram_mb: 262_144,
-  disk_gb: 4096,
-  ports: 20,
-  addresses: 10,
-  networks: 10,
-  firewalls: 20,
-  members: 50,
-}
-
-/** What the example of a refusal says on a route that adds one of these. */
-export function atLimit(name: keyof Quotas) {
-  return { quota: { name, limit: defaultQuotas[name], used: defaultQuotas[name], requested: 1 } }
-}
-
-export const quotaNames = Object.keys(defaultQuotas) as (keyof Quotas)[] // the keys of a whole Quotas
-
-/** What an account has until its first payment: enough to try everything, too little to be worth a false name. */
-export const unpaidQuotas: Quotas = {
-  ...defaultQuotas,
-  servers: 2,
-  cpu: 8,
-  ram_mb: 16_384,
-  disk_gb: 256,
-}
-
-type Limited = Pick<AccountTable, 'account_id' | 'quotas'>
-
-/** What an account may have: its own limits, set by the operator, and else the default ones. */
-export async function quotasOf(db: Queries, account: Limited): Promise<Quotas> {
-  return limitsOf(account, await paidBy(db, account.account_id))
-}
-
-/** The same, where it is known how much it has paid. */
-export function limitsOf(account: Limited, paid: number | null): Quotas {
-  return { ...(Number(paid) > 0 ? defaultQuotas : unpaidQuotas), ...ownLimits(account) }
-}
-
-/** The limits that the operator gave an account. */
-export function ownLimits({ quotas }: Limited): Partial<Quotas> {
-  const own: Partial<Quotas> = JSON.parse(quotas)
+/** The limits that the operator set for an account, by name. */
+export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Record<string, number>> {
+  const own: Partial<Record<string, number>> = JSON.parse(quotas)
   return own
 }
 
-/** The limit that an account has once it has paid. */
-export function paidLimit(account: Limited, name: keyof Quotas): number {
-  return ownLimits(account)[name] ?? defaultQuotas[name]
+/** Before its first payment an account may have enough to try everything, too little to be worth a false name. */
+function limitOf(account: Limited, quota: Quota): number {
+  const { limit, unpaid = limit } = quota
+  return ownLimits(account)[quota.name] ?? (Number(account.paid) > 0 ? limit : unpaid)
 }
 
-/** @throws ApiError quota_exceeded, where an account that has `used` of something has no room for more of it */
-export function requireRoom(quotas: Quotas, name: keyof Quotas, used: number, requested = 1): void {
-  const limit = quotas[name]
-  if (used + requested > limit) throw quotaExceeded(name, limit, used, requested)
+/** The limits of an account, by name. */
+export async function limitsOf(
+  db: Queries,
+  account: Pick<AccountTable, 'account_id' | 'quotas'>,
+  quotas: readonly Quota[],
+): Promise<Record<string, number>> {
+  const paid = await paidBy(db, account.account_id)
+  return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf({ ...account, paid }, quota)]))
 }
 
 /**
- * The error, with the figures that the contract lists.
- * @param paid the limit that the account has once it has paid
+ * Counts what an account has. Its row must be locked, or the count may no longer be true.
+ * @throws ApiError quota_exceeded
  */
-export function quotaExceeded(
-  name: keyof Quotas,
-  limit: number,
-  used: number,
-  requested: number,
-  paid = limit,
-): ApiError {
+export async function requireRoom(tx: Queries, account: Limited, quota: Quota, requested = 1): Promise<void> {
+  requireWithin(account, quota, { used: await quota.count(tx, account.account_id), requested })
+}
+
+/** @throws ApiError quota_exceeded, with the figures that the contract lists */
+export function requireWithin(
+  account: Limited,
+  quota: Quota,
+  { used, requested }: { used: number; requested: number },
+): void {
+  const { name } = quota
+  const limit = limitOf(account, quota)
+  if (used + requested <= limit) return
+  const paid = ownLimits(account)[name] ?? quota.limit
   const raise = paid > limit ? `pay: the first payment raises it to ${paid}` : 'ask the operator to raise it'
   const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ${raise}.`
-  return new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
+  throw new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
 }

@@ -6,9 +6,18 @@ import { requireMatch } from '../http/contract/etag.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { found, httpProblems } from '../http/contract/problem.ts'
 import { type Call, type Route, route, type SetHeader } from '../http/contract/route.ts'
-import { type PersonOf, type ProfileCounts, profileRoute } from './profile.ts'
-import { createProject, deleteProject, findProject, listProjects, updateProject } from './projects.ts'
+import { type Minting, mintToken } from './minting.ts'
+import { type ProfileOptions, profileRoute } from './profile.ts'
+import {
+  createProject,
+  deleteProject,
+  findProject,
+  listProjects,
+  projectQuota,
+  updateProject,
+} from './projects.ts'
 import { atLimit } from './quotas.ts'
+import { mayRevoke, revokeToken } from './revocation.ts'
 import {
   accountProblems,
   NewToken,
@@ -22,10 +31,10 @@ import {
   TokenCreate,
   TokenRevocation,
 } from './schema.ts'
-import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey } from './ssh-keys.ts'
+import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey, sshKeyQuota } from './ssh-keys.ts'
 import type { SshKeyTable } from './tables.ts'
 import { expiryOf, readCidrs } from './token-input.ts'
-import { findValidToken, listTokens, type Minting, mayRevoke, mintToken, revokeToken } from './tokens.ts'
+import { findValidToken, listTokens, tokenQuota } from './tokens.ts'
 import { type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
 const tag = 'Account'
@@ -37,13 +46,10 @@ interface Naming<Param extends string> {
   params: Record<Param, string>
 }
 
-export function accountRoutes(
-  db: Database,
-  clock: Clock,
-  { counts, person, roleNow }: { counts: ProfileCounts; person: PersonOf } & Pick<Minting, 'roleNow'>,
-): Route[] {
+export function accountRoutes(options: ProfileOptions & Minting): Route[] {
+  const { db, clock, roleNow } = options
   return [
-    profileRoute(db, counts, person),
+    profileRoute(options),
     ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
     ...sshKeysRoutes(db, clock),
@@ -82,7 +88,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
         'A project groups servers, and usage is reported by project. It costs nothing and gives no separate access: every token of the account reaches all projects.',
       body: ProjectCreate,
       reply: { 201: Project },
-      problems: { quota_exceeded: atLimit('projects') },
+      problems: { quota_exceeded: atLimit(projectQuota) },
       errors: [accountProblems.quota_exceeded, accountProblems.project_not_found],
       run: async (call) => {
         const { name, description = null } = call.body
@@ -190,7 +196,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
         'The key can then be given to new servers in `ssh_key_ids`; existing servers do not get it. A key that the account has already, by its fingerprint, is a 409 with its id; a private key is rejected.',
       body: SshKeyCreate,
       reply: { 201: SshKey },
-      problems: { quota_exceeded: atLimit('ssh_keys') },
+      problems: { quota_exceeded: atLimit(sshKeyQuota) },
       errors: [
         accountProblems.ssh_key_exists,
         accountProblems.quota_exceeded,
@@ -300,7 +306,7 @@ function tokensRoutes(minting: Minting): Route[] {
       isOfToken: true,
       body: TokenCreate,
       reply: { 201: NewToken },
-      problems: { quota_exceeded: atLimit('tokens') },
+      problems: { quota_exceeded: atLimit(tokenQuota) },
       errors: [accountProblems.quota_exceeded, accountProblems.token_not_found],
       run: (call) => mint(call, null),
       // Its value is kept nowhere and has reached nobody: another one takes its place.

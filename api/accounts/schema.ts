@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import type { Quota } from '../feature.ts'
 import { fineScopes, roleNames, scopeNames } from '../http/contract/auth.ts'
 import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
@@ -210,81 +211,68 @@ export const TokenRevocation = Type.Object({
   ),
 })
 
-const quota = (description: string, limit: number, used: number) =>
+const quotaSchema = ({ description, limit, example }: Quota) =>
   Type.Object(
     {
       limit: Type.Integer({ description: 'The most that the account may have', examples: [limit] }),
-      used: Type.Integer({ description: 'What it has', examples: [used] }),
+      used: Type.Integer({ description: 'What it has', examples: [example] }),
     },
     { description },
   )
 
-export const Me = Type.Object(
-  {
-    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account'),
-    email: Type.String({
-      description: 'Address that the operator knows the account by',
-      examples: ['ann@example.com'],
-    }),
-    name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
-    status: Type.Enum(['active', 'suspended', 'closed'], {
-      description:
-        'A suspended account can read, stop and delete; a closed one can read. The operator sets it',
-    }),
-    created_at: CreatedAt,
-    default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
-    is_smtp_open: Type.Boolean({
-      description:
-        'Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all',
-      examples: [false],
-    }),
-    token: nullable(
-      Type.Object({
-        token_id: TokenId,
-        name: Type.String({ description: 'Name of the token', examples: ['deploy'] }),
-        scopes: Scopes,
-        cidrs: Cidrs,
-        expires_at: ExpiresAt,
+/** The account as `GET /account/me` shows it, with the quotas of all features. */
+export const accountSchema = (quotas: readonly Quota[]) =>
+  Type.Object(
+    {
+      account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account'),
+      email: Type.String({
+        description: 'Address that the operator knows the account by',
+        examples: ['ann@example.com'],
       }),
-      { description: 'The token of this request; null if a person is signed in instead' },
-    ),
-    person: nullable(
-      Type.Object({
-        person_id: PersonId,
-        email: Type.String({ description: 'E-mail address of the person', examples: ['ann@example.com'] }),
-        name: Type.String({ description: 'Name of the person', examples: ['Ann'] }),
-        role: RoleName,
-        is_operator: Type.Boolean({
-          description: 'Whether the person runs this installation',
-          examples: [false],
+      name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
+      status: Type.Enum(['active', 'suspended', 'closed'], {
+        description:
+          'A suspended account can read, stop and delete; a closed one can read. The operator sets it',
+      }),
+      created_at: CreatedAt,
+      default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
+      is_smtp_open: Type.Boolean({
+        description:
+          'Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all',
+        examples: [false],
+      }),
+      token: nullable(
+        Type.Object({
+          token_id: TokenId,
+          name: Type.String({ description: 'Name of the token', examples: ['deploy'] }),
+          scopes: Scopes,
+          cidrs: Cidrs,
+          expires_at: ExpiresAt,
         }),
+        { description: 'The token of this request; null if a person is signed in instead' },
+      ),
+      person: nullable(
+        Type.Object({
+          person_id: PersonId,
+          email: Type.String({ description: 'E-mail address of the person', examples: ['ann@example.com'] }),
+          name: Type.String({ description: 'Name of the person', examples: ['Ann'] }),
+          role: RoleName,
+          is_operator: Type.Boolean({
+            description: 'Whether the person runs this installation',
+            examples: [false],
+          }),
+        }),
+        { description: 'The person who is signed in, with her role in this account; null with a token' },
+      ),
+      scopes: Type.Array(Type.Enum([...fineScopes]), {
+        description:
+          'What this request may do, by token or by role: only these four, `read` and `write` are spelled out',
+        examples: [[...fineScopes]],
       }),
-      { description: 'The person who is signed in, with her role in this account; null with a token' },
-    ),
-    scopes: Type.Array(Type.Enum([...fineScopes]), {
-      description:
-        'What this request may do, by token or by role: only these four, `read` and `write` are spelled out',
-      examples: [[...fineScopes]],
-    }),
-    quotas: Type.Object(
-      {
-        projects: quota('Projects', 50, 2),
-        ssh_keys: quota('SSH keys', 100, 1),
-        tokens: quota('Valid tokens', 50, 1),
-        webhooks: quota('Webhooks', 20, 0),
-        servers: quota('Servers', 20, 1),
-        cpu: quota('Cores of all servers', 64, 1),
-        ram_mb: quota('Memory of all servers in MB', 262_144, 512),
-        disk_gb: quota('Disk of all servers in GB', 4096, 10),
-        ports: quota('Published ports, besides those for SSH', 20, 1),
-        addresses: quota('Reserved public addresses, besides those that go with servers', 10, 0),
-        networks: quota('Private networks', 10, 1),
-        firewalls: quota('Firewalls', 20, 1),
-        members: quota('People in the account, and invitations', 50, 1),
-      },
-      { description: 'What the account may have; a request for more is a 403 `quota_exceeded`' },
-    ),
-  },
-  { title: 'Account', description: 'A customer, who owns everything else and pays for it' },
-)
-export type Me = Static<typeof Me>
+      quotas: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, quotaSchema(quota)])), {
+        description: 'What the account may have; a request for more is a 403 `quota_exceeded`',
+      }),
+    },
+    { title: 'Account', description: 'A customer, who owns everything else and pays for it' },
+  )
+export type Me = Static<ReturnType<typeof accountSchema>>

@@ -3,9 +3,10 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
-import { lockQuotas } from './accounts.ts'
+import { lockAccount } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
@@ -56,7 +57,7 @@ export async function addSshKey(
     created_at: clock.now(),
   }
   await db.transaction().execute(async (tx) => {
-    const quotas = await lockQuotas(tx, accountId)
+    const account = await lockAccount(tx, accountId)
     const existing = await tx
       .selectFrom('ssh_keys')
       .select('ssh_key_id')
@@ -71,7 +72,7 @@ export async function addSshKey(
           ssh_key_id: existing.ssh_key_id,
         },
       )
-    requireRoom(quotas, 'ssh_keys', await countSshKeys(tx, accountId))
+    await requireRoom(tx, account, sshKeyQuota)
     await tx.insertInto('ssh_keys').values(row).execute()
     await record(tx, [{ accountId, type: 'ssh_key.created', data: sshKeyView(row), at: row.created_at }])
     await remember(tx, row.ssh_key_id)
@@ -119,4 +120,12 @@ export function countSshKeys(db: Queries, accountId: string): Promise<number> {
 
 function ofAccount(db: Queries, accountId: string) {
   return db.selectFrom('ssh_keys').where('account_id', '=', accountId)
+}
+
+export const sshKeyQuota: Quota = {
+  name: 'ssh_keys',
+  description: 'SSH keys',
+  limit: 100,
+  example: 1,
+  count: countSshKeys,
 }

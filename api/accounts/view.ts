@@ -1,6 +1,5 @@
 import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
-import type { Quotas } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from './tables.ts'
 
@@ -55,16 +54,11 @@ function usedToken(row: TokenTable): Me['token'] {
   return { token_id, name, scopes, cidrs, expires_at }
 }
 
-/** What other features keep of an account. */
-export type Counted = 'webhooks' | 'ports' | 'addresses' | 'networks' | 'firewalls' | 'members'
-
 export function meView(
   account: AccountTable,
   { token, person, scopes }: Pick<Actor, 'scopes'> & { token: TokenTable | null; person: Me['person'] },
-  limits: Quotas,
-  counts: Readonly<Record<'projects' | 'ssh_keys' | 'tokens' | Counted, number>>,
+  quotas: Me['quotas'],
 ): Me {
-  const quota = (name: keyof Me['quotas'], used: number) => ({ limit: limits[name], used })
   return {
     account_id: account.account_id,
     email: account.email,
@@ -76,20 +70,6 @@ export function meView(
     token: token && usedToken(token),
     person,
     scopes: covered(scopes),
-    quotas: {
-      projects: quota('projects', counts.projects),
-      ssh_keys: quota('ssh_keys', counts.ssh_keys),
-      tokens: quota('tokens', counts.tokens),
-      webhooks: quota('webhooks', counts.webhooks),
-      servers: quota('servers', account.servers_used),
-      cpu: quota('cpu', account.cpu_used),
-      ram_mb: quota('ram_mb', account.ram_mb_used),
-      disk_gb: quota('disk_gb', account.disk_gb_used),
-      ports: quota('ports', counts.ports),
-      addresses: quota('addresses', counts.addresses),
-      networks: quota('networks', counts.networks),
-      firewalls: quota('firewalls', counts.firewalls),
-      members: quota('members', counts.members),
-    },
+    quotas,
   }
 }

@@ -14,7 +14,7 @@ import { transactionView, usageCsv, usageView } from './view.ts'
 
 const tag = 'Account'
 
-interface BillingRoutesOptions {
+export interface BillingRoutesOptions {
   db: Database
   clock: Clock
   /** Also those that are gone. */

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander'
 import { changeQuotas, changeSmtp, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
-import { ownLimits, quotaNames, quotasOf } from '../accounts/quotas.ts'
+import { limitsOf, ownLimits } from '../accounts/quotas.ts'
 import { countTokens } from '../accounts/tokens.ts'
 import type { App } from '../app.ts'
 import { balanceOf, paidBy, post, ReferenceTaken } from '../billing/ledger.ts'
@@ -8,6 +8,7 @@ import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { listAudit } from '../events/audit.ts'
+import { quotas } from '../features.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { operatedServers } from '../servers/queries.ts'
@@ -123,7 +124,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
     .action(async (given: string) => {
       await withDatabase(config(), 'account show', async (db) => {
         const row = await accountByNameOrId(db, given)
-        const limits = await quotasOf(db, row)
+        const limits = await limitsOf(db, row, quotas)
         const paid = await paidBy(db, row.account_id)
         const quota = (name: 'servers' | 'cpu' | 'ram_mb' | 'disk_gb') => {
           const own = name in ownLimits(row) ? ' (its own limit)' : ''
@@ -226,7 +227,7 @@ function addStatusCommand(
           )
         // Before anything changes: without a catalogue there is no app.
         const app = deleteServers ? await operatorsApp(db, parsed) : null
-        const isChanged = await changeStatus(db, clock, id, { ...change, reason })
+        const isChanged = await changeStatus({ db, clock, quotas }, id, { ...change, reason })
         // A deletion that was cut off is ordered again.
         if (!isChanged && !(app && status === change.to))
           throw new CommandError(`Nothing changed: ${email} is ${status}.`)
@@ -257,7 +258,10 @@ function addSmtpCommand(account: Command, config: ReadConfig): void {
     .action(async (given: string, state: string, { reason }: { reason: string }) => {
       await withDatabase(config(), byOperator('account smtp'), async (db) => {
         const { account_id, email } = await accountByNameOrId(db, given)
-        const isChanged = await changeSmtp(db, clock, account_id, { isOpen: state === 'open', reason })
+        const isChanged = await changeSmtp({ db, clock, quotas }, account_id, {
+          isOpen: state === 'open',
+          reason,
+        })
         console.log(`Outgoing mail of ${email} is ${state}${isChanged ? '' : ' already'}.`)
       })
     })
@@ -274,11 +278,13 @@ function addQuotaCommand(account: Command, config: ReadConfig): void {
       const change = Object.fromEntries(limits.map(limitOf))
       await withDatabase(config(), byOperator('account quota'), async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
-        const quotas = await changeQuotas(db, clock, account_id, { change, reason })
-        printFields(quotaNames.map((name) => [name, String(quotas[name])]))
+        const limits = await changeQuotas({ db, clock, quotas }, account_id, { change, reason })
+        printFields(quotas.map(({ name }) => [name, String(limits[name])]))
       })
     })
 }
+
+const quotaNames = quotas.map(({ name }) => name)
 
 /** @throws ConfigError */
 function limitOf(text: string): [name: string, limit: number | null] {

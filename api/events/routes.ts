@@ -18,7 +18,7 @@ const tag = 'Events'
 export interface EventRoutesOptions {
   db: Database
   recent: RecentReads
-  worker: EventWorker
+  eventWorker: EventWorker
   streams: Streams
 }
 
@@ -26,7 +26,7 @@ export function eventRoutes(options: EventRoutesOptions): Route[] {
   return [listRoute(options), streamRoute(options), auditRoute(options)]
 }
 
-function listRoute({ db, recent, worker }: EventRoutesOptions): Route {
+function listRoute({ db, recent, eventWorker }: EventRoutesOptions): Route {
   return route({
     id: 'listEvents',
     method: 'GET',
@@ -41,7 +41,7 @@ function listRoute({ db, recent, worker }: EventRoutesOptions): Route {
     reply: { 200: listOf(Event) },
     run: async ({ actor, query, url, setHeader }) => {
       // What has just been replied to is here as well.
-      await worker.relay()
+      await eventWorker.relay()
       const { limit = DEFAULT_LIMIT, order = 'asc' } = query
       const after = (await cursor(db, actor, query.after, 'after')) ?? (order === 'asc' ? 0 : END)
       const reader = { accountId: actor.accountId, types: visibleTo(actor), after, order }
@@ -55,7 +55,7 @@ function listRoute({ db, recent, worker }: EventRoutesOptions): Route {
   })
 }
 
-function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
+function streamRoute({ db, eventWorker, streams }: EventRoutesOptions): Route {
   return route({
     id: 'streamEvents',
     method: 'GET',
@@ -72,7 +72,7 @@ function streamRoute({ db, worker, streams }: EventRoutesOptions): Route {
     reply: { 200: EventStream },
     contentType: 'text/event-stream',
     run: async ({ actor, query, lastEventId, signal, setHeader }) => {
-      await worker.relay()
+      await eventWorker.relay()
       const after = await cursor(
         db,
         actor,

@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid'
-import { lockQuotas } from '../accounts/accounts.ts'
-import { type Quotas, requireRoom } from '../accounts/quotas.ts'
+import { lockAccount } from '../accounts/accounts.ts'
+import { type Limited, requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { firewallsOf, type Protected, requireProtectable } from './protection.ts'
@@ -19,7 +20,7 @@ export interface FirewallsOptions {
   clock: Clock
   capacity: Capacity
   /** The servers of an account that are not gone. */
-  servers: (db: Queries, accountId: string) => Promise<Protected[]>
+  protectedServers: (db: Queries, accountId: string) => Promise<Protected[]>
   /** The error where there is no such server. */
   serverNotFound: ProblemType
   /** Called when what servers let through may have changed. */
@@ -28,14 +29,14 @@ export interface FirewallsOptions {
 
 /** Newest first. @param serverId only those that this server has */
 export async function listFirewalls(
-  { db, servers }: FirewallsOptions,
+  { db, protectedServers }: FirewallsOptions,
   accountId: string,
   serverId: string | undefined,
   page: Page,
 ): Promise<{ items: FirewallRow[]; total: number }> {
   let query = db.selectFrom('firewalls').selectAll().where('account_id', '=', accountId)
   if (serverId !== undefined) {
-    const server = (await servers(db, accountId)).filter(({ server_id }) => server_id === serverId)
+    const server = (await protectedServers(db, accountId)).filter(({ server_id }) => server_id === serverId)
     const own = (await firewallsOf(db, server)).get(serverId) ?? []
     const ids = own.map(({ firewall_id }) => firewall_id)
     query = query.where('firewall_id', 'in', ids.length > 0 ? ids : [''])
@@ -58,8 +59,16 @@ export async function findFirewall(
   return (await withServers(db, rows))[0]
 }
 
-export function countFirewalls(db: Queries, accountId: string): Promise<number> {
+function countFirewalls(db: Queries, accountId: string): Promise<number> {
   return countOf(db.selectFrom('firewalls').where('account_id', '=', accountId))
+}
+
+export const firewallQuota: Quota = {
+  name: 'firewalls',
+  description: 'Firewalls',
+  limit: 20,
+  example: 1,
+  count: countFirewalls,
 }
 
 /** @throws ApiError validation_failed, quota_exceeded, firewall_limit_reached, not_supported */
@@ -79,8 +88,8 @@ export async function createFirewall(
     created_at: now,
     updated_at: now,
   }
-  return change(options, accountId, async (tx, quotas) => {
-    requireRoom(quotas, 'firewalls', await countFirewalls(tx, accountId))
+  return change(options, accountId, async (tx, account) => {
+    await requireRoom(tx, account, firewallQuota)
     await tx.insertInto('firewalls').values(row).execute()
     await remember(tx, row.firewall_id)
     return tell(tx, 'firewall.created', { ...row, serverIds: [] }, now)
@@ -112,7 +121,7 @@ export async function attachFirewall(
   remember: Remember,
 ): Promise<FirewallRow> {
   return change(options, account_id, async (tx) => {
-    const known = new Set((await options.servers(tx, account_id)).map(({ server_id }) => server_id))
+    const known = new Set((await options.protectedServers(tx, account_id)).map(({ server_id }) => server_id))
     const issues = serverIds.flatMap((id, at) =>
       known.has(id) ? [] : [bodyIssue(`server_ids.${at}`, 'not_found', `No such server: ${id}.`)],
     )
@@ -153,7 +162,7 @@ export async function detachFirewall(
 export async function deleteFirewall(options: FirewallsOptions, firewall: FirewallRow): Promise<void> {
   const { account_id, firewall_id } = firewall
   await change(options, account_id, async (tx) => {
-    const having = await firewallsOf(tx, await options.servers(tx, account_id))
+    const having = await firewallsOf(tx, await options.protectedServers(tx, account_id))
     const count = [...having.values()].filter((own) =>
       own.some((one) => one.firewall_id === firewall_id),
     ).length
@@ -172,13 +181,13 @@ export async function deleteFirewall(options: FirewallsOptions, firewall: Firewa
 
 /** A change, and what follows from it. No other change of the account's firewalls happens meanwhile. */
 async function change<Result>(
-  { db, capacity, servers, changed }: FirewallsOptions,
+  { db, capacity, protectedServers, changed }: FirewallsOptions,
   accountId: string,
-  make: (tx: Queries, quotas: Quotas) => Promise<Result>,
+  make: (tx: Queries, account: Limited) => Promise<Result>,
 ): Promise<Result> {
   const { result, all } = await db.transaction().execute(async (tx) => {
-    const result = await make(tx, await lockQuotas(tx, accountId))
-    const all = await servers(tx, accountId)
+    const result = await make(tx, await lockAccount(tx, accountId))
+    const all = await protectedServers(tx, accountId)
     await requireProtectable(tx, capacity, all)
     return { result, all }
   })

@@ -13,6 +13,7 @@ import {
   detachFirewall,
   type FirewallsOptions,
   findFirewall,
+  firewallQuota,
   listFirewalls,
   updateFirewall,
 } from './firewalls.ts'
@@ -76,7 +77,7 @@ function collectionRoutes(options: FirewallsOptions): Route[] {
         'A server with a firewall gets only the connections that some rule of its firewalls lets in; what it begins is let out, unless one of them has an `out` rule: then only what such a rule says. Answers always get through. Without `label_selector` it does nothing until it is attached to a server.',
       body: FirewallCreate,
       reply: { 201: Firewall },
-      problems: { quota_exceeded: atLimit('firewalls') },
+      problems: { quota_exceeded: atLimit(firewallQuota) },
       errors: [accountProblems.quota_exceeded, ...LIMITS],
       run: async ({ actor, body, remember, setHeader }) =>
         located(await createFirewall(options, actor.accountId, body, remember), setHeader),

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockQuotas } from '../accounts/accounts.ts'
+import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale } from '../catalog/file.ts'
@@ -9,6 +9,7 @@ import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import { type Event, record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
@@ -84,8 +85,16 @@ export async function membersOf(
   return Map.groupBy(rows, (row) => row.network_id)
 }
 
-export function countNetworks(db: Queries, accountId: string): Promise<number> {
+function countNetworks(db: Queries, accountId: string): Promise<number> {
   return countOf(ofAccount(db, accountId))
+}
+
+export const networkQuota: Quota = {
+  name: 'networks',
+  description: 'Private networks',
+  limit: 10,
+  example: 1,
+  count: countNetworks,
 }
 
 /** @throws ApiError validation_failed, not_supported, quota_exceeded */
@@ -103,7 +112,7 @@ export async function addNetwork(
   if (issues.length > 0) throw invalid(issues)
   await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, 'private_networks')
   return db.transaction().execute(async (tx) => {
-    requireRoom(await lockQuotas(tx, accountId), 'networks', await countNetworks(tx, accountId))
+    await requireRoom(tx, await lockAccount(tx, accountId), networkQuota)
     const now = clock.now()
     const row = { network_id: uuid(), account_id: accountId, name, zone_slug, ip_range, number: 0 }
     const network = { ...row, created_at: now, updated_at: now }

@@ -13,6 +13,7 @@ import {
   membersOf,
   type NetworksOptions,
   networkLoader,
+  networkQuota,
   renameNetwork,
 } from './networks.ts'
 import { Network, NetworkCreate, NetworkQuery, NetworkUpdate, networkProblems } from './schema.ts'
@@ -71,7 +72,7 @@ function collectionRoutes(options: NetworksOptions): Route[] {
         'Servers in it reach each other by addresses of its range, and nobody else does. Nothing leads out of it, firewalls do not apply in it, and it carries IPv4 only; it costs nothing.',
       body: NetworkCreate,
       reply: { 201: Network },
-      problems: { quota_exceeded: atLimit('networks') },
+      problems: { quota_exceeded: atLimit(networkQuota) },
       errors: [
         catalogProblems.not_supported,
         accountProblems.quota_exceeded,

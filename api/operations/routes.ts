@@ -14,12 +14,12 @@ export interface OperationRoutesOptions {
   db: Database
   clock: Clock
   engine: Engine
-  schemas: OperationSchemas
+  operationSchemas: OperationSchemas
 }
 
 /** The operations of an account, whatever they are carried out on. */
-export function operationRoutes({ db, clock, engine, schemas }: OperationRoutesOptions): Route[] {
-  const { Operation, OperationQuery } = schemas
+export function operationRoutes({ db, clock, engine, operationSchemas }: OperationRoutesOptions): Route[] {
+  const { Operation, OperationQuery } = operationSchemas
   return [
     route({
       id: 'listAccountOperations',

@@ -4,6 +4,7 @@ import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
+import type { Quota } from '../feature.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
@@ -13,6 +14,8 @@ import { type Credit, type OperatedAccount, operatorProblems } from './schema.ts
 interface Place {
   db: Database
   clock: Clock
+  /** The quotas of all features. */
+  quotas: readonly Quota[]
 }
 
 export async function listAccounts(
@@ -62,9 +65,7 @@ export async function setStatus(
   change: { from: 'active' | 'suspended'; to: 'active' | 'suspended'; reason: string },
 ): Promise<OperatedAccount> {
   const { from, to, reason } = change
-  const isChanged = await asOperator(() =>
-    changeStatus(place.db, place.clock, accountId, { from: [from], to, reason }),
-  )
+  const isChanged = await asOperator(() => changeStatus(place, accountId, { from: [from], to, reason }))
   const account = await show(place, accountId)
   if (!isChanged)
     throw new ApiError(

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { Quota } from '../feature.ts'
 import { listOf, paged } from '../http/contract/paging.ts'
 import { notFound } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
@@ -33,6 +34,8 @@ export interface OperatorOptions {
   catalog: Catalog
   drivers: Drivers
   operationSchemas: OperationSchemas
+  /** The quotas of all features. */
+  quotas: readonly Quota[]
 }
 
 /** What those who run the installation see of all accounts, and do with one. */

@@ -1,9 +1,10 @@
-import { changeStatus, findAccount, forgetAccountEmail, lockQuotas } from '../accounts/accounts.ts'
+import { changeStatus, findAccount, forgetAccountEmail, lockAccount } from '../accounts/accounts.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { balanceOf } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf } from '../database/page.ts'
+import type { Quota } from '../feature.ts'
 import type { SignedIn } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney } from '../money.ts'
@@ -21,6 +22,8 @@ export type DeletionOptions = Notify & {
   clock: Clock
   /** How many public addresses an account has reserved. */
   countAddresses: (db: Queries, accountId: string) => Promise<number>
+  /** The quotas of all features. */
+  quotas: readonly Quota[]
 }
 
 interface Parts {
@@ -44,7 +47,7 @@ export async function deletePerson(
     await noteChange(tx, options, person, 'person_deleted')
     // In one order, so that two who go at once never wait for each other.
     for (const accountId of (await accountIdsOf(tx, personId)).sort()) {
-      await lockQuotas(tx, accountId)
+      await lockAccount(tx, accountId)
       const member = await membership.first(tx, { accountId, personId })
       if (member) await leave(tx, options, member)
     }
@@ -53,14 +56,18 @@ export async function deletePerson(
 }
 
 async function leave(tx: Queries, options: DeletionOptions, member: MemberTable): Promise<void> {
-  const { clock } = options
+  const { clock, quotas } = options
   const { account_id: accountId } = member
   const isLast = await isLastOwner(tx, member)
   if (isLast) await requireUnused(tx, options, member)
   await takeOut(tx, clock, member)
   if (!isLast) return
   const reason = 'Its last owner has deleted herself.'
-  await changeStatus(tx, clock, accountId, { from: ['active', 'suspended'], to: 'closed', reason })
+  await changeStatus({ db: tx, clock, quotas }, accountId, {
+    from: ['active', 'suspended'],
+    to: 'closed',
+    reason,
+  })
   await forgetAccountEmail(tx, accountId)
 }
 

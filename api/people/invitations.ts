@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid'
-import { findAccount, lockQuotas } from '../accounts/accounts.ts'
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -13,7 +13,7 @@ import { enqueueMail } from '../mail/queue.ts'
 import { Attempts } from './attempts.ts'
 import { hashSecret, linkInvalid, newSecret, pageOn } from './links.ts'
 import { letter } from './mails.ts'
-import { actorNow, addMember, countMembers, membership, requireRoleOver } from './members.ts'
+import { actorNow, addMember, memberQuota, membership, requireRoleOver } from './members.ts'
 import { canonicalEmail, createPerson, personByEmail, requireGoodPassword } from './people.ts'
 import { peopleProblems } from './schema.ts'
 import { createSession, holdPerson, moveSession } from './sessions.ts'
@@ -78,14 +78,14 @@ export class Invitations {
   ): Promise<InvitationTable & { secret: string }> {
     const { clock } = this.#options
     const { accountId, person } = actor
-    const quotas = await lockQuotas(tx, accountId)
+    const account = await lockAccount(tx, accountId)
     requireRoleOver(await actorNow(tx, actor), [role])
     const known = await personByEmail(tx, email)
     if (known && (await membership.first(tx, { accountId, personId: known.person_id })))
       throw new ApiError(peopleProblems.already_member, `${email} is in the account already.`)
     const before = tx.deleteFrom('invitations').where('account_id', '=', accountId)
     await before.where('email', '=', email).execute()
-    requireRoom(quotas, 'members', await countMembers(tx, accountId))
+    await requireRoom(tx, account, memberQuota)
     const secret = newSecret()
     const now = clock.now()
     const row: InvitationTable = {

@@ -8,7 +8,7 @@ import { found, httpProblems } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import { letIn } from './entry.ts'
 import { findInvitation, Invitations, listInvitations, withdrawInvitation } from './invitations.ts'
-import { changeRole, findMember, listMembers, membership, removeMember } from './members.ts'
+import { changeRole, findMember, listMembers, memberQuota, membership, removeMember } from './members.ts'
 import { showPerson } from './people.ts'
 import {
   AccountChoice,
@@ -149,7 +149,7 @@ function invitationsRoutes({ db, clock }: SignInOptions, invitations: Invitation
         'Sends a link that works once, for 7 days; an earlier invitation to the same address ends. Nobody gives a role that is beyond her own, and only an owner who has signed in invites owners. Invitations count as members for the quota.',
       body: InvitationCreate,
       reply: { 201: Invitation },
-      problems: { quota_exceeded: atLimit('members') },
+      problems: { quota_exceeded: atLimit(memberQuota) },
       errors: [
         peopleProblems.role_not_allowed,
         peopleProblems.already_member,

@@ -1,13 +1,14 @@
 import { v7 as uuid } from 'uuid'
-import { findAccount, findAccountByEmail, lockQuotas } from '../accounts/accounts.ts'
+import { findAccount, findAccountByEmail, lockAccount } from '../accounts/accounts.ts'
+import { requireUnrevoked, revokeTokensOf } from '../accounts/revocation.ts'
 import type { AccountTable } from '../accounts/tables.ts'
-import { requireUnrevoked, revokeTokensOf } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
+import type { Quota } from '../feature.ts'
 import { type Actor, covered, notAMember, type Role, roleScopes } from '../http/contract/auth.ts'
 import { ApiError, notFound } from '../http/contract/problem.ts'
 import { peopleProblems } from './schema.ts'
@@ -103,11 +104,19 @@ export function findMember(db: Queries, accountId: string, memberId: string) {
 }
 
 /** How many of its quota an account has: people, and those who are invited. */
-export async function countMembers(db: Queries, accountId: string): Promise<number> {
+async function countMembers(db: Queries, accountId: string): Promise<number> {
   const invited = db.selectFrom('invitations').where('account_id', '=', accountId)
   return (
     (await countOf(db.selectFrom('members').where('account_id', '=', accountId))) + (await countOf(invited))
   )
+}
+
+export const memberQuota: Quota = {
+  name: 'members',
+  description: 'People in the account, and invitations',
+  limit: 50,
+  example: 1,
+  count: countMembers,
 }
 
 /**
@@ -160,7 +169,7 @@ export function changeRole(
   const { accountId } = actor
   return db.transaction().execute(async (tx) => {
     // Held, so that of two owners who go at once one stays.
-    await lockQuotas(tx, accountId)
+    await lockAccount(tx, accountId)
     const member = await findMember(tx, accountId, memberId)
     if (!member) throw notFound(peopleProblems.member_not_found)
     requireRoleOver(await actorNow(tx, actor), [member.role, role])
@@ -185,7 +194,7 @@ export function removeMember(
   { actor, accountId, memberId }: { actor: Actor | null; accountId: string; memberId: string },
 ): Promise<void> {
   return db.transaction().execute(async (tx) => {
-    await lockQuotas(tx, accountId)
+    await lockAccount(tx, accountId)
     const member = await findMember(tx, accountId, memberId)
     if (!member) throw notFound(peopleProblems.member_not_found)
     if (actor) requireRoleOver(await actorNow(tx, actor), [member.role])

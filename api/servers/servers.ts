@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockQuotas } from '../accounts/accounts.ts'
+import { lockAccount } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
 import { refuseHeld } from '../accounts/status.ts'
 import { requireGrace } from '../billing/ledger.ts'
@@ -189,7 +189,7 @@ export class Servers {
       if (type !== 'stop') refuseHeld(actor.accountStatus)
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
-        await lockQuotas(tx, actor.accountId)
+        await lockAccount(tx, actor.accountId)
         await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
         await requireProtectable(tx, this.#options.capacity, [server])
       }
@@ -316,7 +316,7 @@ export class Servers {
   ): Promise<ServerTable> {
     if (project_id !== undefined && project_id !== server.project_id) {
       // Two moves in opposite directions would each wait for the other's project: the account comes first.
-      await lockQuotas(tx, actor.accountId)
+      await lockAccount(tx, actor.accountId)
       if (!(await countInProject(tx, actor.accountId, project_id, 1))) throw invalid([projectIssue()])
       await countInProject(tx, actor.accountId, server.project_id, -1)
     }
@@ -331,7 +331,7 @@ export class Servers {
     await updateServer(tx, server.server_id, change)
     const changed = { ...server, ...change }
     if (labels !== undefined) {
-      await lockQuotas(tx, actor.accountId)
+      await lockAccount(tx, actor.accountId)
       await requireProtectable(tx, this.#options.capacity, [changed])
     }
     return changed

@@ -1,9 +1,10 @@
 import type { Queries } from '../database/database.ts'
 import { countOf } from '../database/page.ts'
+import type { Quota } from '../feature.ts'
 import { liveOf } from './store.ts'
 
 /** How many of its quota an account has; api/app.ts hands it to the account's profile. */
-export function countWebhooks(db: Queries, accountId: string): Promise<number> {
+function countWebhooks(db: Queries, accountId: string): Promise<number> {
   return countOf(liveOf(db, accountId))
 }
 
@@ -15,4 +16,12 @@ export function countVerifications(db: Queries) {
     .where('deleted_at', 'is', null)
     .groupBy('verification')
     .execute()
+}
+
+export const webhookQuota: Quota = {
+  name: 'webhooks',
+  description: 'Webhooks',
+  limit: 20,
+  example: 0,
+  count: countWebhooks,
 }

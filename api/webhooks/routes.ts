@@ -6,6 +6,7 @@ import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { found } from '../http/contract/problem.ts'
 import { type Call, type Route, route } from '../http/contract/route.ts'
 import { listDeliveries } from './deliveries.ts'
+import { webhookQuota } from './queries.ts'
 import {
   Delivery,
   NewWebhook,
@@ -79,7 +80,7 @@ function collectionRoutes(options: WebhooksOptions): Route[] {
         'Events are posted to the address as JSON, in the form of `GET /events`, signed according to Standard Webhooks with the `secret` that the reply shows this once; they wait until the endpoint has answered a challenge (see `verification`). The token must have the scopes required to see the selected events, and the address must be on the public internet.',
       body: WebhookCreate,
       reply: { 201: NewWebhook },
-      problems: { quota_exceeded: atLimit('webhooks') },
+      problems: { quota_exceeded: atLimit(webhookQuota) },
       errors: [accountProblems.quota_exceeded],
       run: async ({ actor, body, remember, report, setHeader }) => {
         const { webhook, secret } = await createWebhook(options, actor, body, remember)

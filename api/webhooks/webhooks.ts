@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockQuotas } from '../accounts/accounts.ts'
+import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -11,7 +11,7 @@ import type { Remember } from '../http/contract/route.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Addresses } from './addresses.ts'
 import { restartDelivery } from './deliveries.ts'
-import { countWebhooks } from './queries.ts'
+import { webhookQuota } from './queries.ts'
 import { type WebhookCreate, type WebhookUpdate, webhookProblems } from './schema.ts'
 import { askForTest, changeWebhook, deleteWebhook, insertWebhook, lockWebhook } from './store.ts'
 import type { WebhookTable } from './tables.ts'
@@ -74,7 +74,7 @@ export async function createWebhook(
   // What was before is none of its business.
   await relay()
   await db.transaction().execute(async (tx) => {
-    requireRoom(await lockQuotas(tx, actor.accountId), 'webhooks', await countWebhooks(tx, actor.accountId))
+    await requireRoom(tx, await lockAccount(tx, actor.accountId), webhookQuota)
     await insertWebhook(tx, webhook)
     await remember(tx, webhook.webhook_id)
   })

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { changeStatus } from '../../api/accounts/accounts.ts'
 import { systemClock } from '../../api/clock.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
+import { quotas } from '../../api/features.ts'
 import { createPerson } from '../../api/people/people.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
@@ -115,7 +116,7 @@ test(
     const db = openSqlite(path.join(data, 'berth.db'))
     const { account_id } = (await service.call('GET', '/account/me')).body
     const change = { from: ['active'], to: 'closed', reason: 'a test' } as const
-    expect(await changeStatus(db, systemClock, account_id, change)).toBe(true)
+    expect(await changeStatus({ db, clock: systemClock, quotas }, account_id, change)).toBe(true)
     await db.destroy()
     await run(['server', 'delete', made[0] ?? ''], { BERTH_DATA: data })
     const again = await close()

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { findAccount } from '../../accounts/accounts.ts'
+import { mintToken } from '../../accounts/minting.ts'
 import { refuseHeld } from '../../accounts/status.ts'
 import type { TokenTable } from '../../accounts/tables.ts'
-import { mintToken } from '../../accounts/tokens.ts'
 import { countOf } from '../../database/page.ts'
 import {
   covered,

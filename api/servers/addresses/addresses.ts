@@ -1,4 +1,4 @@
-import { findAccount, lockQuotas } from '../../accounts/accounts.ts'
+import { findAccount, lockAccount } from '../../accounts/accounts.ts'
 import { requireRoom } from '../../accounts/quotas.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, type Zone } from '../../catalog/file.ts'
@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import { countOf, type Page, pageOf } from '../../database/page.ts'
 import { record } from '../../events/outbox.ts'
+import type { Quota } from '../../feature.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
@@ -43,8 +44,16 @@ export function findAddress(db: Queries, accountId: string, addressId: string) {
 }
 
 /** How many addresses an account has reserved: those that come and go with a server count by it. */
-export function countAddresses(db: Queries, accountId: string): Promise<number> {
+function countAddresses(db: Queries, accountId: string): Promise<number> {
   return countOf(present(db).where('account_id', '=', accountId).where('goes_with', 'is', null))
+}
+
+export const addressQuota: Quota = {
+  name: 'addresses',
+  description: 'Reserved public addresses, besides those that go with servers',
+  limit: 10,
+  example: 0,
+  count: countAddresses,
 }
 
 /**
@@ -149,7 +158,7 @@ async function whereItIs<Result>(
     const done = await db.transaction().execute(async (tx) => {
       const ids = [...new Set([server_id, takerId])].filter((id) => id !== null)
       for (const id of ids.sort()) await lockServer(tx, id)
-      await lockQuotas(tx, account_id)
+      await lockAccount(tx, account_id)
       const current = await findAddress(tx, account_id, address_id)
       return current?.server_id === server_id ? { result: await run(tx, current) } : null
     })
@@ -183,7 +192,7 @@ export async function takeForServer(
 /** A server that is being deleted lets go of what it has: what came with it is given back, the rest stays reserved. */
 export async function letGo(tx: Queries, server: ServerTable, now: number): Promise<void> {
   if (server.ipv4 === null && server.ipv6 === null) return
-  await lockQuotas(tx, server.account_id)
+  await lockAccount(tx, server.account_id)
   const rows = await present(tx).where('server_id', '=', server.server_id).selectAll().execute()
   for (const row of rows) {
     if (row.goes_with !== null) {
@@ -198,7 +207,7 @@ export async function letGo(tx: Queries, server: ServerTable, now: number): Prom
 
 /** The account's row is locked from here on. @throws ApiError quota_exceeded */
 async function requireQuota(tx: Queries, accountId: string): Promise<void> {
-  requireRoom(await lockQuotas(tx, accountId), 'addresses', await countAddresses(tx, accountId))
+  await requireRoom(tx, await lockAccount(tx, accountId), addressQuota)
 }
 
 /**

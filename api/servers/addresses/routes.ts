@@ -9,6 +9,7 @@ import { type Route, route } from '../../http/contract/route.ts'
 import { serverProblems } from '../schema.ts'
 import {
   type AddressesOptions,
+  addressQuota,
   findAddress,
   listAddresses,
   releaseAddress,
@@ -89,7 +90,7 @@ function changeRoutes(options: AddressesOptions, load: Load): Route[] {
       load,
       body: AddressUpdate,
       reply: { 200: Address },
-      problems: { quota_exceeded: atLimit('addresses') },
+      problems: { quota_exceeded: atLimit(addressQuota) },
       errors: [
         serverProblems.operation_in_progress,
         accountProblems.quota_exceeded,
@@ -133,7 +134,7 @@ function reserveRoute(options: AddressesOptions): Route {
     body: AddressCreate,
     reply: { 201: Address },
     problems: {
-      quota_exceeded: atLimit('addresses'),
+      quota_exceeded: atLimit(addressQuota),
       not_supported: { feature: 'public_ipv4' },
     },
     errors: [

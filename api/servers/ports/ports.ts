@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockQuotas } from '../../accounts/accounts.ts'
+import { lockAccount } from '../../accounts/accounts.ts'
 import { requireRoom } from '../../accounts/quotas.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
@@ -11,6 +11,7 @@ import { type PortRange, SSH_PORT } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { soon } from '../../drivers/soon.ts'
 import { record } from '../../events/outbox.ts'
+import type { Quota } from '../../feature.ts'
 import { ApiError, bodyIssue, found, invalid } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
 import { guard } from '../guard.ts'
@@ -87,8 +88,16 @@ export async function portsOfRunning(db: Queries, pool: string): Promise<Map<str
 }
 
 /** How many ports an account has published, besides those for SSH. */
-export function countPorts(db: Queries, accountId: string): Promise<number> {
+function countPorts(db: Queries, accountId: string): Promise<number> {
   return countOf(db.selectFrom('ports').where('account_id', '=', accountId).where('is_system', '=', 0))
+}
+
+export const portQuota: Quota = {
+  name: 'ports',
+  description: 'Published ports, besides those for SSH',
+  limit: 20,
+  example: 1,
+  count: countPorts,
 }
 
 /** @throws ApiError validation_failed, not_supported, server_not_found, operation_in_progress, quota_exceeded, port_taken */
@@ -125,7 +134,7 @@ async function hasFixedPorts(
 
 /** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
 export async function requirePortQuota(tx: Queries, accountId: string, requested: number): Promise<void> {
-  requireRoom(await lockQuotas(tx, accountId), 'ports', await countPorts(tx, accountId), requested)
+  await requireRoom(tx, await lockAccount(tx, accountId), portQuota, requested)
 }
 
 /** Publishes a port that the account's quota has room for. @throws ApiError port_taken */

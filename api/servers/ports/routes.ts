@@ -8,7 +8,7 @@ import { found } from '../../http/contract/problem.ts'
 import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
 import { serverProblems } from '../schema.ts'
 import type { ServerTable } from '../tables.ts'
-import { findPort, listPorts, type PortsOptions, publishPort, unpublishPort } from './ports.ts'
+import { findPort, listPorts, type PortsOptions, portQuota, publishPort, unpublishPort } from './ports.ts'
 import { PortPublish, PublishedPort, portProblems } from './schema.ts'
 import type { PortTable } from './tables.ts'
 import { portView } from './view.ts'
@@ -65,7 +65,7 @@ function publishRoute(options: PortsOptions, load: Load): Route {
     load,
     body: PortPublish,
     reply: { 201: PublishedPort },
-    problems: { quota_exceeded: atLimit('ports') },
+    problems: { quota_exceeded: atLimit(portQuota) },
     errors: [
       catalogProblems.not_supported,
       serverProblems.operation_in_progress,

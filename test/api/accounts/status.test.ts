@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { changeQuotas, changeStatus } from '../../../api/accounts/accounts.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
+import { quotas } from '../../../api/features.ts'
 import { onBehalfOf } from '../../../api/http/limits/origin.ts'
 import { type Call, type TestApp, testApp } from '../../harness/app.ts'
 import { read } from '../../harness/sources.ts'
@@ -37,7 +38,7 @@ function to(t: TestApp, status: 'active' | 'suspended' | 'closed') {
     address: null,
     requestId: randomUUID(),
   }
-  return onBehalfOf(origin, () => changeStatus(t.db, t.clock, t.accountId, change))
+  return onBehalfOf(origin, () => changeStatus({ ...t, quotas }, t.accountId, change))
 }
 
 test.each(['suspended', 'closed'] as const)(
@@ -101,7 +102,7 @@ test('nothing is sent to the webhooks of a suspended account until it is resumed
 test('the audit has who changed the status, and the events why', async () => {
   const t = await testApp()
   await to(t, 'suspended')
-  await changeQuotas(t.db, t.clock, t.accountId, { change: { servers: 1 }, reason: 'a trial' })
+  await changeQuotas({ ...t, quotas }, t.accountId, { change: { servers: 1 }, reason: 'a trial' })
   const { items } = (await t.call('GET', '/account/audit')).body
   expect(items).toMatchObject([
     { action: 'berthd account, by alice', object_type: 'account', object_id: t.accountId },
@@ -112,7 +113,10 @@ test('the audit has who changed the status, and the events why', async () => {
     { type: 'account.updated', data: { quotas: { servers: 1, cpu: 64 }, reason: 'a trial' } },
   ])
   expect((await t.call('GET', '/account/me')).body.quotas.servers.limit).toBe(1)
-  const back = await changeQuotas(t.db, t.clock, t.accountId, { change: { servers: null }, reason: 'paid' })
+  const back = await changeQuotas({ ...t, quotas }, t.accountId, {
+    change: { servers: null },
+    reason: 'paid',
+  })
   expect(back.servers).toBe(20)
 })
 

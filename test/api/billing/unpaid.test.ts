@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { changeQuotas } from '../../../api/accounts/accounts.ts'
 import { post } from '../../../api/billing/ledger.ts'
+import { quotas } from '../../../api/features.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { make, order } from '../harness/ordering.ts'
@@ -83,7 +84,7 @@ test('the quotas are smaller until the first payment, and a refusal says so', as
 test('limits that the operator gave an account hold whether it has paid or not', async () => {
   const t = await guest('1000')
   const change = { change: { servers: 3, cpu: 4 }, reason: 'a trial' }
-  await changeQuotas(t.db, t.clock, t.accountId, change)
+  await changeQuotas({ ...t, quotas }, t.accountId, change)
   expect(await limits(t)).toEqual([3, 4, 16_384, 256, 50])
   await book(t, '100')
   expect(await limits(t)).toEqual([3, 4, 262_144, 4096, 50])

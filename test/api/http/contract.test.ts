@@ -1,8 +1,8 @@
 // docs/contract.md is written for people who rely on it: what it says in tables is compared with what the code does.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { defaultQuotas, unpaidQuotas } from '../../../api/accounts/quotas.ts'
 import { eventTypes } from '../../../api/events/types.ts'
+import { quotas } from '../../../api/features.ts'
 import { acceptedFor } from '../../../api/http/contract/auth.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../../api/http/contract/paging.ts'
 import { issueCodes } from '../../../api/http/contract/problem.ts'
@@ -73,8 +73,9 @@ test('the tables of scopes and quotas are those of the service', () => {
   expect(Object.fromEntries(rows('Tokens').map(([scope, other]) => [scope, [scope, other]]))).toEqual(
     acceptedFor,
   )
-  const column = (at: 1 | 2) => Object.fromEntries(rows('Account').map((row) => [row[0], Number(row[at])]))
-  expect([column(1), column(2)]).toEqual([defaultQuotas, unpaidQuotas])
+  const expected = quotas.map(({ name, limit, unpaid = limit }) => [name, limit, unpaid])
+  const listed = rows('Account').map(([name, limit, unpaid]) => [name, Number(limit), Number(unpaid)])
+  expect(listed.sort()).toEqual(expected.sort())
 })
 
 test('the table of events has every type with its scope', () => {

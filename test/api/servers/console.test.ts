@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { changeStatus } from '../../../api/accounts/accounts.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
+import { quotas } from '../../../api/features.ts'
 import { testApp } from '../../harness/app.ts'
 import { consoles } from '../harness/console.ts'
 import { make, order } from '../harness/ordering.ts'
@@ -112,7 +113,7 @@ test('a console ends with its token, and with the account', async () => {
   await t.app.consoles.look()
   expect(await short.ended).toBe('4001 access_ended')
   await expect(connect(unused)).rejects.toThrow('401 invalid_token')
-  await changeStatus(t.db, t.clock, t.accountId, { from: ['active'], to: 'suspended', reason: 'spam' })
+  await changeStatus({ ...t, quotas }, t.accountId, { from: ['active'], to: 'suspended', reason: 'spam' })
   await t.app.consoles.look()
   expect(await lasting.ended).toBe('4001 access_ended')
 })

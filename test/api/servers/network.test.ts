@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { changeSmtp } from '../../../api/accounts/accounts.ts'
 import { addressesOf } from '../../../api/drivers/addresses.ts'
+import { quotas } from '../../../api/features.ts'
 import { testApp } from '../../harness/app.ts'
 import { make } from '../harness/ordering.ts'
 
@@ -30,13 +31,13 @@ test('servers may send mail once the operator says so of their account, and no o
     return [(await t.call('GET', '/account/me')).body.is_smtp_open, t.driver.networkOf(id)?.maySendMail]
   }
   expect(await isOpen()).toEqual([false, false])
-  await changeSmtp(t.db, t.clock, await t.makeAccount(), { isOpen: true, reason: 'another' })
+  await changeSmtp({ ...t, quotas }, await t.makeAccount(), { isOpen: true, reason: 'another' })
   expect(await isOpen()).toEqual([false, false])
-  expect(await changeSmtp(t.db, t.clock, t.accountId, { isOpen: true, reason: 'a shop' })).toBe(true)
+  expect(await changeSmtp({ ...t, quotas }, t.accountId, { isOpen: true, reason: 'a shop' })).toBe(true)
   expect(await isOpen()).toEqual([true, true])
   const { items } = (await t.call('GET', '/events?type=account.updated')).body
   expect(items.at(-1).data).toMatchObject({ is_smtp_open: true, reason: 'a shop' })
-  expect(await changeSmtp(t.db, t.clock, t.accountId, { isOpen: false, reason: 'spam' })).toBe(true)
+  expect(await changeSmtp({ ...t, quotas }, t.accountId, { isOpen: false, reason: 'spam' })).toBe(true)
   expect(await isOpen()).toEqual([false, false])
 })
 

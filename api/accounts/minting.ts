@@ -1,0 +1,94 @@
+import { isWithin } from '../cidrs.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import {
+  type Actor,
+  covered,
+  holds,
+  insufficientScope,
+  type Role,
+  roleScopes,
+  type ScopeName,
+} from '../http/contract/auth.ts'
+import { isoTime } from '../http/contract/fields.ts'
+import { type ApiError, bodyIssue, invalid, notFound } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
+import { lockAccount } from './accounts.ts'
+import { requireRoom } from './quotas.ts'
+import { requireUnrevoked, revokeWithin } from './revocation.ts'
+import { accountProblems } from './schema.ts'
+import type { TokenTable } from './tables.ts'
+import { createToken, findToken, tokenQuota } from './tokens.ts'
+import { cidrsOf } from './view.ts'
+export interface Minting {
+  db: Database
+  clock: Clock
+  roleNow: (tx: Queries, accountId: string, personId: string) => Promise<Role>
+}
+
+/**
+ * Creates a token with the token of a customer: it can't do more than that one, nor from elsewhere, nor outlive it.
+ * @param token `replaces` is the id of one whose value reached nobody; it is revoked
+ * @throws ApiError insufficient_scope, quota_exceeded, validation_failed, token_revoked, token_not_found where the one
+ * to replace was revoked before
+ */
+export function mintToken(
+  { db, clock, roleNow }: Minting,
+  actor: Pick<Actor, 'accountId' | 'tokenId' | 'scopes'> & { person: { personId: string } | null },
+  token: {
+    name: string
+    scopes: readonly ScopeName[]
+    cidrs: readonly string[]
+    expiresAt: number | null
+    replaces: string | null
+  },
+  remember: Remember,
+): Promise<TokenTable & { value: string }> {
+  const { accountId, tokenId: parentId, person } = actor
+  return db.transaction().execute(async (tx) => {
+    const account = await lockAccount(tx, accountId)
+    // Behind the lock: whose token or role was just taken makes none that would be missed by who took it.
+    const scopes = person ? roleScopes[await roleNow(tx, accountId, person.personId)] : actor.scopes
+    const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
+    if (lacking)
+      throw insufficientScope(`You do not have the scope ${lacking}, so you can't give it.`, lacking)
+    const parent = await requireUnrevoked(tx, actor)
+    const expiresAt = token.expiresAt ?? parent.expires_at
+    if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)
+    const cidrs = within(cidrsOf(parent), token.cidrs)
+    if (token.replaces !== null && !(await revokeWithin(tx, clock, token.replaces)))
+      throw notFound(accountProblems.token_not_found)
+    await requireRoom(tx, account, tokenQuota)
+    const { tokenId, value } = await createToken(tx, clock, {
+      ...token,
+      accountId,
+      parentId,
+      personId: person?.personId ?? null,
+      expiresAt,
+      cidrs,
+    })
+    await remember(tx, tokenId)
+    return { ...(await findToken(tx, tokenId)), value }
+  })
+}
+
+function outlives(expiresAt: number): ApiError {
+  const message = `expires_at must not be later than that of your token: ${isoTime(expiresAt)}.`
+  return invalid([bodyIssue('expires_at', 'above_maximum', message)])
+}
+
+/**
+ * The ranges of a token that is created with another one.
+ * @param own those of the other one; none: anywhere
+ * @throws ApiError validation_failed where it could be used from elsewhere
+ */
+function within(own: readonly string[], wanted: readonly string[]): readonly string[] {
+  if (own.length === 0) return wanted
+  const message = (cidr: string) =>
+    `${cidr} must be within the addresses that your token may be used from: ${own.join(', ')}.`
+  const issues = wanted.flatMap((cidr, at) =>
+    isWithin(cidr, own) ? [] : [bodyIssue(`cidrs.${at}`, 'above_maximum', message(cidr))],
+  )
+  if (issues.length > 0) throw invalid(issues)
+  return wanted.length > 0 ? wanted : own
+}

@@ -1,0 +1,55 @@
+import type { Database, Queries } from './database/database.ts'
+import type { Scope } from './http/contract/auth.ts'
+import type { Route } from './http/contract/route.ts'
+
+/** A limit on how much of something an account may have. */
+export interface Quota {
+  name: string
+  /** What is counted, for the API's description. */
+  description: string
+  /** How much an account may have once it has paid. */
+  limit: number
+  /** How much it may have before its first payment. (default: `limit`) */
+  unpaid?: number
+  /** How much the account of the examples has. */
+  example: number
+  /** How much an account has. */
+  count: (db: Queries, accountId: string) => Promise<number>
+}
+
+/** Rows that are deleted some days after a time that stands in them. */
+interface OldRows {
+  days: number
+  /** Deletes at most `limit` rows from before a moment; @returns how many. */
+  delete: (db: Database, before: number, limit: number) => Promise<number>
+}
+
+/** Rows of which an account keeps only the newest. */
+interface ExcessRows {
+  most: number
+  /** Deletes at most `limit` rows beyond the newest `most`; @returns how many. */
+  delete: (db: Database, accountId: string, most: number, limit: number, now: number) => Promise<number>
+}
+
+export interface Cleaning {
+  old?: Readonly<Record<string, OldRows>>
+  excess?: Readonly<Record<string, ExcessRows>>
+}
+
+/** What a feature brings to the service. `api/features.ts` lists the features; nothing is registered on import. */
+export interface Feature<Parts = never> {
+  /** Groups of its routes with their descriptions, for the API's description. */
+  tags: Readonly<Record<string, string>>
+  /** @param parts the parts of the program that the routes use: `api/app.ts` passes all that there are */
+  routes: (parts: Parts) => Route[]
+  /** Types of its events, each with the scope that is required to see it. */
+  events: Readonly<Record<string, Scope>>
+  quotas: readonly Quota[]
+  /** What is deleted in time. Called once by each service, since a function may remember how far it got. */
+  cleaning: () => Cleaning
+}
+
+/** Completes a feature that does not bring everything. */
+export function feature<Parts = unknown>(brings: Partial<Feature<Parts>>): Feature<Parts> {
+  return { tags: {}, routes: () => [], events: {}, quotas: [], cleaning: () => ({}), ...brings }
+}

@@ -1,0 +1,35 @@
+import { accounts } from './accounts/feature.ts'
+import { billing } from './billing/feature.ts'
+import { catalog } from './catalog/feature.ts'
+import { events } from './events/feature.ts'
+import { firewalls } from './firewalls/feature.ts'
+import { networks } from './networks/feature.ts'
+import { operations } from './operations/feature.ts'
+import { operator } from './operator/feature.ts'
+import { people } from './people/feature.ts'
+import { addresses } from './servers/addresses/feature.ts'
+import { servers } from './servers/feature.ts'
+import { ports } from './servers/ports/feature.ts'
+import { webhooks } from './webhooks/feature.ts'
+
+/** All features, in the order of the API's description. A new one is a line here; the rest is derived. */
+export const features = [
+  people,
+  accounts,
+  billing,
+  catalog,
+  events,
+  webhooks,
+  servers,
+  ports,
+  addresses,
+  networks,
+  firewalls,
+  operations,
+  operator,
+]
+
+export const quotas = features.flatMap((feature) => feature.quotas)
+
+/** Groups of routes with their descriptions, for the API's description. */
+export const tags: Readonly<Record<string, string>> = Object.assign({}, ...features.map(({ tags }) => tags))
