@@ -18,7 +18,7 @@ import { countedBytes, ElementKeeper } from './elements.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
 import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
 import { PastaUplink } from './pasta-uplink.ts'
-import { type Known, type Link, placesOf, privateLines } from './private.ts'
+import { connectPrivate, type Link, linksIn, placesOf } from './private.ts'
 import { BRIDGES_APART, cardOf, rules } from './rules.ts'
 
 export interface GuestNetworkOptions {
@@ -282,20 +282,14 @@ export class GuestNetwork {
 
   /** Connects private networks as the cards say. @returns whether something was missing */
   async #connect(links?: readonly Link[]): Promise<boolean> {
-    const cards = [...this.#cards.values()]
-    const isEmpty = cards.every(({ network }) => network.cards.length === 0)
-    const known = isEmpty ? '[]' : await this.#inside(['bridge', '-j', 'fdb', 'show'])
-    // As bridge documents it: a list of objects, of which each field is tested before use.
-    const entries = JSON.parse(known) as Known[]
-    const { ip, bridge } = privateLines(cards, links ?? (await this.#links()), entries)
-    if (ip.length > 0) await this.#inside(['ip', '-batch', '-'], ip.join('\n'))
-    if (bridge.length > 0) await this.#inside(['bridge', '-batch', '-'], bridge.join('\n'))
-    return bridge.length > 0 || ip.some((line) => !line.startsWith('link delete'))
+    const present = links ?? (await this.#links())
+    return connectPrivate([...this.#cards.values()], present, (command, input) =>
+      this.#inside(command, input),
+    )
   }
 
-  async #links(): Promise<Link[]> {
-    // As ip documents it: a list of objects, of which each field is tested before use.
-    return JSON.parse(await this.#inside(['ip', '-j', '-d', 'link'])) as Link[]
+  #links(): Promise<Link[]> {
+    return linksIn((command) => this.#inside(command))
   }
 
   #inside(command: readonly string[], input = ''): Promise<string> {

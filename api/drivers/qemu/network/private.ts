@@ -90,10 +90,34 @@ export interface Link {
 }
 
 /** An entry of `bridge -j fdb`. */
-export interface Known {
+interface Known {
   mac?: string
   ifname?: string
   state?: string
+}
+
+/** Runs a command in the namespace of the guests, with this input, and returns its output. */
+type Inside = (command: readonly string[], input?: string) => Promise<string>
+
+/** Lists the cards and bridges of the namespace. */
+export async function linksIn(inside: Inside): Promise<Link[]> {
+  // As ip documents it: a list of objects, of which each field is tested before use.
+  return JSON.parse(await inside(['ip', '-j', '-d', 'link'])) as Link[]
+}
+
+/** Connects private networks as the cards say. @returns whether something was missing */
+export async function connectPrivate(
+  cards: readonly Member[],
+  links: readonly Link[],
+  inside: Inside,
+): Promise<boolean> {
+  const isEmpty = cards.every(({ network }) => network.cards.length === 0)
+  // As bridge documents it: a list of objects, of which each field is tested before use.
+  const known = isEmpty ? [] : (JSON.parse(await inside(['bridge', '-j', 'fdb', 'show'])) as Known[])
+  const { ip, bridge } = privateLines(cards, links, known)
+  if (ip.length > 0) await inside(['ip', '-batch', '-'], ip.join('\n'))
+  if (bridge.length > 0) await inside(['bridge', '-batch', '-'], bridge.join('\n'))
+  return bridge.length > 0 || ip.some((line) => !line.startsWith('link delete'))
 }
 
 /**
