@@ -7,7 +7,7 @@ export type Caller = (
   headers?: Record<string, string>,
 ) => Promise<{ status: number; text: string }>
 
-/** What calls the API with a token, over an agent's connections. */
+/** Calls the API with a token, over an agent's connections. */
 export function callerOf(port: number, token: string, agent: Agent): Caller {
   return (method, path, body, more = {}) =>
     new Promise((resolve, reject) => {

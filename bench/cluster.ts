@@ -84,10 +84,13 @@ async function settle(world: World): Promise<void> {
 const get = (token: string, url: string) =>
   `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 
-/** What requests of a kind cost: others that use the machine change the time, and the CPU hardly. */
+/**
+ * Measures requests of a kind by their CPU time: other users of the machine change the wall time, but hardly the CPU
+ * time.
+ */
 interface Cost {
   perSecond: number
-  /** Of all processes and the database, for each request. */
+  /** CPU time of all processes and the database for each request. */
   cpuMs: number
 }
 
@@ -226,7 +229,10 @@ async function besideEmbedded(
   console.log(`SQLite: ${creates.toFixed(0)} creates a second`)
 }
 
-/** What measuring, metering and reconciling 10,000 servers takes of a core, here and in the database. */
+/**
+ * Measures the share of a core that measuring, metering and reconciling 10,000 servers takes, here and in the
+ * database.
+ */
 async function watching(world: World, url: string): Promise<void> {
   await world.db.deleteFrom('operations').execute()
   await serving(world, { apis: 0, workers: 1 }, async (_, [pid = 0]) => {

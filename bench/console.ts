@@ -18,8 +18,8 @@ const EVENTS = 250
 const EVENTS_MS = 15_000
 
 /**
- * What the console costs its readers: bytes of JavaScript, the time until 200 servers can be used on a slow processor,
- * and what of a core a stream of events takes.
+ * Measures what the console costs its readers: bytes of JavaScript, the time until 200 servers can be used on a slow
+ * processor, and the share of a core that a stream of events takes.
  */
 export async function benchConsole(rounds: number): Promise<void> {
   const server = fork(new URL('./server.ts', import.meta.url), { execArgv: [] })
@@ -59,7 +59,7 @@ export async function benchConsole(rounds: number): Promise<void> {
 
 const kb = (bytes: number) => (bytes / 1000).toFixed(0)
 
-/** What came over the wire, compressed as it was. */
+/** Bytes received over the wire, compressed. */
 async function scriptBytes(page: Page, url: string, shown: string): Promise<number> {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
@@ -104,7 +104,10 @@ async function costOfEvents(page: Page, berth: Berth): Promise<number> {
   return spent / ((performance.now() - begun) / 1000)
 }
 
-/** Of the page's own thread alone: what others do on the machine does not count, what slows the processor does. */
+/**
+ * The CPU time of the page's own thread: other work on the machine does not count, and the slowdown of the processor
+ * does.
+ */
 async function countThread(session: CDPSession): Promise<void> {
   await session.send('Performance.setTimeDomain', { timeDomain: 'threadTicks' })
   await session.send('Performance.enable')

@@ -7,7 +7,7 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Of the server and of all sessions that are there. */
+/** The CPU time of the server and of all its sessions. */
 export async function cpuOfDatabase(url: string): Promise<number> {
   const client = new pg.Client(url)
   await client.connect()

@@ -55,7 +55,7 @@ async function creatingOf(world: World, whose: string, tokens: readonly string[]
   )
 }
 
-/** What the cores have in a second. */
+/** The CPU time that the cores offer in a second. */
 const ALL_MS = 1000 * cpus().length
 const PARTIES = ['processes', 'database', 'worker', 'bench'] as const
 

@@ -12,9 +12,9 @@ const main = new URL('./hostile-guest.ts', import.meta.url).pathname
 const USER = 4242
 
 /**
- * What a hostile guest gets at, as root in it: two guests that are booted by a service that is root, and by that of an
- * ordinary user, with a network of their own and, where he can't open /dev/net/tun, with a passt for each. Takes root,
- * to play the internet and to become that user; nothing leaves the machine.
+ * Shows what a hostile guest with root reaches: two guests booted by a service that is root, and by an ordinary
+ * user's, with a network of their own and, if the user can't open /dev/net/tun, with a passt for each. Needs root, to
+ * play the internet and to become that user; nothing leaves the machine.
  */
 export async function benchGuests(): Promise<void> {
   for (const [as, tunMode] of [

@@ -132,7 +132,7 @@ async function attack(hostile: Guest, neighbour: Guest): Promise<void> {
 /** Where a guest gets an answer by TCP and UDP. */
 async function reaches(hostile: Guest, neighbour: Guest): Promise<void> {
   const { ipv4, ipv6 } = neighbour.network
-  // What is meant for itself goes to the gateway from here on.
+  // From here on, packets for the guest itself go to the gateway.
   const { address, gateway } = hostile.network.ipv4
   const stray = [
     'ip addr del 127.0.0.1/8 dev lo',
@@ -203,7 +203,7 @@ async function forges(hostile: Guest, neighbour: Guest): Promise<void> {
     )
 }
 
-/** Whom the gateway of a machine knows by which MAC address; null where its network is not the service's. */
+/** The MAC address by which a machine's gateway knows each guest; null if its network is not the service's. */
 async function neighboursOf(serverId: string): Promise<string[] | null> {
   const [line = ''] = service.processesOf(serverId).filter((one) => one.includes(' qemu-system'))
   const pid = line.split(' ')[0] ?? ''

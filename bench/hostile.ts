@@ -19,7 +19,7 @@ const calls = target.tokens.map((token) => callerOf(target.port, token, agent))
 const counts = new Map<string, number>()
 const sockets = new Set<Socket>()
 let isAttacking = false
-/** Of the newest operation. */
+/** The id of the newest operation. */
 let waited = '/operations?limit=1'
 let turn = 0
 

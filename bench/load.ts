@@ -14,7 +14,7 @@ export interface LoadOptions {
   port: number
   /** Head and body of request number n, as they go over the wire. */
   request: (n: number) => string
-  /** What every status line must begin with: a load of errors measures nothing. */
+  /** Every status line must begin with this: a load of errors measures nothing. */
   expect: string
   connections: number
   requests: number

@@ -25,7 +25,7 @@ const SERVERS = 10_000
 const OLD_SERVERS = 50
 const INTERVAL_MS = 10_000
 
-/** What it costs to sample 10,000 simulated servers on SQLite, and to read 30 days of one of them. */
+/** Measures sampling 10,000 simulated servers on SQLite, and reading 30 days of one of them. */
 export async function benchMetrics(rounds: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))
   const file = path.join(folder, 'berth.db')

@@ -11,11 +11,11 @@ import { type Caller, callerOf } from './caller.ts'
 const TARGET = 3
 /** The limits are by the minute: in each, the attacker begins with all of them unused. */
 const PHASE_MS = 60_000
-/** Of the neighbour: nine reads and a write a second, within its limits. */
+/** The neighbour's load: nine reads and a write a second, within its limits. */
 const EVERY_MS = 100
 const main = new URL('../api/main.ts', import.meta.url).pathname
 
-/** What the hostile process is told at its start. */
+/** The parameters that the hostile process gets at its start. */
 export interface Target {
   port: number
   tokens: string[]
@@ -23,9 +23,9 @@ export interface Target {
 }
 
 /**
- * What one hostile account at all its limits costs its neighbour: latencies of a steady mix of requests, alone and
- * beside it by turns, in one run. The service is the real process with its own limits, on simulated machines; neighbour
- * and attacker are processes of their own, at addresses of their own.
+ * Measures what one hostile account at all its limits costs its neighbour: latencies of a steady mix of requests,
+ * alternately alone and beside it, in one run. The service is the real process with its own limits, on simulated
+ * machines; neighbour and attacker are processes with addresses of their own.
  */
 export async function benchNeighbour(rounds: number): Promise<void> {
   const data = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))
@@ -53,7 +53,7 @@ export async function benchNeighbour(rounds: number): Promise<void> {
   }
 }
 
-/** Of one request: by the clock, and what the service's thread computed meanwhile. */
+/** Figures of one request: the wall time, and the CPU time of the service's thread meanwhile. */
 interface Latency {
   clock: number
   computed: number

@@ -12,8 +12,8 @@ const BYTES = 100_000_000
 const ECHOES = 2_000
 
 /**
- * What the network of guests costs beside none and beside a pasta, how it holds with 1,000 cards, and how soon it is
- * back when what holds it dies. In namespaces, so as root; nothing leaves the machine.
+ * Compares the network of guests with none and with a pasta, and measures it with 1,000 cards and how soon it is back
+ * after its processes die. Works in namespaces, so it needs root; nothing leaves the machine.
  */
 export async function benchNetwork(rounds: number): Promise<void> {
   const world = await NetworkWorld.open('root')
@@ -63,7 +63,10 @@ async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
   }
 }
 
-/** What a neighbour and the API notice of a guest that floods, with a service that is root and with one that is not. */
+/**
+ * Measures what a neighbour and the API notice of a guest that floods, for a service that is root and for one that is
+ * not.
+ */
 export async function benchFloods(rounds: number): Promise<void> {
   for (const as of ['root', 'user'] as const) await besideFloods(rounds, as)
 }
@@ -122,9 +125,9 @@ async function ways(rounds: number, agents: Record<string, Agent>): Promise<void
 type Measured = Record<string, (count: number) => Promise<number[]>>
 
 /**
- * What a neighbour's datagrams and requests to the API take while a guest begins 100,000 connections, or sends
- * broadcasts without end. Each is measured by itself, before each attack anew, and attacks take turns, so that what else
- * the machine does is in all.
+ * Measures a neighbour's datagrams and API requests while a guest opens 100,000 connections, or broadcasts without
+ * end. Each is measured by itself, again before each attack, and attacks take turns, so that other load on the
+ * machine affects all of them.
  */
 async function floods(rounds: number, guest: Agent, measured: Measured): Promise<void> {
   await guest.run('ip link add own0 type veth peer name own1; ip link set own0 up; ip link set own1 up')
@@ -133,7 +136,7 @@ async function floods(rounds: number, guest: Agent, measured: Measured): Promise
     if (said !== '') throw new Error(said)
   }
   const attacks: Record<string, () => Promise<void>> = {
-    // Of the processor alone, which any guest may use: what the others cost more is what they cost.
+    // A guest that only uses its processor, which any guest may: the other attacks are compared with it.
     'mere computing': () => perl(COMPUTING),
     'a storm of broadcasts that stays in the guest': () => perl(stormOn('own0')),
     'a storm of broadcasts': () => perl(stormOn('eth0')),
@@ -177,7 +180,7 @@ my $end = time + 2; while (time < $end) { send(S, $f, 0, $to) for (1 .. 1000) }`
 
 const COMPUTING = 'my $end = time + 2; while (time < $end) { $i++ for (1 .. 1000) }'
 
-/** What a change, a look and all counters take with so many machines. */
+/** Measures a change, a look and reading all counters with this many machines. */
 async function crowd(rounds: number, world: NetworkWorld): Promise<void> {
   const card = (number: number) => ({
     serverId: `c${number}`,

@@ -242,7 +242,7 @@ const HEADERS = [
   ...['referer', 'te', 'traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent', 'via'],
   ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-request-id', 'x-http-method-override'],
 ]
-/** What parsers of headers are slow at, where they are: what might yet become something, again and again. */
+/** Inputs that parsers of headers are slow at: the beginning of a valid value, again and again. */
 const FILLERS: [of: string, text: (length: number) => string][] = [
   ['blanks', (length) => `application/json;${' '.repeat(length)}charset`],
   ['commas', (length) => `a${','.repeat(length)}`],
@@ -275,7 +275,7 @@ function headers(token: string): Kind[] {
   )
 }
 
-/** What is answered rather than refused. */
+/** Inputs that are accepted and not refused. */
 function plainReads(token: string): Kind[] {
   const paths = ['/openapi.json', '/docs', '/zones', '/pricing/capacity', '/servers?limit=200']
   return paths.map((path) => [`GET ${path}`, write(token, 'GET', path)])

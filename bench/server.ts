@@ -62,7 +62,9 @@ const berthUrl = await berth.http.listen({ port: 0, host: '127.0.0.1' })
 await berth.engine.start({ isAlone: true })
 berth.events.start()
 
-/** What the limit is: the same prepared SQL on the same file, and nothing that a service needs besides. */
+/**
+ * The bare handler to compare with: the same prepared SQL on the same file, and nothing else that a service needs.
+ */
 const sqlite = new DatabaseSync(file)
 sqlite.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000')
 const byToken = sqlite.prepare('SELECT account_id FROM tokens WHERE hash = ?')

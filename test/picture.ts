@@ -32,7 +32,7 @@ function shell(service: Service): Screen {
   return screenOfCommand(`exec ssh-agent sh -c 'ssh-add -q "${key}"; exec sh -i'`, env, size)
 }
 
-/** What README shows: a server is ordered, and logged in to. */
+/** The picture in README: a server is ordered and logged in to. */
 async function play(screen: Screen): Promise<void> {
   await screen.answer(/^\$$/m, `berth server create${enter}`)
   await screen.answer('❯ local-1', enter)

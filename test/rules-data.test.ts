@@ -65,7 +65,9 @@ test('migrations are numbered without a gap, and each is registered', () => {
 const namesTables =
   /^(selectFrom|insertInto|updateTable|deleteFrom|mergeInto|using|from|(inner|left|right|full|cross)Join)$/
 
-/** What a file names where SQL names tables: in such a method, alone or in a list, or anywhere in a sql`…`. */
+/**
+ * The tables that a file names in SQL: as an argument of such a method, alone or in a list, or anywhere in a sql`…`.
+ */
 function namedInSql({ text, nodes }: Source): string[] {
   const textOf = ({ start, end }: Node) => text.slice(start, end)
   return nodes.flatMap(({ node }) => {
@@ -105,7 +107,7 @@ test('a table belongs to one feature: no other names it in SQL', () => {
   )
 })
 
-/** What events say of the rows of a table, as in "server.created". */
+/** The object that events of a table's rows name, as in "server.created". */
 const objectOf = (table: string) => (table === 'ledgers' ? 'balance' : table.replace(/s$/, ''))
 const objects = new Set(Object.keys(eventTypes).map((type) => type.split('.')[0] ?? ''))
 

@@ -102,7 +102,7 @@ test('the product does not import tests', () => {
 })
 
 test('the client stands by itself: it imports nothing of the service, of Node or of others', () => {
-  // What makes the package and what shows its use are not in it.
+  // The build scripts and the examples are not in the package.
   const isShipped = (file: string) => /^sdk\/[\w-]+\.ts$/.test(file) && !/\/(build|generate)\.ts$/.test(file)
   const wrong = product
     .filter(({ file }) => isShipped(file))
@@ -182,7 +182,7 @@ test('files are short', () => {
 })
 
 test('functions are short', () => {
-  // What a component returns is a page as much as a program: it may be twice as long.
+  // A component's markup is a page as much as a program: it may be twice as long.
   const isComponent = ({ file }: Source, { type, id }: Node) =>
     file.endsWith('.tsx') && type === 'FunctionDeclaration' && isNode(id) && /^[A-Z]/.test(String(id.name))
   const kinds = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
@@ -310,7 +310,7 @@ const documents = files.filter((file) => /^([A-Z]+|docs\/.+)\.md$/.test(file))
 const current = documents.filter((file) => file !== 'CHANGELOG.md')
 const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts
 
-/** What is set as code, and where links lead. */
+/** Text set as code, and targets of links. */
 function namedIn(document: string): string[] {
   const text = read(document)
   const blocks = [...text.matchAll(/^```.*\n([\s\S]*?)^```/gm)].flatMap(

@@ -32,7 +32,7 @@ const scopes: Record<string, string> = {
   'GET /servers/{server_id}/operations': 'servers:read',
   'GET /servers/{server_id}/operations/{operation_id}': 'servers:read',
 }
-/** What Berth adds to it. */
+/** Codes that Berth adds to the seed's. */
 const added: Record<string, string> = {
   'GET /operations': 'servers:read',
   'GET /operations/{operation_id}': 'servers:read',
@@ -63,7 +63,7 @@ const added: Record<string, string> = {
   'POST /webhooks/{webhook_id}/rotate-secret': 'account:write',
   'GET /webhooks/{webhook_id}/deliveries': 'account:read',
 }
-/** What shows that which the token may see takes any scope that reads. */
+/** Routes that show what the token may see accept any read scope. */
 const mixed = ['GET /events', 'GET /events/stream']
 const reading = ['account:read', 'read', 'servers:read']
 const table = Object.entries({ ...scopes, ...added })

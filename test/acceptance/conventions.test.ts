@@ -195,7 +195,7 @@ test('the catalogue may be kept for as long as it says, and answers 304 to who h
   ] as const) {
     const first = await call('GET', path)
     expect([path, first.headers['cache-control']]).toEqual([path, cacheControl])
-    // What changes from moment to moment may have changed, and each process of a service looks by itself.
+    // Volatile fields may have changed, and each process of a service reads them by itself.
     const again = async () => {
       const looks = [await call('GET', path), await call('GET', path), await call('GET', path)]
       const tags = looks.map(({ headers }) => headers.etag).join(', ')

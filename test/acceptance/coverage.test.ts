@@ -8,7 +8,7 @@ const sources = readdirSync(here)
   .filter((name) => name.endsWith('.test.ts') && name !== 'coverage.test.ts')
   .map((name) => ({ name, text: readFileSync(path.join(here, name), 'utf8') }))
 const page = readFileSync(path.join(here, 'COVERAGE.md'), 'utf8')
-/** What the last column of a row names in quotes; other words there say what is not shown here. */
+/** The names of tests that a row's last column has in quotes; its other words say what is not covered here. */
 const named = page
   .split('\n')
   .filter((line) => line.startsWith('|'))

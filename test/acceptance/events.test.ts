@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Reply } from '../harness/app.ts'
 import { add, call, fresh, issues, url } from './harness/client.ts'
 
-/** What has happened since an event, or at all. */
+/** Lists the events since a given one, or all. */
 async function eventsAfter(after?: string): Promise<Reply['body'][]> {
   const { body } = await call('GET', `/events?limit=200${after ? `&after=${after}` : ''}`)
   return body.items.length < 200

@@ -58,7 +58,7 @@ async function furnish(t: Console): Promise<string[]> {
   ]
 }
 
-/** Whoever is signed in runs the installation from here on. */
+/** The signed-in person operates the installation from here on. */
 async function makeOperator({ db }: Console, page: Page): Promise<void> {
   const people = await db.updateTable('people').set({ is_operator: 1 }).returning('person_id').execute()
   const app = { secret: '', enabled_at: 1, last_step: 0, created_at: 1 }

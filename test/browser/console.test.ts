@@ -33,7 +33,7 @@ const status = (page: Page, text: string) =>
 
 const PASSWORD = 'a long enough passphrase'
 
-/** A page of somebody who has opened the link of the last mail to her. */
+/** A page of a person who has opened the link in the last mail to them. */
 async function openMail(t: Console, place: string, email: string): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-US' })
   onTestFinished(() => context.close())
@@ -122,7 +122,7 @@ test('what happens elsewhere shows at once; a lost connection is said, and heals
   await new Promise<void>((resolve) => void listener.listen(Number(port), '127.0.0.1', resolve))
   await page.getByRole('link', { name: 'made meanwhile' }).waitFor()
   await expect.poll(() => page.getByText('Connection lost at').count()).toBe(0)
-  // Of a long list what is in sight is drawn, and the rest as it comes near.
+  // Only the visible part of a long list is drawn, and the rest as it scrolls near.
   for (let at = 0; at < 46; at += 1) await t.call('POST', '/account/projects', { name: `shop-${at}` })
   await page.getByRole('link', { name: 'shop-45' }).waitFor()
   expect(await page.getByRole('link', { name: 'Default' }).count()).toBe(0)
@@ -219,7 +219,7 @@ test('a passkey is added by clicking, signs in instead of password and code, and
   await page.getByRole('dialog').getByLabel('Name').fill('Phone')
   await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
   await page.getByText('on one device').waitFor()
-  // Whatever else she would need: it stands for both factors.
+  // The code replaces both factors.
   const [passkey] = await t.db.selectFrom('passkeys').selectAll().execute()
   const factor = { person_id: passkey?.person_id ?? '', secret: '', last_step: 0, created_at: 0 }
   await t.db
@@ -303,7 +303,7 @@ test('a person changes her address by a mail, and deletes herself, by clicking',
   await dialog.getByRole('button', { name: 'Send the link' }).click()
   await dialog.getByText('A mail is on its way to ann@new.example').waitFor()
   const token = await linkTo(t, 'ann@new.example')
-  // Where she is not signed in she is so first.
+  // A person who is not signed in signs in first.
   const elsewhere = await page.context().browser()?.newPage()
   await elsewhere?.goto(`${t.address}/email#${token}`)
   await elsewhere?.getByText('Sign in with your present address first.').waitFor()
@@ -469,7 +469,7 @@ test('networks, firewalls and addresses are made, given to a server and taken aw
   await page.getByText('No addresses').waitFor()
 })
 
-/** What a page tries to do to the console of a visitor who is signed in. */
+/** Attacks of a page on the console of a signed-in visitor. */
 const HOSTILE = (berth: string, id: string, ticket: string) => `<title>Hostile</title>
 <iframe name="reply"></iframe><iframe name="frame" src="${berth}/servers/${id}"></iframe>
 <form method="post" action="${berth}/v1/servers/${id}/stop" enctype="text/plain" target="reply">
@@ -508,7 +508,7 @@ test('a page of another origin can do nothing with a browser that is signed in',
   onTestFinished(() => void evil.close())
   const { port } = evil.address() as AddressInfo // it listens on a port
   const visited = await page.context().newPage()
-  // Of the same site, to which browsers send even SameSite cookies; and of another one.
+  // One attacker is on the same site, to which browsers send even SameSite cookies; the other is not.
   for (const host of ['127.0.0.1', 'localhost']) {
     await visited.goto(`http://${host}:${port}/`)
     await visited.waitForFunction('globalThis.tried')

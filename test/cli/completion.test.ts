@@ -137,7 +137,7 @@ async function shells(): Promise<Shell> {
   return { ...t, trap, sh }
 }
 
-/** What bash would put on the line: the words as it breaks them, and the line itself. */
+/** The words as bash splits the line, and the line itself. */
 const inBash = (line: string, words: string[], current = words.at(-1) ?? '') => `
   source <(berth completion bash)
   COMP_LINE=$'${line.replaceAll("'", "\\'")}' COMP_POINT=\${#COMP_LINE}

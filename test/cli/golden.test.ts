@@ -6,7 +6,7 @@ import { programOf } from '../../cli/program.ts'
 
 const folder = path.join(import.meta.dirname, 'golden')
 
-/** What sessions show: the line that was typed, and whether it went well. */
+/** Parts of the golden sessions: the typed line, and whether the command succeeded. */
 const shown = readdirSync(folder)
   .flatMap((file) => readFileSync(path.join(folder, file), 'utf8').split(/^(?=\$ berth )/m))
   .map((text) => ({

@@ -31,7 +31,7 @@ async function shown(
 }
 
 const HIDDEN = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
-/** Of all kinds that break tables, and halves of surrogate pairs. */
+/** Characters that break tables, and halves of surrogate pairs. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),

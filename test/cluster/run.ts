@@ -23,7 +23,7 @@ const PATH = [
 ].join(path.delimiter)
 const env = { ...process.env, PATH, DEBIAN_FRONTEND: 'noninteractive' }
 
-/** What the tests run, and the packages of Debian and Ubuntu that have it. */
+/** Programs that the tests need, and the packages of Debian and Ubuntu that contain them. */
 const programs = {
   busybox: 'busybox-static',
   dropbear: 'dropbear-bin',

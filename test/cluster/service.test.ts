@@ -18,7 +18,7 @@ import { ClusterService, PORTS, type ProcessName, ZONE } from './harness/service
 
 const TIMEOUT_MS = 240_000
 const LOAD_MS = 600_000
-/** What a member that is gone takes until the cluster knows, and the service with it. */
+/** The time in which the cluster, and then the service, notices that a member is gone. */
 const KNOWN_MS = 90_000
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -212,7 +212,7 @@ test(
     onTestFinished(async () => {
       for (const name of ['m1', 'm3']) await service.cluster.start(name)
     })
-    // What is accepted before a process finds out is waited for.
+    // Orders accepted before a process notices are waited for.
     await tooEarly()
     await until('each process has found out', KNOWN_MS, async () => {
       const quotes = [1, 2, 3, 4].map(() => service.call('POST', '/pricing/quote', order))
@@ -288,7 +288,7 @@ async function soon(reply: Promise<{ status: number }>): Promise<number | 'late'
   return answer?.status ?? 'late'
 }
 
-/** What Incus itself has, as its driver reads it. */
+/** An instance as Incus reports it, read by its driver. */
 async function machines() {
   const driver = await openIncus({ zone: service.zone, address: '127.0.0.1', log: silent })
   try {

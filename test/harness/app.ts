@@ -72,7 +72,7 @@ export async function testApp(
     simulator?: Partial<SimulatorOptions>
     /** Whether two drivers serve side by side. */
     hasOther?: boolean
-    /** Of the test's account, in rubles. */
+    /** The balance of the test's account, in rubles. */
     balance?: string
   } = {},
 ): Promise<TestApp> {
@@ -127,7 +127,7 @@ export async function testApp(
   }
 }
 
-/** What people sign in with: mails are kept, and passwords cost little. */
+/** Parts for sign-in: mails are kept in memory, and passwords are cheap to hash. */
 function forPeople(mails: Mail[]) {
   return {
     mailer: { place: 'in a test', send: async (mail: Mail) => void mails.push(mail), close: () => {} },

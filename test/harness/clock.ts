@@ -32,7 +32,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Turns the clock; whoever sleeps no longer than that wakes, in order of time. */
+  /** Advances the clock and wakes sleepers whose time has come, in order of time. */
   advance(ms: number): void {
     this.#now += ms
     const due = [...this.#sleepers].filter((sleeper) => sleeper.at <= this.#now).sort((a, b) => a.at - b.at)

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below those that the kernel gives to whoever connects, and apart from those that services publish at. */
+/** Ports below the kernel's ephemeral range, apart from those that services publish at. */
 const [FIRST, LAST] = [10_000, 19_999]
 
 /**

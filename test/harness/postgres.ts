@@ -19,7 +19,7 @@ declare module 'vitest' {
 
 /** A real PostgreSQL of its own. */
 export interface Server {
-  /** Of one of its databases. */
+  /** The URL of one of the server's databases. */
   url(database: string): string
   /** @returns the URL of a database with nothing in it */
   create(database: string): Promise<string>

@@ -4,7 +4,7 @@ import xterm, { type Terminal } from '@xterm/headless'
 export const keys = { enter: '\r', down: '\x1b[B', space: ' ', ctrlC: '\x03', ctrlD: '\x04' }
 
 export interface Screen {
-  /** What somebody would read, scrolled away or not; a line that the terminal broke is one. */
+  /** The text of the terminal, including what has scrolled away; wrapped lines are joined. */
   text(): string
   /** Waits until the screen shows it. */
   shows(text: string | RegExp): Promise<void>
@@ -14,7 +14,7 @@ export interface Screen {
   /** Waits for the end of the program. @returns what it ended with */
   ended(): Promise<number | null>
   kill(): void
-  /** What it is drawn by. */
+  /** The program that draws the terminal. */
   emulator: Terminal
 }
 

@@ -81,7 +81,7 @@ function editCatalog(dataDir: string, from: string, to: string): void {
   writeFileSync(path.join(dataDir, 'catalog.yaml'), sample.replace(from, to))
 }
 
-/** What must be true of a database at every moment: no sum differs from what it sums up. */
+/** Checks that hold for a database at every moment: each kept sum equals what it sums up. */
 async function expectWhole(dataDir: string): Promise<void> {
   const db = openSqlite(path.join(dataDir, 'berth.db'))
   expect(await brokenAlways({ db, machines: new Map(), ports: PORTS })).toEqual([])
@@ -150,7 +150,7 @@ test(
     await expect
       .poll(async () => (await elsewhere.call('GET', `/servers/${made.server_id}`)).body)
       .toMatchObject({ name: 'kept', status: 'error', status_reason: 'disk_lost' })
-    // Of those that were ordered and deleted meanwhile it may have any.
+    // Servers that were ordered and deleted during the backup may be in it or not.
     for (const { server_id } of (await elsewhere.call('GET', '/servers')).body.items)
       await elsewhere.call('DELETE', `/servers/${server_id}`)
     await expect.poll(async () => (await elsewhere.call('GET', '/servers')).body.total).toBe(0)
@@ -251,7 +251,7 @@ test(
     const root = folder()
     const at = (name: string) => path.join(root, name)
     await installation(at('source'))
-    // A tar after whose work whoever called it is killed, but where it only shows a member.
+    // Creates a tar that kills its caller after its work, except when it only shows a member.
     const [bin, REAL_PATH = ''] = [at('bin'), process.env.PATH]
     mkdirSync(bin)
     const script =

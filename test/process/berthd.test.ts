@@ -87,7 +87,7 @@ test(
 
     const again = await serve(data)
     expect((await again.call('GET', '/account/me')).body.email).toBe('demo@berth.local')
-    // What is no terminal may be a journal that others read.
+    // Output that is not a terminal may be a journal that others read.
     for (const { stdout, stderr } of [service, again]) expect(stdout + stderr).not.toContain(token)
   },
   TIMEOUT_MS,

@@ -11,7 +11,7 @@ import { Fleet } from './harness/fleet.ts'
 import { brokenLedgers } from './harness/invariants.ts'
 import { randomNumbers } from './harness/load.ts'
 
-/** What is taken over from a dead process is done after a quarter of this, where nothing else takes the processors. */
+/** A dead process's work is taken over within a quarter of this time on an idle machine. */
 const TAKEN_OVER_MS = 60_000
 
 let postgres: Server
@@ -82,7 +82,7 @@ test('what one process is asked for another one does at once, and whoever waits 
   // A ticket for a console is good at any process, and limits are shared by those that answer.
   const policy = (await api.send('GET', '/account/me')).headers.get('ratelimit-policy')
   expect(policy).toContain('q=500000')
-  // Whoever guesses passwords gains nothing by asking several.
+  // Guessing passwords through several processes gains nothing.
   const guess = (n: number) =>
     at(services, n % 2).send('POST', '/sign-in', { email: 'ann@example.com', password: `guess ${n}` })
   for (let n = 0; n < 10; n += 1) expect((await guess(n)).status).toBe(401)
@@ -105,7 +105,7 @@ function tell(what: string): void {
   if (DAYS > 1) console.log(what)
 }
 
-/** What can befall a process, the database or a clock. Each lasts no longer than it takes to be found out. */
+/** Faults of a process, the database or a clock. Each lasts at most as long as its detection takes. */
 const faults: Record<string, (fleet: Fleet, random: () => number) => Promise<unknown>> = {
   'a worker is killed': async (fleet, random) => {
     // One that does something for all, as one of them always does.
@@ -143,7 +143,7 @@ const faults: Record<string, (fleet: Fleet, random: () => number) => Promise<unk
     await fleet.start(index)
   },
 }
-/** What the first day has: each of the kinds, some side by side. */
+/** The first day has each kind of fault, some at the same time. */
 const FIRST_DAY = [
   ['a worker is killed', 'a clock is ahead'],
   ['an API is killed', 'a disk is full'],

@@ -43,7 +43,7 @@ test(
     const first = await serve(data)
     const id = await runningServer(first)
     await stop(first)
-    // What an earlier version left: the pool has no driver's name, and machines are where QEMU's are.
+    // The state that an earlier version left: the pool has no driver's name, and machines are where QEMU's are.
     rename(data, 'simulator', 'local')
     rmSync(path.join(data, 'simulator.json'))
     mkdirSync(path.join(data, 'vms', id), { recursive: true })

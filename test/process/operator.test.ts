@@ -50,7 +50,7 @@ test(
       new RegExp(`createServer +${made.server_id} .* 127.0.0.1 +${hostname()} ${service.process.pid} `),
     )
     expect((await run(['account', 'audit', 'demo@berth.local', '--limit', '0'], env)).code).toBe(2)
-    // What a dead service would have begun, its next start does.
+    // Work that a dead service would have begun is done by its next start.
     service.process.kill('SIGTERM')
     await service.ended
     const deleted = await run(['server', 'delete', 'web-1'], env)

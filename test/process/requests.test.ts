@@ -24,14 +24,14 @@ interface Answer {
   text: string
 }
 
-/** What comes back for these bytes; null where nothing does. */
+/** The reply to these bytes; null if there is none. */
 function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise<Answer | null> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write(bytes))
     if (!isWhole) socket.setTimeout(PATIENCE_MS, () => socket.destroy())
     socket.on('data', (chunk) => chunks.push(chunk))
-    // Whoever says nonsense is hung up on, perhaps while still speaking.
+    // A client that sends nonsense is disconnected, perhaps while it still sends.
     socket.on('error', () => {})
     socket.once('close', () => {
       const text = Buffer.concat(chunks)

@@ -123,7 +123,7 @@ test('across kill -9 a client that follows the stream misses and doubles nothing
   expect((await post('last')).status).toBe(201)
   const { ids, cuts } = await following
   expect(cuts).toBeGreaterThanOrEqual(KILLS)
-  // What was sent when a process died came again, and only that: each has its place by when it first came.
+  // Only events sent when a process died came twice: each has its place by its first arrival.
   const sent = () => [...new Set(hook.received.map((one) => String(one.headers['webhook-id'])))]
   // One destination is sent ten a second.
   await expect.poll(() => sent().length).toBe(ids.length)

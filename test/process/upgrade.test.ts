@@ -58,7 +58,7 @@ class Watch {
   }
 }
 
-/** Who has what only the next version does for all, once the others have had time to take it. */
+/** The process that holds the next version's duties, after the others have had time to take them. */
 async function archiver({ db, members }: Fleet): Promise<number | null> {
   const beats = db.selectFrom('processes').select(['process_id', 'seen_at'])
   const before = new Map((await beats.execute()).map(({ process_id, seen_at }) => [process_id, seen_at]))
@@ -85,7 +85,7 @@ test('processes are replaced by those of another version one by one, under load,
   await customers.goOn('the start')
 
   fleet.program = earlier ? undefined : nextVersion()
-  // What each wrote at the level of warnings, from its start to its end.
+  // The warnings that each process logged from its start to its end.
   const logs: (string | undefined)[] = []
   // The first that starts migrates the database, under those that serve.
   for (const index of [API, WORKER, 1, 3]) {

@@ -33,7 +33,7 @@ async function berth(args: string[], url = service.address) {
   const run = promisify(execFile)(process.execPath, [main, ...args], { env, timeout: 600_000 })
   return run.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    // What execFile fails with where the program ended otherwise than with 0.
+    // The error of execFile if the program ended with another status than 0.
     (error: { code: number; stdout: string; stderr: string }) => error,
   )
 }

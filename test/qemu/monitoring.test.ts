@@ -43,7 +43,7 @@ async function guestTraffic(): Promise<{ read: number; written: number }> {
   return { read: Number(fields[5]) * 512, written: Number(fields[9]) * 512 }
 }
 
-/** What metrics say of a series from one moment to another, both in seconds. */
+/** The values of a series between two moments, both in seconds. */
 async function points(name: string, from: number, to: number): Promise<(number | null)[]> {
   const [start, end] = [from, to].map((at) => new Date(at * 1000).toISOString())
   const { body } = await service.call('GET', `/servers/${id}/metrics?start=${start}&end=${end}&step=10`)

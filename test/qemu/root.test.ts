@@ -43,7 +43,7 @@ test('check looks at the machine itself, and the start is refused for what is mi
   expect(refused.code).toBe(2)
   const missing = [...refused.stderr.matchAll(/^ {2}([\w ]+): /gm)].map(([, name]) => name)
   expect(missing).toEqual([...stdout.matchAll(/^missing {2}([\w ]+): /gm)].map(([, name]) => name))
-  // Of a machine on which root has all that it takes but KVM, nothing else is missing.
+  // The machine gives root everything but KVM.
   if (isRoot) expect(missing.filter((name) => name !== 'limits')).toEqual(['virtualization'])
 }, 240_000)
 

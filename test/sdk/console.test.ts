@@ -25,7 +25,7 @@ test.each([
   console.write('echo hé')
   console.write(new Uint8Array([13]))
   expect(await shown(console, '\nhé\r\n')).toContain('Simulated Linux on web-1')
-  // Who stops reading has closed it.
+  // A reader that stops has closed the stream.
   expect(console.ending).toBeNull()
   console.write('nothing')
 })

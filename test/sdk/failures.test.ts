@@ -10,7 +10,7 @@ import {
 import { service } from './harness/client.ts'
 import { listen, nobody } from './harness/listener.ts'
 
-/** What a call came to, where it should fail. */
+/** The error of a call that should fail. */
 const failure = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => expect.fail('it went well'),

@@ -69,7 +69,7 @@ export function fresh(word: string): string {
   return `${word}-${randomUUID().slice(0, 8)}`
 }
 
-/** What a reply says is wrong: pairs of pointer and code. */
+/** The issues of a reply, as pairs of pointer and code. */
 export function issues({ body }: Reply): [string, string][] {
   const errors: { pointer: string; code: string }[] = body.errors ?? []
   return errors.map(({ pointer, code }) => [pointer, code])

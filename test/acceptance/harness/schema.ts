@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** What the tests read of an OpenAPI document. */
+/** The parts of an OpenAPI document that the tests read. */
 export interface OpenApi {
   info: { title: string; version: string }
   servers: { url: string }[]
@@ -44,7 +44,7 @@ export interface Operation {
   >
 }
 
-/** What HTTP itself and browsers read, whatever the interface is. */
+/** Headers that HTTP itself and browsers read, whatever the interface is. */
 const OF_HTTP = [
   'connection',
   'content-length',
@@ -125,7 +125,7 @@ export class Schema {
     return this.#schemaFaults(schema, body)
   }
 
-  /** What is on no documented path, or has no documented method there, can only be refused. */
+  /** A request to an undocumented path or method can only be refused. */
   #problemFaults(expected: number, { status, headers, body }: Pick<Exchange, 'status' | 'headers' | 'body'>) {
     if (status !== expected) return [`neither path nor method is documented, and the status is ${status}`]
     if (!headers['content-type']?.startsWith('application/problem+json')) return ['it is no problem document']
@@ -162,7 +162,7 @@ function closed<Part>(part: Part): Part {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-/** What names, ids, times and money of a body break the conventions of the whole interface. */
+/** Lists the names, ids, times and amounts of a body that break the conventions of the interface. */
 export function unconventional(body: unknown, name = '', parent = ''): string[] {
   if (Array.isArray(body)) return body.flatMap((item) => unconventional(item, name.replace(/s$/, ''), parent))
   if (typeof body === 'object' && body !== null)

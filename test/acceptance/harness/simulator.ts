@@ -58,7 +58,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   }
 }
 
-/** What the demo account is elsewhere, as an operator makes it. @returns a token of it */
+/** Creates the demo account as an operator would. @returns a token of the account */
 async function openAccount(dataDir: string, env: NodeJS.ProcessEnv): Promise<string> {
   const email = 'demo@berth.local'
   const berthd = async (...args: string[]) => {

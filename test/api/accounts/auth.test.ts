@@ -25,7 +25,7 @@ async function routes(t: TestApp): Promise<Described[]> {
     .filter(({ scopes }) => scopes.length > 0)
 }
 
-/** What shows what the token may see takes any scope that reads. */
+/** Routes that show what the token may see accept any read scope. */
 const isMixed = ({ path }: Described) => path.startsWith('/events')
 
 test('without a valid token nothing is answered, and the answer says why', async () => {
@@ -206,7 +206,7 @@ test('every object of another account is a 404, on every route that names one', 
   for (const [path, methods] of Object.entries<Record<string, { security: object[] }>>(paths)) {
     if (!path.includes('{')) continue
     for (const [method, { security }] of Object.entries(methods)) {
-      // What is a person's is no account's: people.test.ts has it.
+      // Routes of a person belong to no account: people.test.ts covers them.
       if (!security.some((way) => 'token' in way)) continue
       const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? NOBODY)
       const upper = method.toUpperCase() as Described['method'] // as above
@@ -215,7 +215,7 @@ test('every object of another account is a 404, on every route that names one', 
         upper,
         url,
         404,
-        // Of the last object that the path names.
+        // The scope of the last object that the path names.
         /\{(\w+)_id\}[^{]*$/.exec(path)?.[1]?.concat('_not_found'),
       ])
       asked += 1

@@ -18,7 +18,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   ),
 )
 
-/** What an account that is not active may do besides reading. */
+/** The requests that an inactive account may send besides reads. */
 const allowed = {
   suspended: ({ method, id }: { method: string; id: string }) =>
     method === 'DELETE' || id === 'stopServer' || isRead(method, id),

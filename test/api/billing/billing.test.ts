@@ -216,7 +216,7 @@ test('a clock that is set back charges nothing twice and loses nothing', async (
   expect((await charges(t)).slice(before.length)).toEqual([
     expect.stringMatching(/^-\S+ 2026-11-20 16:00 UTC, 1 h$/),
   ])
-  // What the change did lies behind what was charged already: card and ledger still say the same.
+  // The change does not affect earlier charges: card and ledger still agree.
   const { month_to_date_rub } = (await t.call('GET', `/servers/${id}/details`)).body.billing
   expect(parseMoney(month_to_date_rub)).toBe(parseMoney('10000') - parseMoney(await balance(t)))
 })

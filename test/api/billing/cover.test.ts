@@ -25,7 +25,7 @@ test('the balance covers a day of all that the account has, not of one server tw
   expect(quote.body).toMatchObject({ can_create: false, blockers: [{ code: 'insufficient_balance' }] })
   await t.finish()
   expect((await t.call('POST', '/servers', body)).status).toBe(402)
-  // What is deleted is paid for no longer.
+  // A deleted server needs no further cover.
   const { items } = (await t.call('GET', '/servers')).body
   await t.call('DELETE', `/servers/${items[0].server_id}`)
   expect((await t.call('POST', '/servers', body)).status).toBe(202)
@@ -52,6 +52,6 @@ test('a resize counts what the others cost, and what they are just becoming', as
   await t.finish()
   expect(await priceHour(t, ids[0] ?? '')).toBeGreaterThan(price)
   expect((await t.call('PATCH', `/servers/${ids[1]}`, { cpu: 8 })).status).toBe(402)
-  // What is billed already may be started.
+  // A server that is billed already may be started.
   expect((await t.call('POST', `/servers/${ids[0]}/start`)).status).toBe(202)
 })

@@ -12,7 +12,7 @@ import { order } from '../harness/ordering.ts'
 
 const HOUR = 3600_000
 
-/** What the interface shows of a server's price, and from when until when it was billed at it. */
+/** A server's price on the wire, and the period in which it was billed at it. */
 interface Stretch {
   server: string
   from: number
@@ -154,7 +154,7 @@ class History {
     for (const id of this.ids) await this.#isBilledAsShown(id)
   }
 
-  /** What a server is billed at is at every moment the price that its customer is shown. */
+  /** At every moment a server is billed at the price that its customer is shown. */
   async #isBilledAsShown(id: string): Promise<void> {
     const { status, body } = await this.#t.call('GET', `/servers/${id}/details`)
     const rates = await this.#t.db
@@ -170,7 +170,7 @@ class History {
       isBilled ? [[parseMoney(body.price_hour_rub), parseMoney(body.price_month_rub)]] : [],
     )
     const since = isShown ? Date.parse(body.billing.billed_since) : 0
-    // What ended in the second in which it began, or before it as the clock was set back, leaves no stretch.
+    // A rate that ended in the second in which it began, or earlier as the clock was set back, leaves no charge.
     if (isShown && (isBilled || rates.length > 0)) expect(rates[0]?.starts_at).toBe(since - (since % 1000))
   }
 

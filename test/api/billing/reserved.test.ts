@@ -1,4 +1,4 @@
-// What is reserved is paid for, and what has run.
+// Reserved money is there for what is ordered, and for what has run.
 import { expect, test } from 'vitest'
 import { parseMoney } from '../../../api/money.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'

@@ -1,4 +1,4 @@
-// What is suspended for want of money resumes when it can be paid for, not with the first ruble.
+// Servers that were suspended for lack of money resume when the balance covers them, not with the first ruble.
 import { expect, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
 import { parseMoney } from '../../../api/money.ts'
@@ -68,7 +68,7 @@ test('suspended servers are no free parking: other ones are ordered when the bal
   await pay(t, String(Number(await missing(t)) - 1))
   const body = await order(t.call, SMALL)
   expect(await t.call('POST', '/servers', body)).toMatchObject({ status: 402, body: { required: '29.60' } })
-  // What is deleted needs no cover: the others resume.
+  // A deleted server needs no cover: the others resume.
   await t.call('DELETE', `/servers/${on}`)
   await t.finish()
   await t.app.billing.look()

@@ -1,4 +1,4 @@
-// What becomes of servers that stay suspended.
+// The deletion of servers that stay suspended.
 import { expect, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
 import { parseMoney } from '../../../api/money.ts'

@@ -1,4 +1,4 @@
-// What servers send beyond what their plans include.
+// Charges for traffic beyond what a server's plan includes.
 import { expect, test } from 'vitest'
 import { chargeBatch } from '../../../api/billing/metering.ts'
 import { parseCatalog } from '../../../api/catalog/file.ts'

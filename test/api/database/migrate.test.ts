@@ -72,7 +72,7 @@ onPostgres('a migration gives way to those who use its tables, and is carried ou
     const begun = migrate(db)
     begun.catch(() => {})
     await expect.poll(isWaiting, { interval: 20 }).toBe(true)
-    // Whoever comes later is not held up, and this transaction can go where the migration has been: no circle.
+    // Later transactions are not delayed, and this one can use tables that the migration is done with: no deadlock.
     await count(db, 'accounts')
     await count(tx, 'projects')
     return { begun }

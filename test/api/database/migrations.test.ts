@@ -135,7 +135,7 @@ test('operations from before they had subjects are on their servers, and keep al
     { ...active, subject_type: 'server', subject_id: 'here', readable_until: null },
     { ...ended, subject_type: 'server', subject_id: 'gone', readable_until: 6_000 + week },
   ])
-  // What a subject may have once is still so, and what is on no server has a place.
+  // The unique index on a subject still holds, and operations without a server keep their subject.
   const another = { ...active, operation_id: 'o3', subject_type: 'server', subject_id: 'here' }
   await expect(insert(db, 'operations', another)).rejects.toThrow(/unique/i)
   await insert(db, 'operations', { ...another, subject_type: 'volume', server_id: null })

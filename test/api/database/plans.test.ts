@@ -28,7 +28,7 @@ test('what an order adds up costs the same, however many servers its account has
   const price = { price_hour: 1, price_month: 1 }
   const rows = Array.from({ length: 3_000 }, (_, n) => ({
     ...serverRow({ server_id: `s${n}`, account_id: n < 1_500 ? own : other, ...price }, 0),
-    // What others have suspended is no more looked at than what is off.
+    // Servers suspended in other accounts are not read, nor are those that are off.
     status: n === 0 ? ('starting' as const) : n < 1_500 ? ('stopped' as const) : ('suspended' as const),
     billed_since: n === 0 ? null : 0,
     deleted_at: n % 2 === 0 ? null : 1,

@@ -192,7 +192,7 @@ test('the newest events come first where that is asked for, and its pages lead b
     const { body, headers } = await t.call('GET', next)
     expect([body.total, body.items.length]).toEqual([left, Math.min(2, left)])
     found.push(...ids(body))
-    // What happens meanwhile moves no page.
+    // Events during the reading move no page.
     await t.call('POST', '/account/projects', { name: `while ${left}` })
     expect(headers.link).toContain('</v1/events?limit=2&order=desc>; rel="first"')
     next = /<\/v1([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1]

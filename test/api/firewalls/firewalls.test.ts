@@ -239,7 +239,7 @@ test('a server with a firewall is not started where its host holds none any more
     status: 409,
     body: { code: 'not_supported', feature: 'firewalls' },
   })
-  // What starts by itself gets as far as the driver.
+  // Firewalls of servers that start by themselves reach the driver.
   host.features = [...features]
   t.clock.advance(60_000)
   t.driver.failNext('start', new DriverError('unsupported', 'no network of guests'))

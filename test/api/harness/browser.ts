@@ -27,14 +27,14 @@ export function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** What follows the # in the link of the last mail to an address. */
+/** The part after the # in the link of the last mail to an address. */
 export async function linkTo({ app, mails }: Pick<TestApp, 'app' | 'mails'>, email: string): Promise<string> {
   await app.mails.look()
   const mail = mails.findLast(({ to }) => to === email)
   return /#(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
 }
 
-/** Signs somebody up. @returns her browser, and who she is */
+/** Signs a person up. @returns their browser and their person */
 export async function signUp(t: TestApp, email: string, password = PASSWORD) {
   const browser = openBrowser(t)
   expect((await browser.call('POST', '/sign-up', { email })).status).toBe(204)

@@ -1,4 +1,4 @@
-/** For tests alone: servers with certificates of their own, valid until 2126, that nobody trusts unless told to. */
+/** For tests alone: servers with certificates of their own, valid until 2126, that no client trusts by default. */
 export const certificates = {
   'hooks.example.com': {
     cert: `-----BEGIN CERTIFICATE-----

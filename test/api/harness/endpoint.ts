@@ -10,7 +10,7 @@ export interface Received {
   body: string
 }
 
-/** What an endpoint replies to a challenge. */
+/** An endpoint's reply to a challenge. */
 type Consent = (value: string, reply: ServerResponse, received: Received) => void
 
 /** A server of the test's own that webhooks go to. It answers challenges, and counts them apart. */
@@ -97,11 +97,11 @@ export async function verifiedHook(t: TestApp, url: string, event_types = ['*'])
 export const project = (t: TestApp, name: string) => t.call('POST', '/account/projects', { name })
 export const deliveries = async (t: TestApp, id: string) =>
   (await t.call('GET', `/webhooks/${id}/deliveries?limit=200`)).body.items
-/** Of the projects that were told of. */
+/** The names of the projects that events were about. */
 export const namesOf = (received: { body: string }[]) =>
   received.map(({ body }) => JSON.parse(body).data.name as string)
 
-/** What the library of Standard Webhooks reads from a message. Throws where the secret signed nothing of it. */
+/** A message as the library of Standard Webhooks reads it. Throws if the secret signed nothing of it. */
 export function verify(
   { clock }: TestApp,
   { headers, body }: Pick<Received, 'headers' | 'body'>,

@@ -27,7 +27,7 @@ export async function make(t: TestApp, more: Record<string, unknown> = {}): Prom
   return body.server_id
 }
 
-/** What a reply says is wrong: pairs of pointer and code. */
+/** The issues of a reply, as pairs of pointer and code. */
 export function issues(body: { errors?: { pointer: string; code: string }[] }): [string, string][] {
   return (body.errors ?? []).map(({ pointer, code }) => [pointer, code])
 }

@@ -6,7 +6,7 @@ import { Provider } from 'oidc-provider'
 import { onTestFinished } from 'vitest'
 import { SITE } from '../../harness/app.ts'
 
-/** What the provider knows of somebody, by her name there. */
+/** The provider's facts about a person, by their name there. */
 type Claims = Readonly<Record<string, unknown>>
 
 /** A server on this machine that answers what is set. */
@@ -49,9 +49,9 @@ export async function openProvider(site = () => SITE) {
     people,
     stop: () => set((request: IncomingMessage) => request.destroy()),
     start: () => set(serve),
-    /** Who every browser is there from here on. */
+    /** The person that every browser is signed in as from here on. */
     be,
-    /** Signs somebody in there. @returns the query that her browser is led back with */
+    /** Signs a person in at the provider. @returns the query that their browser is sent back with */
     visit: (url: string, subject: string) => {
       be(subject)
       return follow(url)
@@ -97,7 +97,7 @@ function makeProvider(issuer: string, site: string, people: ReadonlyMap<string, 
   }
 }
 
-/** What the provider is asked for, of its own types. */
+/** The properties of the provider's own types that the tests use. */
 interface Asked {
   client: { clientId: string }
   session: { accountId: string }

@@ -15,7 +15,7 @@ export class Listener {
   readonly #decoder = new TextDecoder()
   #rest = ''
   heartbeats = 0
-  /** What the reader would come back with. */
+  /** The position that the reader would resume from. */
   lastId = ''
 
   constructor(reply: Response) {

@@ -116,7 +116,7 @@ test('who takes a reply in drops is disconnected when its time is up', async () 
     await drop()
   }
   t.clock.advance(timeouts.replyTimeout - 110_000)
-  // What is in the system's buffers still comes; the end of it is that of the connection.
+  // Bytes in the system's buffers still arrive; then the connection ends.
   slow.socket.resume()
   await closed
   expect(statusesOf(await slow.text)[200]).toBeLessThan(40)

@@ -38,7 +38,7 @@ const said = {
   insufficient_balance: '402',
 } as const
 
-/** What an action is replied to with that is no operation. */
+/** Status codes of replies to actions that are not operations. */
 const accepted: Partial<Record<Action, string>> = { update: '200', console: '201' }
 
 test('the table of states says of every status what the service does', () => {

@@ -16,7 +16,7 @@ interface Sample {
   current_operation?: { type: string; status: string; progress: number } | null
 }
 
-/** What of an object is the same whenever it is asked for. */
+/** The fields of an object that do not change between requests. */
 function gist({ type, status, progress, step, error, started_at, finished_at, current_operation }: Sample) {
   const { operation_id: _, ...active } = { operation_id: '', ...current_operation }
   return { type, status, progress, step, error, started_at, finished_at, active }

@@ -10,7 +10,7 @@ const PROTECTIVE = {
 }
 const HSTS = 'strict-transport-security'
 
-/** What the service answers to bytes. */
+/** The service's reply to raw bytes. */
 function answer(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -175,7 +175,7 @@ test('no filter, however long it may be, makes a Link longer than a proxy takes'
         expect([200, 422, 431]).toContain(status)
         expect([path, char, (headers.link ?? '').length]).toSatisfy(([, , length]) => length < 4_000)
       }
-  // What is left of it leads on.
+  // The remaining part of the header leads to the client's address.
   const filter = `label=${encodeURIComponent(Array.from({ length: 32 }, (_, n) => `!a${n}`).join(','))}`
   const { headers } = await t.call('GET', `/servers?limit=1&${filter}&name=`)
   expect(headers.link).toContain('rel="first"')

@@ -15,7 +15,7 @@ async function everyPath(t: Awaited<ReturnType<typeof testApp>>) {
 test('each path answers a method that it does not take with 405 and those that it takes, OPTIONS too', async () => {
   const t = await testApp()
   for (const [path, methods] of await everyPath(t)) {
-    // What GET answers to HEAD is said of GET.
+    // The replies to GET are documented for HEAD as well.
     const others = ['PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', ...(methods.includes('GET') ? [] : ['HEAD'])]
     for (const method of others.filter((name) => !methods.includes(name))) {
       const reply = await t.app.http.inject({ method: method as 'PUT', url: `/v1${path}` }) // or another of the list

@@ -16,7 +16,7 @@ interface Content {
   examples?: Record<string, { $ref: string }>
 }
 
-/** What of the document can, and must, say what it is. */
+/** The parts of the document that can, and must, have a description. */
 interface Described {
   $ref?: string
   name?: string

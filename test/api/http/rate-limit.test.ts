@@ -54,7 +54,7 @@ test('callers who come by a trusted proxy have their limits to themselves, and c
   ])
   expect(await trusted('192.0.2.2')).toBe(401)
   expect(await trusted('192.0.2.3, 192.0.2.1')).toBe(429)
-  // What is no address is the proxy's own request.
+  // A value that is no address counts as the proxy's own request.
   expect([await trusted('a'), await trusted('192.0.2.4:5'), await trusted('192.0.2.4:6')]).toEqual([
     401, 401, 429,
   ])

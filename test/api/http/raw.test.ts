@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
 import { make, order } from '../harness/ordering.ts'
 
-/** What the service answers to bytes that no HTTP client would send. */
+/** The service's reply to bytes that no HTTP client would send. */
 function answer(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''

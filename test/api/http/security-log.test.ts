@@ -13,7 +13,7 @@ async function watched(options: Partial<AppOptions> = {}) {
   const securityLog = pino({ base: null }, { write: (line) => void text.push(line) })
   const t = await testApp({ securityLog, trustProxy: ['127.0.0.1/32'], ...options })
   const from = (address: string) => ({ 'x-forwarded-for': address })
-  /** What was written since the last look. */
+  /** The lines written since the last look. */
   const lines = (): Line[] => {
     const found = text.splice(0).map((line): Line => JSON.parse(line))
     for (const { log, level, time } of found)
@@ -51,7 +51,7 @@ test('each sign-in that fails is a line: which token of whom, from where, and th
   }
   await t.callAs('berth_guess')('GET', '/nowhere')
   expect(t.lines()).toMatchObject([{ event: 'sign_in_failed', code: 'invalid_token', action: 'none' }])
-  // Who sends no token has not tried, and who may come in is no news.
+  // A request without a token is no failed attempt, and a successful sign-in is not logged.
   await t.callAs(null)('GET', '/servers')
   await t.call('GET', '/servers')
   expect(t.lines()).toEqual([])
@@ -151,7 +151,7 @@ test('nobody fills it: ten lines of a kind a minute, then a count', async () => 
   for (let n = 0; n < 30; n++) await clerk('GET', '/servers')
   await clerk('POST', '/account/tokens', { name: 'x', scopes: ['account:write'] })
   expect(t.lines().map(({ event }) => event)).toEqual([...Array(10).fill('request_refused'), 'token_created'])
-  // What is left out when the service ends is said then.
+  // Lines left out by the limit are counted when the service ends.
   await t.app.security.stop()
   expect(t.lines()).toMatchObject([{ event: 'suppressed', of: 'request_refused', count: 20 }])
 })

@@ -109,7 +109,7 @@ test('operations that hang, webhooks that do not arrive and balances that run ou
   const text = await telemetry.text()
   expect(value('berth_webhook_deliveries_pending', text)).toBe(1)
   expect(value('berth_webhook_deliveries_oldest_seconds', text)).toBeGreaterThanOrEqual(90)
-  // What waits for a challenge's answer is the customer's to mend.
+  // Webhooks that wait for a challenge's reply are not counted: only the customer can fix them.
   expect(value('berth_webhooks{verification="verified"}', text)).toBe(1)
   expect(value('berth_webhooks{verification="pending"}', text)).toBe(1)
   expect(value('berth_operations_active{type="stop",status="pending"}', text)).toBe(1)

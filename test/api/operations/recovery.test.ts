@@ -1,4 +1,4 @@
-// What a repeat finds when the process died between the commit of the first try and its reply.
+// A repeated request after the process died between the first one's commit and its reply.
 import { expect, test } from 'vitest'
 import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'

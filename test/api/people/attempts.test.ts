@@ -34,7 +34,7 @@ test('processes count what is tried of somebody together, also at the same insta
   // One more a minute, wherever it is tried.
   clock.advance(MINUTE)
   expect([await isTaken(here.take('ann')), await isTaken(there.take('ann'))]).toEqual([true, false])
-  // What was none after all is given back to all of them.
+  // An attempt that turns out to be none is returned to all counters.
   await here.giveBack('ann')
   clock.advance(1_000)
   expect([await isTaken(there.take('ann')), await isTaken(here.take('ann'))]).toEqual([true, false])

@@ -121,7 +121,7 @@ test('the only owner of an account that others are in makes one of them an owner
     [204, undefined],
   ])
   expect(await t.db.selectFrom('accounts').select('status').where('status', '=', 'active').execute()).toEqual(
-    // Of the operator.
+    // The operator's log entry.
     [{ status: 'active' }],
   )
 })

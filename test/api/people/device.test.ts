@@ -131,7 +131,7 @@ test('nobody gives a program more than her role has, nor a token of an account t
   const [modest, early] = [await start(), await start()]
   expect((await approve(modest)).status).toBe(204)
   expect((await redeem(modest.device_code)).body.scopes).toEqual(['account:read', 'servers:read'])
-  // She is out before the program asks.
+  // The person is removed before the program asks.
   await approve(early)
   await bob.call('POST', '/person/leave', { account_id })
   expect(codeOf(await redeem(early.device_code))).toEqual([400, 'access_denied'])

@@ -10,7 +10,7 @@ const NEW = 'ann@new.example'
 const wanted = { email: NEW, password: PASSWORD }
 const outcome = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]
 
-/** What was mailed to an address, by subject. */
+/** The mails to an address, by subject. */
 async function mailsTo(t: TestApp, email: string): Promise<string[]> {
   await t.app.mails.look()
   return t.mails.filter(({ to }) => to === email).map(({ subject }) => subject)

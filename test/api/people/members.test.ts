@@ -5,7 +5,7 @@ import { linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 const BOB = 'bob@example.com'
 const codeOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]
 
-/** An account with an owner, Ann, and Bob, whom she has invited. */
+/** An account with an owner, Ann, and Bob, whom Ann has invited. */
 async function team(role: string, t?: TestApp) {
   const app = t ?? (await testApp())
   const ann = await signUp(app, 'ann@example.com')
@@ -60,7 +60,7 @@ test('an invitation says what it is for, works once, and only for its address', 
   expect(codeOf(await accept(bob.call))).toEqual([403, 'link_invalid'])
   const again = await ann.call('POST', '/account/invitations', { email: BOB, role: 'viewer' })
   expect(codeOf(again)).toEqual([409, 'already_member'])
-  // She goes on in her own account, for one request or for good.
+  // Bob continues in his own account, for one request or for good.
   const own = { 'berth-account': bob.person.account_id }
   expect((await bob.call('GET', '/account/me', undefined, own)).body.account_id).toBe(bob.person.account_id)
   await bob.call('POST', '/person/account', { account_id: bob.person.account_id })
@@ -124,7 +124,7 @@ test('an account keeps an owner: the last one neither leaves, nor goes, nor beco
   expect(codeOf(await ann.call('DELETE', path))).toEqual([409, 'last_owner'])
   expect(codeOf(await ann.call('PATCH', path, { role: 'admin' }))).toEqual([409, 'last_owner'])
   await ann.call('PATCH', `/account/members/${other.member_id}`, { role: 'owner' })
-  // Of two who go at once one stays.
+  // If two owners leave at once, one stays.
   const both = await Promise.all([ann, bob].map(({ call }) => call('POST', '/person/leave', account)))
   expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
 })
@@ -157,7 +157,7 @@ test('a stream of events ends with the session that opened it, and with the role
   ]) {
     let ended: number | null = null
     void bob.call('GET', '/events/stream').then(({ status }) => (ended = status))
-    // What was asked after it has been answered: it is open.
+    // This reply comes after the invitation was accepted, so the account is open.
     for (let turn = 0; turn < 3; turn++) await bob.call('GET', '/events')
     await t.app.events.look()
     expect(ended).toBe(null)

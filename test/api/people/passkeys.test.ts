@@ -206,7 +206,7 @@ test('one is added by who shows her password again, in the session in which she 
   expect(outcome(await ann.call('POST', '/person/passkeys', made))).toEqual([201, undefined])
   const same = authenticator()
   for (let n = 0; n < 8; n += 1) expect((await add(ann, n === 0 ? same : authenticator())).status).toBe(201)
-  // Of two at the same moment for the last place one has it.
+  // One of two simultaneous requests for the last place gets it.
   const last = await Promise.all([add(ann, authenticator()), add(ann, authenticator())])
   expect(last.map(outcome).sort()).toEqual([
     [201, undefined],

@@ -41,7 +41,7 @@ test('who is new signs up by the provider, and is known by its name for her, wha
   provider.people.set('ann', { email: 'else@example.com', email_verified: false })
   const again = await enter(openBrowser(t))
   expect(again.body.person).toMatchObject({ person_id: person.person_id, email: EMAIL })
-  // Whoever gets the address there later is nobody's person here.
+  // A later owner of the address at the provider is not this person.
   provider.people.set('bob', ANN)
   const other = await enter(openBrowser(t), 'bob')
   expect(other.body).toMatchObject({ is_signed_in: false, person: null, ticket: null })
@@ -66,7 +66,7 @@ test('an address opens nothing that is there: its person signs in as usual once,
     [403, 'ticket_invalid'],
   ])
   expect((await enter(openBrowser(t))).body.person.person_id).toBe(ann.person.person_id)
-  // The second factor is asked for, whoever vouches for the first.
+  // The second factor is required regardless of how the first was proven.
   const { person_id } = ann.person
   const factor = { person_id, secret: '', enabled_at: 1, last_step: 0, created_at: 0 }
   await t.db.insertInto('two_factors').values(factor).execute()
@@ -113,7 +113,7 @@ test('an answer is of use to the browser that began, once, within ten minutes, a
     const query = new URLSearchParams({ ...answer, ...own }).toString()
     expect(outcome(await use(ticket, query))).toEqual([403, 'provider_refused'])
   }
-  // What was asked for with another nonce, proof or client than the ticket has.
+  // Tokens for another nonce, proof key or client than the ticket's.
   for (const [name, value] of Object.entries({
     nonce: 'x',
     code_challenge: 'x'.repeat(43),

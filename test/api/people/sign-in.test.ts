@@ -106,11 +106,11 @@ test('wrong passwords are counted for the person and for the network, and right 
   for (let n = 0; n < 10; n += 1) expect((await attempt(EMAIL, 'wrong', '192.0.2.1')).status).toBe(401)
   const refused = await attempt(EMAIL, PASSWORD, '192.0.2.1')
   expect([...codeOf(refused), refused.headers['retry-after']]).toEqual([429, 'rate_limited', '180'])
-  // Who guesses locks nobody out but himself, unless he has many networks.
+  // Guessing locks out nobody but the guesser, unless they have many networks.
   expect((await attempt(EMAIL, PASSWORD, '192.0.2.99')).status).toBe(200)
   for (let n = 0; n < 40; n += 1) await attempt(EMAIL, 'wrong', `198.51.100.${n}`)
   expect(codeOf(await attempt(EMAIL, PASSWORD, '192.0.2.98'))).toEqual([429, 'rate_limited'])
-  // Where she was signed in before, nobody locks her out: not even whoever guesses from there.
+  // Nobody can lock a person out of a network where they were signed in before, not even by guessing from there.
   for (let n = 0; n < 9; n += 1) expect((await attempt(EMAIL, 'wrong', '192.0.2.99')).status).toBe(401)
   expect((await attempt(EMAIL, PASSWORD, '192.0.2.99')).status).toBe(200)
   expect((await attempt(EMAIL, 'wrong', '192.0.2.99')).status).toBe(401)
@@ -126,7 +126,7 @@ test('mails to an address and from a network are so many and no more', async () 
   const { call } = openBrowser(t)
   for (let n = 0; n < 3; n += 1) await call('POST', '/password-reset', { email: EMAIL })
   expect(codeOf(await call('POST', '/password-reset', { email: EMAIL }))).toEqual([429, 'rate_limited'])
-  // A stranger has used up what is his; the person who asks from elsewhere gets hers.
+  // The stranger has used up their own mails; the person still gets theirs from elsewhere.
   const from = (address: string) => ({ 'x-forwarded-for': address })
   const ask = (address: string) => call('POST', '/password-reset', { email: EMAIL }, from(address))
   expect((await ask('192.0.2.7')).status).toBe(204)

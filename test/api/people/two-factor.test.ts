@@ -15,7 +15,7 @@ async function withTwoFactor(options: Parameters<typeof testApp>[0] = {}) {
   const ann = await signUp(t, EMAIL)
   const begun = await ann.call('POST', '/person/two-factor', { password: PASSWORD })
   const secret = fromBase32(begun.body.secret)
-  /** What the app shows; each further one is of the next 30 seconds. */
+  /** The app's next code; each further one belongs to the next 30 seconds. */
   const code = () => {
     t.clock.advance(30_000)
     return codeOf(secret, Math.floor(t.clock.now() / 30_000))

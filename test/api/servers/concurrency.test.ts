@@ -176,7 +176,7 @@ test('nobody waits for a host that is slow to say what it has, but who asks for 
     t.driver.host = async () => {
       asked += 1
       await answered
-      // What it says is old by the time it comes.
+      // The reply may be outdated by the time it arrives.
       t.clock.advance(3_000)
       return facts
     }

@@ -110,7 +110,7 @@ test('a driver that is down closes its own zones only, and health says which it 
   expect(sampled.map(({ server_id }) => server_id)).toEqual([three])
   expect((await t.call('GET', `/servers/${two}/details`)).status).toBe(200)
 
-  // What is asked of it meanwhile does not hold up the others.
+  // Requests to the driver that is down do not delay the others.
   expect((await t.call('POST', `/servers/${two}/stop`)).status).toBe(202)
   expect((await t.call('POST', `/servers/${three}/stop`)).status).toBe(202)
   for (let seconds = 0; seconds < 10; seconds++) {

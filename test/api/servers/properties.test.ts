@@ -117,7 +117,7 @@ class Generator {
     })
     const all = fc.record(Object.fromEntries(seldom), { requiredKeys: required })
     if (!('plan_type' in properties)) return all
-    // Of the two plans a random body has parts of both, and would never get past that.
+    // A random body mixes fields of both kinds of plan, and would never pass that check.
     const sizes = ['cpu', 'ram_mb', 'disk_gb']
     const without = (value: object, names: string[]) =>
       Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
@@ -376,7 +376,7 @@ async function send(w: World, draft: Draft): Promise<{ method: string; path: str
       w.ids[at % 4 && name in fitting ? fitting[name as keyof typeof fitting] : at % w.ids.length] ?? NOBODY
     )
   })
-  // What is waited for would take the clock that only this test turns.
+  // A wait would need the clock that only this test turns.
   if (draft.query.includes('wait=')) await w.t.finish()
   const url = draft.query ? `${path}?${filled(w, draft.query)}` : path
   const body = draft.body === undefined ? undefined : filled(w, draft.body)

@@ -101,7 +101,7 @@ test.each(rows)('a server that is %s takes what the contract says, and nothing e
     if (said === '402') expect(reply.body.code).toBe('insufficient_balance')
     if (reply.status === 202 && status === 'deleting')
       expect(reply.body.operation_id).toBe(active.operation_id)
-    // What it replaced ends canceled, and whatever was accepted comes to an end.
+    // The replaced operation ends canceled, and every accepted one ends.
     if (reply.status === 202 && active && status !== 'deleting')
       expect((await t.call('GET', `/servers/${id}/operations/${active.operation_id}`)).body).toMatchObject({
         status: 'canceled',

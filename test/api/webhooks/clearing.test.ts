@@ -50,7 +50,7 @@ test('what a webhook gives up has failed at once, and is written down in short s
   expect([await statuses(), await count(t, 'failed')]).toEqual([new Set(['failed']), 0])
   await step(t)
   expect(await count(t, 'failed')).toBe(CLEAR_AT_ONCE)
-  // What comes after it is another queue.
+  // Events after it form another queue.
   await t.call('PATCH', `/webhooks/${id}`, { is_enabled: true })
   await events(t, 1)
   await t.app.events.relay()

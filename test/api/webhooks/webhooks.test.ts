@@ -240,7 +240,7 @@ test('a name that leads to an address of ours is not called, also when it led el
 test('the connection goes to the address that was looked at, under the name that was asked for', async () => {
   const { received, port } = await endpoint((_, reply) => reply.end())
   let asked = 0
-  // The answers after the challenge's and the event's are others: whoever asks again is caught.
+  // Replies after those to the challenge and the event differ, so a further request would be caught.
   const lookup = async () => [{ address: asked++ < 2 ? '127.0.0.1' : '203.0.113.1', family: 4 }]
   const t = await testApp({ lookup, webhookAllow: LOOPBACK })
   await hook(t, `http://shop.example:${port}/`, ['project.created'])

@@ -50,7 +50,7 @@ export async function loggedIn(options: Parameters<typeof service>[0] = {}): Pro
   return { ...t, ...cli }
 }
 
-/** What a shell makes of a line without quotes but single ones. */
+/** Splits a line as a shell would, if it has no quotes but single ones. */
 const wordsOf = (line: string) => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''))
 
 /**

@@ -9,7 +9,7 @@ export async function liar(baseUrl: string, lie: (details: ServerDetails) => voi
     const { authorization = '' } = request.headers
     const reply = await fetch(new URL(request.url ?? '', baseUrl), { headers: { authorization } })
     const body = await reply.json()
-    // What the route replies.
+    // The route's reply.
     if (request.url?.endsWith('/details')) lie(body as ServerDetails)
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })

@@ -1,4 +1,4 @@
-// What must compile with kubb.
+// This code must compile with kubb's client.
 import { createServer, rebootServer, type ServerCreate, updateServer } from '../generated/kubb/index.ts'
 
 export async function life(order: ServerCreate): Promise<string> {

@@ -1,4 +1,4 @@
-// What must compile with orval: a reply is narrowed by its status, a problem by its code.
+// This code must compile with orval's client: a reply is narrowed by its status, a problem by its code.
 import { createServer, rebootServer, type ServerCreate, updateServer } from '../generated/orval-fetch/api.ts'
 
 export async function life(order: ServerCreate): Promise<string> {

@@ -1,4 +1,4 @@
-// What must compile with orval's zod schemas: bodies in which only what is required stands.
+// This code must compile with orval's zod schemas: the bodies have required fields only.
 import { CreateServerBody, RebootServerBody, UpdateServerBody } from '../generated/orval-zod/api.ts'
 
 const reboot: Parameters<typeof RebootServerBody.parse>[0] = {}

@@ -1,4 +1,4 @@
-// What must compile with swagger-typescript-api: its methods are grouped by the first part of the path.
+// This code must compile with swagger-typescript-api's client: its methods are grouped by the first part of the path.
 import { Api, type ServerCreate } from '../generated/swagger-typescript-api/api.ts'
 
 const { servers } = new Api()

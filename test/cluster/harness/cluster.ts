@@ -13,7 +13,7 @@ import { Ovn } from './ovn.ts'
 
 const run = promisify(execFile)
 
-/** What Incus and LXD call their programs. */
+/** The names of the programs of Incus and LXD. */
 const products = {
   incus: {
     daemon: 'incusd',
@@ -34,7 +34,7 @@ const DISK = '2GiB'
 /** For tests: daemons of Incus, or of LXD, each with a folder and a loopback address of its own. */
 export class Cluster {
   readonly #folder = passable(mkdtempSync(path.join(tmpdir(), 'berth-incus-')))
-  /** Of the loopback: several clusters may be here at once. */
+  /** Addresses of the loopback: several clusters may run here at once. */
   readonly #net = `127.${randomInt(1, 255)}.${randomInt(255)}`
   readonly #product: Product
   readonly #members = new Map<string, ChildProcess>()
@@ -273,7 +273,7 @@ function passable(folder: string): string {
   return folder
 }
 
-/** What a member joins with, as the commands of both products make it. */
+/** The join token and settings of a new member, as both products' commands create them. */
 async function tokenFor(client: IncusClient, name: string): Promise<string> {
   const { metadata } = await client.call('POST', '/1.0/cluster/members', { body: { server_name: name } })
   // As the API documents it.

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type ClusterService, ZONE } from './service.ts'
 
 const PAUSE_MS = 500
-/** What each customer has at most, before the oldest is deleted. */
+/** The most servers of each customer; beyond that the oldest is deleted. */
 const MOST_KEPT = 3
 /** After so many failures of half a minute each, a deletion will never succeed. */
 const MOST_TRIES = 6
@@ -85,7 +85,10 @@ export class Load {
     }
   }
 
-  /** Orders a server; whoever has enough deletes the oldest. @param own names of what runs, oldest first */
+  /**
+   * Orders a server, or deletes the oldest if there are enough. @param own names of the customer's servers, oldest
+   * first
+   */
   async #renew(name: string, own: string[]): Promise<void> {
     const { body } = await this.insist('POST', '/servers', { ...this.#order, zone_slug: ZONE, name })
     const end = await this.#ended(body.server_id)
@@ -116,7 +119,7 @@ export class Load {
     }
   }
 
-  /** Of the newest operation of a server. */
+  /** The status of a server's newest operation. */
   async #ended(id: string): Promise<Answer['body']> {
     for (;;) {
       const { body } = await this.insist('GET', `/servers/${id}/operations?limit=1`)

@@ -160,7 +160,7 @@ export class ClusterService extends Service {
     })
   }
 
-  /** What customers left behind goes with the cluster. */
+  /** The customers' instances are removed with the cluster. */
   override async dispose(): Promise<void> {
     await Promise.all(processNames.map((name) => this.stopProcess(name, 'SIGKILL')))
     this.#front.close()

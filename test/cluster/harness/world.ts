@@ -189,7 +189,7 @@ export class IncusWorld implements DriverWorld {
   }
 }
 
-/** What a start that failed half way leaves on the host, with the card that it leads to. */
+/** Leaves what a failed start leaves on the host, with the card that it leads to. */
 async function removeRoute(address: string): Promise<void> {
   const { stdout } = await run('ip', ['-o', 'route', 'show', address])
   const card = / dev (veth\w+)/.exec(stdout)?.[1]

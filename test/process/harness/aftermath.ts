@@ -7,7 +7,7 @@ import type { Customers } from './customers.ts'
 import { brokenAtRest, brokenLedgers } from './invariants.ts'
 import { PORTS } from './orders.ts'
 
-/** What is left over by a process that died ends after a quarter of this, where nothing else takes the processors. */
+/** A dead process's leftovers are gone within a quarter of this time on an idle machine. */
 const PATIENCE_MS = 120_000
 
 /**
@@ -18,7 +18,7 @@ const PATIENCE_MS = 120_000
 export async function brokenAfter(db: Database, customers: Customers, position: number): Promise<string[]> {
   const active = db.selectFrom('operations').selectAll().where('status', 'in', ['pending', 'running'])
   await expect.poll(() => active.execute(), { timeout: PATIENCE_MS }).toEqual([])
-  // What came last is published, and followed.
+  // The latest order is published and followed.
   const published = async () => (await eventsFrom(db, position))?.length
   await expect.poll(async () => (await published()) === customers.heard.length).toBe(true)
   expect(customers.heard).toEqual(await eventsFrom(db, position))

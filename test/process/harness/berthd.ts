@@ -34,7 +34,7 @@ export async function run(args: readonly string[], env: Record<string, string> =
 
 export interface Service extends Child {
   token: string
-  /** Of the API, with /v1. */
+  /** The URL of the API, including /v1. */
   address: string
   call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Omit<Reply, 'headers'>>
   /** The same, with whatever comes back. */
@@ -88,7 +88,7 @@ export async function serveOn(
   return serve(data, { DATABASE_URL: url, ...limits, ...env, TOKEN }, program)
 }
 
-/** What no test uses up. */
+/** Limits that no test uses up. */
 const PLENTY = { servers: 1000, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 }
 
 /** @returns a token of a new account, which has paid */

@@ -8,7 +8,7 @@ const CACHE = path.join(ROOT, 'node_modules/.cache/berth-tests')
 
 export interface Child {
   process: ChildProcess
-  /** What it has written so far. */
+  /** The output so far. */
   readonly stdout: string
   readonly stderr: string
   /** Resolves with a line of stdout for which `matches` is true. */
@@ -37,7 +37,7 @@ export function startInTerminal(program: string, args: string, env: Record<strin
   return run(program, 'script', ['-qec', command, '/dev/null'], env)
 }
 
-/** What a service says of itself when it is up, to whoever is no terminal. */
+/** A service's messages at its start, when its output is not a terminal. */
 export async function listening(service: Child): Promise<Record<string, unknown> & { address: string }> {
   return JSON.parse(await service.line((line) => line.includes('"msg":"listening"')))
 }

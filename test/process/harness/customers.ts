@@ -5,7 +5,7 @@ import type { Fleet } from './fleet.ts'
 const NAMES = ['ann', 'bob', 'cid', 'dan']
 /** A process that says nothing for so long is left for another one, as a load balancer does it. */
 const PATIENCE_MS = 5_000
-/** Of which there are too many for the account's quota. */
+/** The number of servers that the customers try to have, which is above the account's quota. */
 const MOST = 16
 
 type Random = () => number
@@ -160,7 +160,7 @@ export class Customers {
 
 interface Answer {
   status: number
-  // Whoever reads it says what it expects.
+  // Each reader knows the shape that it expects.
   // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the test
   body: any
 }

@@ -3,7 +3,9 @@ import { onTestFinished } from 'vitest'
 
 /** When the connection of a commit is cut: before the server hears of it, or before its answer comes back. */
 type Cut = 'before' | 'after'
-/** What lies between a process and its database: nothing passes, and it hears so at once, or it hears nothing. */
+/**
+ * The state of the connection to the database: nothing passes and the process notices at once, or it hears nothing.
+ */
 export type Wall = 'refuses' | 'is silent' | null
 
 export interface Cutter {
@@ -13,7 +15,7 @@ export interface Cutter {
   part: (wall: Wall) => void
 }
 
-/** What passes a PostgreSQL client's connections on, until it is told to cut the next one that commits, or all. */
+/** Forwards a PostgreSQL client's connections, until it is ordered to cut the next one that commits, or all. */
 export async function cutter(url: string): Promise<Cutter> {
   const { hostname, port } = new URL(url)
   let cut: Cut | null = null
@@ -58,7 +60,7 @@ export async function cutter(url: string): Promise<Cutter> {
     },
     part: (now) => {
       wall = now
-      // What was under way arrives when the wall is gone, as networks have it.
+      // Data in transit arrives when the partition ends, as in real networks.
       for (const socket of sockets)
         if (now === 'refuses') socket.destroy()
         else if (now) socket.pause()

@@ -35,7 +35,7 @@ export class Fleet {
   readonly url: string
   readonly members: readonly Member[]
   token = ''
-  /** What is started from here on; this version's unless given. */
+  /** The program for new processes (default: this version's). */
   program: string | undefined
   /** The body that orders a server. */
   order: Record<string, unknown> = {}
@@ -144,7 +144,7 @@ export class Fleet {
     for (const member of this.members) this.#tellTime(member)
     await sql`UPDATE travel.passed SET ms = ${this.#passedMs}`.execute(this.db)
     await this.db.transaction().execute(async (tx) => {
-      // Rows one after the other could wait for who buries a process, and she for us.
+      // Deleting rows one by one could wait for a process that removes a dead one, which waits for this transaction.
       await sql`LOCK TABLE processes IN EXCLUSIVE MODE`.execute(tx)
       await tx
         .updateTable('processes')

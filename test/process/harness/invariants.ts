@@ -8,15 +8,15 @@ const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
 
 interface World {
   db: Database
-  /** What the driver sees. */
+  /** Machines as the driver sees them. */
   machines: ReadonlyMap<string, MachineState>
   ports: { first: number; last: number }
 }
 
 /**
- * What must be true at every moment, whatever died: one active operation per subject at the most, and every sum
+ * Checks what must hold at every moment, whatever died: at most one active operation for each subject, and each sum
  * equal to what the servers hold.
- * @returns a sentence for each promise that is broken
+ * @returns a sentence for each broken promise
  */
 export async function brokenAlways({ db, ports }: World): Promise<string[]> {
   const { live, operations, accounts, projects, pool } = await readAll(db)
@@ -58,7 +58,7 @@ export async function brokenAlways({ db, ports }: World): Promise<string[]> {
   return broken
 }
 
-/** What must be true besides, once nothing is left to carry out. */
+/** Further checks, which hold once no operation is left to carry out. */
 export async function brokenAtRest(world: World): Promise<string[]> {
   const { live, operations } = await readAll(world.db)
   const broken = await brokenAlways(world)
@@ -82,7 +82,7 @@ export async function brokenAtRest(world: World): Promise<string[]> {
   return broken
 }
 
-/** What must be true of money: entries follow each other, and each second of each rate is charged once. */
+/** Checks the books: entries follow each other, and each second of each rate is charged once. */
 export async function brokenLedgers(db: Database): Promise<string[]> {
   const broken: string[] = []
   const entries = await db.selectFrom('transactions').selectAll().orderBy('sequence').execute()

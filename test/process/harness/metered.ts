@@ -1,4 +1,6 @@
-/** What test/process/harness/meter.ts charges: so many servers of an account each, at two prices by turns. */
+/**
+ * The servers that test/process/harness/meter.ts charges: the same number in each account, at two alternating prices.
+ */
 export const METERED = 40
 export const START = Date.parse('2026-11-20T12:20:00Z')
 export const PRICES = [

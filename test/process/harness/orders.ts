@@ -1,4 +1,4 @@
-/** What the test tells the service under test, and what that tells back. */
+/** Messages between the test and the service under test. */
 
 export const PORTS = { first: 22000, last: 22999 }
 

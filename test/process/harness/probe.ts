@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 // Loaded into a service ahead of it (node --expose-gc --import): at SIGUSR2 it tidies up and tells what it holds.
 let times = 0
 process.on('SIGUSR2', async () => {
-  // What a first collection finalizes, a later one frees.
+  // A second collection frees what the first one finalizes.
   for (let round = 0; round < 4; round++) {
     globalThis.gc?.()
     await sleep(50)

@@ -1,7 +1,7 @@
 import type { Database } from '../../../api/database/database.ts'
 import type { Driver } from '../../../api/drivers/driver.ts'
 
-/** What a scenario can do to the service. */
+/** The service's parts that a scenario can use. */
 export interface Stage {
   db: Database
   driver: Driver

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { folder, run } from './berthd.ts'
 import { ROOT } from './child.ts'
 
-/** What a migration may do, to tables that are in use, in an order that waits for those who use them in a circle. */
+/** A migration that changes tables in use, in an order that would deadlock with their users. */
 const MIGRATION = `import { sql } from 'kysely'
 export async function up(db) {
   for (const statement of [

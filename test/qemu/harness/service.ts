@@ -13,9 +13,9 @@ const root = path.resolve(import.meta.dirname, '../../..')
 /** A `berthd serve` that listens. */
 export interface Process {
   child: ChildProcess
-  /** Of its API, up to and with /v1. */
+  /** The URL of its API, including /v1. */
   address: string
-  /** What it has said since its start. */
+  /** Its output since its start. */
   said(): string
 }
 
@@ -67,7 +67,7 @@ export class Service {
     this.#process = await launch(flags)
   }
 
-  /** What the service has said since its start. */
+  /** The service's output since its start. */
   get output(): string {
     return this.#process?.said() ?? ''
   }

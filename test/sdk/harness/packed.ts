@@ -13,7 +13,7 @@ export function installedPackage(): { tarball: string; project: string; installe
   const npm = ['pack', './dist', '--silent', '--offline']
   const name = execFileSync('npm', npm, { cwd: folder, encoding: 'utf8' }).trim()
   const tarball = path.join(folder, name)
-  // What npm install does with a package that needs no other.
+  // Unpacks a package as npm install does with one that has no dependencies.
   const project = path.join(folder, 'project')
   const installed = path.join(project, 'node_modules/@berth/sdk')
   mkdirSync(installed, { recursive: true })
