@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { Semaphore } from '../concurrency.ts'
 import { ApiError, bodyIssue, httpProblems, type Issue } from '../http/contract/problem.ts'
 
 export const MIN_PASSWORD = 10
@@ -28,8 +29,7 @@ const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
  */
 export class Passwords {
   readonly #cost: Cost
-  readonly #waiting: (() => void)[] = []
-  #running = 0
+  readonly #slots = new Semaphore(AT_ONCE)
 
   /** @param cost of hashes to be; those that are there say theirs */
   constructor(cost: Cost = COST) {
@@ -62,34 +62,22 @@ export class Passwords {
   }
 
   async #derive(password: string, salt: Buffer, { logN, r, p }: Cost): Promise<Buffer> {
-    await this.#enter()
-    try {
-      const N = 2 ** logN
-      // The same password may be typed in several ways: NIST SP 800-63B, 3.1.1.2.
-      return await derive(password.normalize('NFKC'), salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r })
-    } finally {
-      this.#running -= 1
-      this.#waiting.shift()?.()
-    }
+    this.requireRoom()
+    const N = 2 ** logN
+    // The same password may be typed in several ways: NIST SP 800-63B, 3.1.1.2.
+    const typed = password.normalize('NFKC')
+    return this.#slots.run(() => derive(typed, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }))
   }
 
   /** Before anything is written for one that comes too late. @throws ApiError rate_limited */
   requireRoom(): void {
-    if (this.#running < AT_ONCE || this.#waiting.length < MOST_WAITING) return
+    if (this.#slots.waiting < MOST_WAITING) return
     throw new ApiError(
       httpProblems.rate_limited,
       'Too many people are signing in right now. Try again in a few seconds.',
       {},
       { 'retry-after': '5' },
     )
-  }
-
-  async #enter(): Promise<void> {
-    if (this.#running >= AT_ONCE) {
-      this.requireRoom()
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
-    this.#running += 1
   }
 }
 
