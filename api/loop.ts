@@ -27,16 +27,6 @@ export class Alarm {
   }
 }
 
-/** Carries out one piece of work after the other, as they come; one that fails holds up none of those after it. */
-export function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const result = last.then(work)
-    last = result.catch(() => {})
-    return result
-  }
-}
-
 /** Until a loop looks again whether its turns are its own by now. */
 const NOT_OURS_MS = 1_000
 

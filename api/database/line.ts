@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Counts, FairQueue } from '../concurrency.ts'
 
 const caller = new AsyncLocalStorage<string>()
 
@@ -18,18 +19,17 @@ interface Waiter {
 }
 
 /**
- * The line for the connections of a pool. Callers take turns, and no one holds more than half: the slow queries of one
- * leave room for the others.
+ * The line for the connections of a pool. Callers take turns, and none holds more than half of them: the slow queries of
+ * one caller leave room for those of others.
  */
 export class Line {
   readonly #share: number
   readonly #patienceMs: number
   #free: number
-  readonly #held = new Map<string, number>()
-  /** Those who wait, by caller; the first caller is next. */
-  readonly #waiting = new Map<string, Waiter[]>()
+  readonly #held = new Counts()
+  readonly #waiting = new FairQueue<Waiter>()
 
-  /** @param most connections in all; @param patienceMs how long one may wait */
+  /** @param most connections in all; @param patienceMs how long a caller may wait */
   constructor(most: number, patienceMs: number) {
     this.#free = most
     this.#share = Math.ceil(most / 2)
@@ -38,7 +38,7 @@ export class Line {
 
   /**
    * Resolves when the caller may take a connection.
-   * @throws the error that `late` makes, where none becomes free in time
+   * @throws the error that `late` makes, if none becomes free in time
    */
   take(name: string, late: () => Error): Promise<void> {
     if (this.#isOpenTo(name) && !this.#waiting.has(name)) {
@@ -46,54 +46,33 @@ export class Line {
       return Promise.resolve()
     }
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        begin: resolve,
-        timer: setTimeout(() => {
-          this.#leave(name, waiter)
-          reject(late())
-        }, this.#patienceMs),
-      }
-      const others = this.#waiting.get(name)
-      if (others) others.push(waiter)
-      else this.#waiting.set(name, [waiter])
+      const timer = setTimeout(() => {
+        this.#waiting.delete(name, waiter)
+        reject(late())
+      }, this.#patienceMs)
+      const waiter = { begin: resolve, timer }
+      this.#waiting.push(name, waiter)
     })
   }
 
   /** The caller has given a connection back. */
   give(name: string): void {
     this.#free += 1
-    const left = (this.#held.get(name) ?? 1) - 1
-    if (left > 0) this.#held.set(name, left)
-    else this.#held.delete(name)
-    this.#next()
-  }
-
-  #next(): void {
-    // Two at the most have their share already, so this looks at three.
-    for (const [name, [waiter]] of this.#waiting) {
-      if (!waiter || !this.#isOpenTo(name)) continue
-      clearTimeout(waiter.timer)
-      this.#leave(name, waiter)
-      this.#count(name)
-      waiter.begin()
-      return
-    }
+    this.#held.add(name, -1)
+    // At most two callers hold their share, so this looks at three.
+    const next = this.#waiting.shift((key) => this.#isOpenTo(key))
+    if (!next) return
+    clearTimeout(next.item.timer)
+    this.#count(next.key)
+    next.item.begin()
   }
 
   #isOpenTo(name: string): boolean {
-    return this.#free > 0 && (this.#held.get(name) ?? 0) < this.#share
+    return this.#free > 0 && this.#held.get(name) < this.#share
   }
 
   #count(name: string): void {
     this.#free -= 1
-    this.#held.set(name, (this.#held.get(name) ?? 0) + 1)
-  }
-
-  /** Out of the line; the caller's next one comes last of all. */
-  #leave(name: string, waiter: Waiter): void {
-    const line = this.#waiting.get(name) ?? []
-    line.splice(line.indexOf(waiter), 1)
-    this.#waiting.delete(name)
-    if (line.length > 0) this.#waiting.set(name, line)
+    this.#held.add(name, 1)
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
+import { Semaphore } from '../concurrency.ts'
 import { isBusy } from './database.ts'
 
 /** Bounds the cache of prepared statements; the program has some hundred different ones. */
@@ -44,9 +45,8 @@ export class SqliteDriver implements Driver {
   readonly #writer: Statements
   readonly #reader: Statements
   #group: Group | null = null
-  /** Whether a transaction or a statement is under way, and who waits for its end. */
-  #isTaken = false
-  readonly #waiting: { go: () => void; giveUp: (reason: unknown) => void }[] = []
+  /** Held by the transaction or the statement that is in progress. */
+  readonly #turn = new Semaphore(1)
 
   /**
    * @param reader a second connection, on which nothing is written
@@ -74,7 +74,7 @@ export class SqliteDriver implements Driver {
 
   async destroy(): Promise<void> {
     // After all that is under way or waits; whether those before it had to give up makes no difference to it.
-    await this.#takeTurn().catch(() => this.#takeTurn())
+    await this.#turn.acquire().catch(() => this.#turn.acquire())
     await this.#finish(() => {
       this.#commit()
       this.#reader.close()
@@ -83,7 +83,7 @@ export class SqliteDriver implements Driver {
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
-    await this.#takeTurn()
+    await this.#turn.acquire()
     try {
       const group = this.#group ?? (await this.#openGroup())
       this.#sqlite.exec('SAVEPOINT member')
@@ -142,7 +142,7 @@ export class SqliteDriver implements Driver {
   }
 
   async #write<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    await this.#takeTurn()
+    await this.#turn.acquire()
     const { group, result } = await this.#finish(async () => ({
       group: this.#group ?? (await this.#openGroup()),
       result: this.#run<Row>(query),
@@ -153,7 +153,7 @@ export class SqliteDriver implements Driver {
 
   /** Changes of the schema, and whatever else is no plain statement, share nothing. */
   async #runApart<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    await this.#takeTurn()
+    await this.#turn.acquire()
     return this.#finish(() => {
       this.#commit()
       // It may change which columns a statement has.
@@ -182,7 +182,7 @@ export class SqliteDriver implements Driver {
     setImmediate(() => {
       group.isDue = true
       // A transaction that is under way is waited for: it commits when it ends its turn.
-      if (group === this.#group && !this.#isTaken) this.#commit()
+      if (group === this.#group && !this.#turn.isFull) this.#commit()
     })
     return group
   }
@@ -199,7 +199,7 @@ export class SqliteDriver implements Driver {
       } catch (error) {
         if (!isBusy(error)) throw error
         if (performance.now() >= giveUpAt) {
-          for (const { giveUp } of this.#waiting.splice(0)) giveUp(error)
+          this.#turn.rejectWaiting(error)
           throw error
         }
       }
@@ -224,18 +224,9 @@ export class SqliteDriver implements Driver {
     return group
   }
 
-  /** @throws SQLite's BUSY where others wait for another process, and have given up */
-  async #takeTurn(): Promise<void> {
-    if (this.#isTaken) await new Promise<void>((go, giveUp) => this.#waiting.push({ go, giveUp }))
-    this.#isTaken = true
-  }
-
   #endTurn(): void {
     if (this.#group?.isDue) this.#commit()
-    const next = this.#waiting.shift()
-    // Handed over, not let go: nobody comes in between.
-    if (next) next.go()
-    else this.#isTaken = false
+    this.#turn.release()
   }
 
   async #finish<Result>(work: () => Result | Promise<Result>): Promise<Result> {

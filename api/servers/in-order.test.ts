@@ -27,6 +27,7 @@ test('what waited for too long is refused, and not done for somebody who has lef
   const gate = Promise.withResolvers<void>()
   const first = inOrder.run('a', () => gate.promise)
   const second = inOrder.run('a', async () => 'second')
+  await Promise.resolve() // the first one begins
   clock.advance(11_000)
   const third = inOrder.run('a', async () => 'third')
   gate.resolve()

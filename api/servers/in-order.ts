@@ -1,33 +1,25 @@
 import type { Clock } from '../clock.ts'
+import { KeyedMutex } from '../concurrency.ts'
 import { Unreachable } from '../database/database.ts'
 
-/** As long as whoever asks may wait for her reply: later nobody is there for what would be done. */
+/** Clients wait this long for a reply at most: after that, nobody would learn the result. */
 const PATIENCE_MS = 10_000
 
-/** Does what is asked for one key one after the other, so that it waits here and not for a lock of the database. */
+/** Runs the tasks of one key one after the other, so that they wait here and not for a lock of the database. */
 export class InOrder {
   readonly #clock: Clock
-  /** What was asked for last, by key. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  readonly #mutexes = new KeyedMutex()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** @throws Unreachable where those before took too long, as they do while the database does not answer */
-  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+  /** @throws Unreachable if earlier tasks took too long, as they do while the database does not answer */
+  run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
     const askedAt = this.#clock.now()
-    const inTime = () => {
+    return this.#mutexes.run(key, () => {
       if (this.#clock.now() - askedAt <= PATIENCE_MS) return task()
       throw new Unreachable('its turn did not come in time')
-    }
-    // Whether the one before succeeded is not its business.
-    const mine = this.#last.get(key)?.then(inTime, inTime) ?? task()
-    this.#last.set(key, mine)
-    try {
-      return await mine
-    } finally {
-      if (this.#last.get(key) === mine) this.#last.delete(key)
-    }
+    })
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inParallel } from '../../concurrency.ts'
 import {
   type Console,
   type Driver,
@@ -14,7 +15,6 @@ import {
   SSH_PORT,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
-import { inParallel } from '../in-parallel.ts'
 import type { Log } from '../log.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'

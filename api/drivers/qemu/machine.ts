@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { Semaphore } from '../../concurrency.ts'
 import { errorCode } from '../../files.ts'
-import { oneByOne } from '../../loop.ts'
 import {
   DriverError,
   type MachineSpec,
@@ -29,8 +29,7 @@ export class Machine {
   readonly id: string
   readonly #context: Context
   readonly #process: MachineProcess
-  readonly #inTurn = oneByOne()
-  #pending = 0
+  readonly #calls = new Semaphore(1)
 
   constructor(id: string, context: Context) {
     this.id = id
@@ -49,7 +48,7 @@ export class Machine {
 
   /** False during a call: such a machine must not be forgotten. */
   get isIdle(): boolean {
-    return this.#pending === 0
+    return !this.#calls.isFull
   }
 
   /** Whether the service is connected to the machine's QEMU, so that the machine runs as far as is known. */
@@ -236,8 +235,7 @@ export class Machine {
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
-    this.#pending++
-    return this.#inTurn(work).finally(() => this.#pending--)
+    return this.#calls.run(work)
   }
 
   async #resume(qmp: Qmp): Promise<void> {

@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
+import { inParallel } from '../../concurrency.ts'
 import {
   type Console,
   type Driver,
@@ -17,7 +18,6 @@ import {
   type ServerNetwork,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
-import { inParallel } from '../in-parallel.ts'
 import type { Log } from '../log.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Counts } from '../../concurrency.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import { networkOf } from './rate-limit.ts'
 
@@ -43,22 +44,19 @@ export function boundConnections(
 ): void {
   const proxies = blockListOf(trusted)
   const most = Math.min(MAX, Math.floor(openFilesLimit() / 2))
-  const open = new Map<string, number>()
+  const open = new Counts()
   let total = 0
   server.prependListener('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''
     const isTrusted = proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
     const network = networkOf(address)
-    const ofAddress = open.get(network) ?? 0
     const room = isTrusted || isLocal(network) ? most : most - KEPT_BACK
-    if (total >= room || (!isTrusted && ofAddress >= MAX_OF_ADDRESS)) return void socket.destroy()
+    if (total >= room || (!isTrusted && open.get(network) >= MAX_OF_ADDRESS)) return void socket.destroy()
     total += 1
-    open.set(network, ofAddress + 1)
+    open.add(network, 1)
     socket.once('close', () => {
       total -= 1
-      const left = (open.get(network) ?? 1) - 1
-      if (left > 0) open.set(network, left)
-      else open.delete(network)
+      open.add(network, -1)
     })
   })
   // Before anything of the body is taken from the socket.

@@ -1,3 +1,5 @@
+import { FairQueue } from '../../concurrency.ts'
+
 /** For how long requests begin in one turn of the event loop. */
 const BUDGET_MS = 2
 /** The same while there is but one caller: the more begins at once, the fewer commits it takes. */
@@ -15,8 +17,8 @@ const MAX_ACCEPTED = 16
  */
 export class Turns {
   readonly #now: () => number
-  /** Those who wait, by caller; the first caller is next. */
-  readonly #lines = new Map<string, (() => void)[]>()
+  /** The requests that wait, by caller. */
+  readonly #waiting = new FairQueue<() => void>()
   #lastCaller = ''
   #aloneAt = 0
   /** When the first request of this turn began; null before that. */
@@ -38,9 +40,7 @@ export class Turns {
     if (caller !== this.#lastCaller) this.#aloneAt = this.#now() + ALONE_AFTER_MS
     this.#lastCaller = caller
     return new Promise((begin) => {
-      const line = this.#lines.get(caller)
-      if (line) line.push(begin)
-      else this.#lines.set(caller, [begin])
+      this.#waiting.push(caller, begin)
       this.#goOn()
     })
   }
@@ -54,7 +54,7 @@ export class Turns {
   }
 
   #goOn(): void {
-    if (this.#isBeginning || this.#lines.size === 0) return
+    if (this.#isBeginning || this.#waiting.isEmpty) return
     this.#awaitEnd()
     if (this.#arriving > 0 && this.#accepted < MAX_ACCEPTED) return
     const now = this.#now()
@@ -72,15 +72,8 @@ export class Turns {
   }
 
   #beginNext(): void {
-    const [next] = this.#lines
-    if (!next) return
-    const [caller, line] = next
-    const begin = line.shift()
-    this.#lines.delete(caller)
-    // The last of the next round.
-    if (line.length > 0) this.#lines.set(caller, line)
     this.#accepted = 0
-    begin?.()
+    this.#waiting.shift()?.item()
   }
 
   #awaitEnd(): void {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../clock.ts'
+import { Counts } from '../../concurrency.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import { timeouts } from './connections.ts'
 import { callerOf } from './origin.ts'
@@ -14,7 +15,7 @@ const MAX_BYTES = 16 * 2 ** 20
  * and whoever reads a byte now and then is never too slow for a time-out.
  */
 class Unread {
-  readonly #ofCaller = new Map<string, number>()
+  readonly #ofCaller = new Counts()
   /** Those of whom a reply was refused, until one of theirs is taken. */
   readonly #full = new Set<string>()
   readonly #onSocket = new WeakMap<Socket, Set<() => void>>()
@@ -26,12 +27,12 @@ class Unread {
    */
   take(caller: string, bytes: number, reply: ServerResponse, socket: Socket): boolean {
     if (socket.destroyed) return true
-    const held = this.#ofCaller.get(caller) ?? 0
+    const held = this.#ofCaller.get(caller)
     if (held > 0 && held + bytes > MAX_BYTES) {
       this.#full.add(caller)
       return false
     }
-    this.#ofCaller.set(caller, held + bytes)
+    this.#ofCaller.add(caller, bytes)
     this.#onceTaken(reply, socket, () => this.#release(caller, bytes))
     return true
   }
@@ -76,9 +77,7 @@ class Unread {
 
   #release(caller: string, bytes: number): void {
     this.#full.delete(caller)
-    const left = (this.#ofCaller.get(caller) ?? 0) - bytes
-    if (left > 0) this.#ofCaller.set(caller, left)
-    else this.#ofCaller.delete(caller)
+    this.#ofCaller.add(caller, -bytes)
   }
 }
 

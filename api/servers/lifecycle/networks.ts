@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
+import { Semaphore } from '../../concurrency.ts'
 import type { Database } from '../../database/database.ts'
 import type { ServerNetwork } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { rulesOfServers } from '../../firewalls/protection.ts'
-import { oneByOne } from '../../loop.ts'
 import { cardsOf } from '../networks/memberships.ts'
 import { portsOf, portsOfRunning } from '../ports/ports.ts'
 import { type Connected, listConnected, listRunning, poolsOf } from '../store.ts'
@@ -18,7 +18,7 @@ interface NetworksOptions {
 
 /** What the driver of one pool learns, and when. */
 interface Line {
-  inTurn: ReturnType<typeof oneByOne>
+  inTurn: Semaphore
   /** The servers that its next turn is about. */
   changed: Set<string>
 }
@@ -31,7 +31,7 @@ export class Networks {
   readonly #options: NetworksOptions
   /** Until it is known whose they are. */
   readonly #changed = new Set<string>()
-  readonly #sorting = oneByOne()
+  readonly #sorting = new Semaphore(1)
   readonly #lines = new Map<string, Line>()
 
   constructor(options: NetworksOptions) {
@@ -42,7 +42,7 @@ export class Networks {
   changed(serverIds: readonly string[]): void {
     const { log } = this.#options
     for (const serverId of serverIds) this.#changed.add(serverId)
-    this.#sorting(() => this.#tellChanged()).catch((error: unknown) => log.error({ err: error }, FAILED))
+    this.#sorting.run(() => this.#tellChanged()).catch((error: unknown) => log.error({ err: error }, FAILED))
   }
 
   /** @throws DriverError */
@@ -50,7 +50,7 @@ export class Networks {
     const { db } = this.#options
     const ids = [serverId]
     for (const { pool } of await poolsOf(db, ids))
-      await this.#lineOf(pool).inTurn(async () =>
+      await this.#lineOf(pool).inTurn.run(async () =>
         this.#connect(pool, await listConnected(db, ids), await portsOf(db, ids)),
       )
   }
@@ -68,8 +68,8 @@ export class Networks {
 
   /** Resolves when drivers know what has changed until now. */
   async settled(): Promise<void> {
-    await this.#sorting(async () => {})
-    await Promise.all([...this.#lines.values()].map(({ inTurn }) => inTurn(async () => {})))
+    await this.#sorting.run(async () => {})
+    await Promise.all([...this.#lines.values()].map(({ inTurn }) => inTurn.run(async () => {})))
   }
 
   /** Many changes of a server in a row are told as one. */
@@ -89,7 +89,7 @@ export class Networks {
   }
 
   #lineOf(pool: string): Line {
-    const line = this.#lines.get(pool) ?? { inTurn: oneByOne(), changed: new Set() }
+    const line = this.#lines.get(pool) ?? { inTurn: new Semaphore(1), changed: new Set() }
     this.#lines.set(pool, line)
     return line
   }
@@ -98,7 +98,7 @@ export class Networks {
   async #trying(pool: string, work: () => Promise<void>): Promise<void> {
     const { log } = this.#options
     await this.#lineOf(pool)
-      .inTurn(work)
+      .inTurn.run(work)
       .catch((error: unknown) => log.error({ err: error, pool }, FAILED))
   }
 

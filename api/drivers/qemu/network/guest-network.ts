@@ -6,7 +6,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { oneByOne } from '../../../loop.ts'
+import { Semaphore } from '../../../concurrency.ts'
 import { RESOLVER } from '../../addresses.ts'
 import { DriverError, type PortRange, type PublicPools, type ServerNetwork } from '../../driver.ts'
 import type { Log } from '../../log.ts'
@@ -51,7 +51,7 @@ export class GuestNetwork {
   #keeper: ElementKeeper
   #rules = 0
   #timer: NodeJS.Timeout | undefined
-  readonly #exclusive = oneByOne()
+  readonly #calls = new Semaphore(1)
 
   private constructor(options: GuestNetworkOptions, id: string, address: string, space: Namespace) {
     this.#options = options
@@ -110,7 +110,7 @@ export class GuestNetwork {
    * @throws DriverError port_taken, unavailable
    */
   attach(card: Card): Promise<void> {
-    return this.#exclusive(async () => {
+    return this.#calls.run(async () => {
       const { number, ports } = card.network
       const other = this.#cards.get(number)
       if (other && other.serverId !== card.serverId)
@@ -132,7 +132,7 @@ export class GuestNetwork {
 
   /** Changes the networks of running machines, all at once. Machines without a card are ignored. */
   change(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
-    return this.#exclusive(async () => {
+    return this.#calls.run(async () => {
       let isMoved = false
       for (const [number, card] of this.#cards) {
         const network = networks.get(card.serverId)
@@ -153,7 +153,7 @@ export class GuestNetwork {
     const isToChange = ({ network, ...card }: Card) =>
       card.serverId === serverId && network.firewall !== null && (card.isProbed ?? false) !== isProbed
     if (![...this.#cards.values()].some(isToChange)) return
-    await this.#exclusive(async () => {
+    await this.#calls.run(async () => {
       for (const [number, card] of this.#cards)
         if (isToChange(card)) this.#cards.set(number, { ...card, isProbed })
       await this.#keep()
@@ -162,7 +162,7 @@ export class GuestNetwork {
 
   /** Removes a machine's card, if there is one. */
   detach(serverId: string): Promise<void> {
-    return this.#exclusive(async () => {
+    return this.#calls.run(async () => {
       const found = [...this.#cards.values()].find((card) => card.serverId === serverId)
       if (!found) return
       this.#cards.delete(found.network.number)
@@ -200,7 +200,7 @@ export class GuestNetwork {
 
   /** Compares the whole network with the wanted state and repairs it. */
   look(): Promise<void> {
-    return this.#exclusive(async () => {
+    return this.#calls.run(async () => {
       const mended: string[] = []
       const present = await this.#links().catch(() => null)
       if (present === null) {
@@ -235,7 +235,7 @@ export class GuestNetwork {
   /** Closes the network, which stays for running machines and is removed if there are none. */
   close(): Promise<void> {
     clearInterval(this.#timer)
-    return this.#exclusive(async () => {
+    return this.#calls.run(async () => {
       if (this.#cards.size > 0) return
       await this.#uplink.remove().catch(() => {})
       await this.#space.remove().catch(() => {})
