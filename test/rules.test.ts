@@ -3,7 +3,6 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'vitest'
-import { settings } from '../api/settings.ts'
 import {
   exists,
   files,
@@ -355,24 +354,6 @@ test('every npm script that the documents name is there', () => {
     missing,
     'a command that fails is the worst first impression.',
     'correct the document, or add the script.',
-  )
-})
-
-test("README's table of settings is that of the program", () => {
-  const rows = Object.values(settings).map(
-    ({ env, flag, fallback, help }) => `| \`${env}\` | \`${flag}\` | \`${fallback}\` | ${help} |`,
-  )
-  const text = read('README.md').replace(/ +/g, ' ')
-  const strange = [...text.matchAll(/^\| `[A-Z_]+` \| `--.*$/gm)]
-    .map(([line]) => line)
-    .filter((line) => !rows.includes(line))
-  refuse(
-    [
-      ...rows.filter((row) => !text.includes(row)).map((row) => `missing: ${row}`),
-      ...strange.map((row) => `unknown: ${row}`),
-    ],
-    'operators set what README says; a setting that is not there, or not so, costs them an evening.',
-    'copy the missing rows into README.md and drop the unknown ones.',
   )
 })
 
