@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyBaseLogger as Logger } from 'fastify'
 import { heldByStatus } from './accounts/status.ts'
+import { addressQuota } from './addresses/addresses.ts'
 import { BillingWorker } from './billing/worker.ts'
 import { Capacity, openPools } from './catalog/capacity.ts'
 import { type Catalog, hostOf } from './catalog/file.ts'
 import type { Clock } from './clock.ts'
 import type { ProviderSettings } from './config.ts'
+import { Consoles } from './consoles/consoles.ts'
 import { type Database, isSqlite, ping } from './database/database.ts'
 import { asCaller } from './database/line.ts'
 import type { RecentReads } from './database/replica.ts'
@@ -41,16 +43,15 @@ import type { SignUpPolicy } from './people/sign-in.ts'
 import { noPeers, type Peers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
-import { addressQuota } from './servers/addresses/addresses.ts'
-import { missingToResume } from './servers/commitment.ts'
-import { Consoles } from './servers/console/consoles.ts'
+import { missingToResume, requireCover } from './servers/commitment.ts'
 import { networkProcedures } from './servers/lifecycle/attach.ts'
-import { Networks } from './servers/lifecycle/networks.ts'
+import { Connectivity } from './servers/lifecycle/connectivity.ts'
 import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
 import { billedThings, poweredServers, presentServers, protectedServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
+import { serverRows } from './servers/rows.ts'
 import { serverProblems } from './servers/schema.ts'
 import { Servers } from './servers/servers.ts'
 import { suspendAndResume } from './servers/suspension.ts'
@@ -121,7 +122,7 @@ export interface AppOptions {
 export interface App {
   http: FastifyInstance
   engine: Engine
-  networks: Networks
+  connectivity: Connectivity
   reconciler: Reconciler
   billing: BillingWorker
   sampler: Sampler
@@ -153,7 +154,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const access = new CredentialAccess(db, clock)
   const consoles = new Consoles({ ...options, access })
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
-  const { engine, networks, reconciler, sampler } = rented
+  const { engine, connectivity, reconciler, sampler } = rented
   const { billing, parts: chargeParts } = charging(options, engine)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const { mails, parts: signInParts } = signingIn(options)
@@ -187,7 +188,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
       const workers = [engine, reconciler, billing, sampler, events, webhooks, retention, consoles, mails]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)
-      await networks.settled()
+      await connectivity.settled()
       await security.stop()
       await peers.stop()
       await drivers.close()
@@ -200,9 +201,9 @@ export async function buildApp(given: AppOptions): Promise<App> {
 function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
-  const networks = new Networks({ db, drivers, log })
-  const steps = { db, clock, drivers, networks, catalog, secrets, sshPorts, log }
-  const changed = (serverIds: readonly string[]) => networks.changed(serverIds)
+  const connectivity = new Connectivity({ db, drivers, log })
+  const steps = { db, clock, drivers, connectivity, catalog, secrets, sshPorts, log }
+  const changed = (serverIds: readonly string[]) => connectivity.changed(serverIds)
   const procedures = {
     [SUBJECT_TYPE]: serverProcedures(steps),
     [NETWORK]: networkProcedures(steps),
@@ -219,15 +220,16 @@ function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const leading = { changed, sshPorts, sshHost, hostOf: (zone: string) => hostOf(catalog, zone, sshHost) }
   const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, ...leading, graceMs })
   const watching = { db, clock, drivers, log, peers }
-  const reconciler = new Reconciler({ ...watching, engine, networks })
+  const reconciler = new Reconciler({ ...watching, engine, connectivity })
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
     ...leading,
     ...{ engine, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
+    ...{ serverRows, requireCover },
     serverNotFound: serverProblems.server_not_found,
   }
-  return { engine, servers, networks, reconciler, sampler, parts }
+  return { engine, servers, connectivity, reconciler, sampler, parts }
 }
 
 /** What money comes and goes by. */

@@ -1,15 +1,16 @@
 import { accounts } from './accounts/feature.ts'
+import { addresses } from './addresses/feature.ts'
 import { billing } from './billing/feature.ts'
 import { catalog } from './catalog/feature.ts'
+import { consoles } from './consoles/feature.ts'
 import { events } from './events/feature.ts'
 import { firewalls } from './firewalls/feature.ts'
 import { networks } from './networks/feature.ts'
 import { operations } from './operations/feature.ts'
 import { operator } from './operator/feature.ts'
 import { people } from './people/feature.ts'
-import { addresses } from './servers/addresses/feature.ts'
+import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
-import { ports } from './servers/ports/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
 /** All features, in the order of the API's description. A new one is a line here; the rest is derived. */
@@ -21,6 +22,7 @@ export const features = [
   events,
   webhooks,
   servers,
+  consoles,
   ports,
   addresses,
   networks,

@@ -3252,6 +3252,34 @@ export interface Routes {
     body?: StopRequest | undefined
     reply: Operation
   }
+  /** List the operations of a server, even a deleted one */
+  'GET /servers/{server_id}/operations': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    query?: {
+      /** Items per page; more than the maximum is a 422 */
+      limit?: number | undefined
+      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: OperationList
+  }
+  /** Get an operation, or wait until it has finished */
+  'GET /servers/{server_id}/operations/{operation_id}': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+      /** Id of the operation, a UUID */
+      operation_id: string
+    }
+    query?: {
+      /** How many seconds to wait for the operation to finish */
+      wait?: number | undefined
+    } | undefined
+    reply: Operation
+  }
   /** Open the serial console of a server */
   'POST /servers/{server_id}/console': {
     path: {
@@ -3292,53 +3320,6 @@ export interface Routes {
       port_id: string
     }
     reply: undefined
-  }
-  /** Attach a server to a private network */
-  'POST /networks/{network_id}/servers': {
-    path: {
-      /** Id of the network, a UUID */
-      network_id: string
-    }
-    body: NetworkAttach
-    reply: Operation
-  }
-  /** Detach a server from a private network */
-  'DELETE /networks/{network_id}/servers/{server_id}': {
-    path: {
-      /** Id of the network, a UUID */
-      network_id: string
-      /** Id of the server, a UUID */
-      server_id: string
-    }
-    reply: Operation
-  }
-  /** List the operations of a server, even a deleted one */
-  'GET /servers/{server_id}/operations': {
-    path: {
-      /** Id of the server, a UUID */
-      server_id: string
-    }
-    query?: {
-      /** Items per page; more than the maximum is a 422 */
-      limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
-      offset?: number | undefined
-    } | undefined
-    reply: OperationList
-  }
-  /** Get an operation, or wait until it has finished */
-  'GET /servers/{server_id}/operations/{operation_id}': {
-    path: {
-      /** Id of the server, a UUID */
-      server_id: string
-      /** Id of the operation, a UUID */
-      operation_id: string
-    }
-    query?: {
-      /** How many seconds to wait for the operation to finish */
-      wait?: number | undefined
-    } | undefined
-    reply: Operation
   }
   /** List public addresses */
   'GET /addresses': {
@@ -3427,6 +3408,25 @@ export interface Routes {
       network_id: string
     }
     reply: undefined
+  }
+  /** Attach a server to a private network */
+  'POST /networks/{network_id}/servers': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+    }
+    body: NetworkAttach
+    reply: Operation
+  }
+  /** Detach a server from a private network */
+  'DELETE /networks/{network_id}/servers/{server_id}': {
+    path: {
+      /** Id of the network, a UUID */
+      network_id: string
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: Operation
   }
   /** List firewalls */
   'GET /firewalls': {

@@ -1,9 +1,10 @@
 import { Command } from 'commander'
 import { listAccounts } from '../accounts/accounts.ts'
+import { operatedAddresses } from '../addresses/queries.ts'
+import { ipv6Of } from '../addresses/view.ts'
 import { reverseName } from '../cidrs.ts'
 import type { Database } from '../database/database.ts'
-import { ipv6Of } from '../servers/addresses/view.ts'
-import { operatedAddresses } from '../servers/queries.ts'
+import { allServers } from '../servers/queries.ts'
 import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 
 interface ListOptions {
@@ -54,6 +55,6 @@ function printRecords(rows: Awaited<ReturnType<typeof addressesOf>>): void {
 
 async function addressesOf(db: Database) {
   const accounts = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
-  const rows = await operatedAddresses(db).orderBy('address_id').execute()
+  const rows = await operatedAddresses(db, allServers).orderBy('address_id').execute()
   return rows.map((row) => ({ ...row, account: accounts.get(row.account_id) ?? row.account_id }))
 }

@@ -3,6 +3,8 @@ import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
+import { ApiError } from '../http/contract/problem.ts'
+import { operationProblems } from './schema.ts'
 import type { OperationTable } from './tables.ts'
 
 /** What operations are carried out on; an operation names its own. */
@@ -72,6 +74,19 @@ const activeOf = prepared((db, { subject_type, subject_id }: Subject) =>
 export function findActive(db: Queries, subject: Subject): Promise<OperationTable | undefined> {
   const { subject_type, subject_id } = subject
   return activeOf.first(db, { subject_type, subject_id })
+}
+
+/** Seconds after which a client may look again whether another operation has ended. */
+const RETRY_AFTER_SECONDS = '2'
+
+/** The error that names the operation to wait for. */
+export function inProgress(active: OperationTable | undefined, detail: string): ApiError {
+  return new ApiError(
+    operationProblems.operation_in_progress,
+    detail,
+    { operation_id: active?.operation_id ?? null },
+    { 'retry-after': RETRY_AFTER_SECONDS },
+  )
 }
 
 /** The active operations of many subjects of one type, by the id of the subject. */

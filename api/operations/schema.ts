@@ -4,10 +4,6 @@ import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import type { Procedures } from './procedure.ts'
 
-export const operationProblems = defineProblems({
-  operation_not_found: { status: 404, title: 'No such operation' },
-})
-
 export const OperationStatus = Type.Enum(['pending', 'running', 'succeeded', 'failed', 'canceled'], {
   description:
     'Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request',
@@ -22,6 +18,15 @@ export const Progress = Type.Integer({
 /** The operation of the examples. */
 export const OPERATION = '01a1fb45-1ac4-7139-823a-0f4159fa3bf6'
 export const OperationId = uuid(OPERATION, 'Id of the operation; wait for it by this id')
+export const operationProblems = defineProblems({
+  operation_not_found: { status: 404, title: 'No such operation' },
+  operation_in_progress: {
+    status: 409,
+    title: 'Another operation is in progress',
+    isRetried: true,
+    members: { operation_id: nullable(OperationId, { description: 'The operation to wait for' }) },
+  },
+})
 const SubjectId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the resource that the operation is on')
 
 /** What goes over the wire. Which operations there are, and on what, the procedures of the features say. */

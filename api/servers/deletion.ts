@@ -1,5 +1,5 @@
+import { letGo } from '../addresses/addresses.ts'
 import type { Queries } from '../database/database.ts'
-import { letGo } from './addresses/addresses.ts'
 import { begin, type Started } from './lifecycle/begin.ts'
 import type { ServerTable } from './tables.ts'
 

@@ -4,7 +4,7 @@ import { Preset, Template, traffic, Zone } from '../catalog/schema.ts'
 import { HourPrice, MonthPrice, money, nullable, timestamp } from '../http/contract/fields.ts'
 import { figures } from '../monitoring/schema.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
-import { PublishedPort } from './ports/schema.ts'
+import { PublishedPort } from '../ports/schema.ts'
 import { Server } from './schema.ts'
 
 const address = (version: string) =>

@@ -1,16 +1,12 @@
 import { balanceOf, insufficientBalance } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { ApiError } from '../http/contract/problem.ts'
-import { findActive } from '../operations/operations.ts'
-import type { OperationTable } from '../operations/tables.ts'
+import { findActive, inProgress } from '../operations/operations.ts'
 import { costOrdered } from './commitment.ts'
 import { subjectOf } from './lifecycle/operations.ts'
 import { serverProblems } from './schema.ts'
 import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
 import type { ServerTable } from './tables.ts'
-
-/** How long a client may wait before it looks again whether another operation has ended. */
-const RETRY_AFTER_SECONDS = '2'
 
 /**
  * Lets an action begin on a server whose row is locked, if its status allows it.
@@ -39,15 +35,5 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
       current_status: server.status,
       allowed_statuses: allowed,
     },
-  )
-}
-
-/** The error, with the operation to wait for. */
-export function inProgress(active: OperationTable | undefined, detail: string): ApiError {
-  return new ApiError(
-    serverProblems.operation_in_progress,
-    detail,
-    { operation_id: active?.operation_id ?? null },
-    { 'retry-after': RETRY_AFTER_SECONDS },
   )
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
+import { billedAddresses } from '../addresses/queries.ts'
 import type { Queries } from '../database/database.ts'
-import { poweredStatuses } from './states.ts'
+import { poweredStatuses, watchedIn } from './states.ts'
 
 // What the SQL of other features joins, so that they need not know the table of servers: api/app.ts hands it to them.
 
@@ -12,22 +13,8 @@ export function allServers(db: Queries) {
 
 /** What may be billed: servers, and public addresses in the project of the server that has them. Also what is gone. */
 export function billedThings(db: Queries) {
-  return allServers(db).unionAll(
-    db
-      .selectFrom('addresses')
-      .leftJoin('servers', 'servers.server_id', 'addresses.server_id')
-      .select(({ fn }) => [
-        'address_id as server_id',
-        'address as name',
-        fn.coalesce('servers.project_id', 'addresses.project_id').as('project_id'),
-        sql<number>`CASE WHEN released_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),
-      ]),
-  )
-}
-
-/** The addresses that accounts have: the catalogue may not lose their ranges. */
-export function heldAddresses(db: Queries) {
-  return db.selectFrom('addresses').select(['zone_slug', 'address']).where('released_at', 'is', null)
+  const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
+  return allServers(db).unionAll(billedAddresses(db, projects))
 }
 
 /** Servers that are not gone. */
@@ -60,18 +47,14 @@ export function operatedServers(db: Queries) {
   ])
 }
 
-/** What an operator sees of the public addresses of all accounts, those that were given back too. */
-export function operatedAddresses(db: Queries) {
-  return db
-    .selectFrom('addresses')
-    .leftJoin('servers', 'servers.server_id', 'addresses.server_id')
-    .select(['addresses.account_id', 'address', 'addresses.zone_slug', 'servers.name as server'])
-    .select(['addresses.created_at', 'released_at', 'reverse_dns'])
-}
-
 /** Servers whose machines may be on. */
 export function poweredServers(db: Queries) {
   return presentServers(db).select(['account_id', 'pool']).where('status', 'in', poweredStatuses)
+}
+
+/** The servers of a pool whose machines should be on. */
+export function runningServers(db: Queries, pool: string) {
+  return presentServers(db).where('status', 'in', watchedIn).where('pool', '=', pool)
 }
 
 /** What of an account's servers decides which firewalls they have. */

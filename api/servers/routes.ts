@@ -17,18 +17,14 @@ import { serverFigures } from '../monitoring/stats.ts'
 import { networkProblems } from '../networks/schema.ts'
 import type { Engine } from '../operations/engine.ts'
 import { findActive, findActiveOf, findOperation } from '../operations/operations.ts'
-import { OPERATION, type Operation, type OperationSchemas } from '../operations/schema.ts'
+import { OPERATION, type Operation, type OperationSchemas, operationProblems } from '../operations/schema.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
-import { type ConsoleOptions, consoleRoute } from './console/routes.ts'
+import { portProblems } from '../ports/schema.ts'
 import { type DetailsOptions, serverDetails } from './details.ts'
 import { ServerDetails, ServerStats } from './details-schema.ts'
 import { plans, type ServerOperation, SUBJECT_TYPE, subjectOf } from './lifecycle/operations.ts'
-import { attachmentRoutes } from './networks/routes.ts'
 import { operationRoutes } from './operation-routes.ts'
-import type { PortsOptions } from './ports/ports.ts'
-import { portRoutes } from './ports/routes.ts'
-import { portProblems } from './ports/schema.ts'
 import { Quote } from './quote-schema.ts'
 import {
   QuoteRequest,
@@ -50,7 +46,7 @@ const tag = 'Servers'
 const params = { server_id: serverProblems.server_not_found }
 const STATE_ERRORS: readonly ProblemType[] = [
   serverProblems.server_state_conflict,
-  serverProblems.operation_in_progress,
+  operationProblems.operation_in_progress,
 ]
 const UPDATE_ERRORS: readonly ProblemType[] = [
   ...STATE_ERRORS,
@@ -60,7 +56,7 @@ const UPDATE_ERRORS: readonly ProblemType[] = [
   catalogProblems.capacity_unavailable,
 ]
 
-export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions, PortsOptions, ConsoleOptions {
+export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   drivers: Drivers
   servers: Servers
   engine: Engine
@@ -76,9 +72,6 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
     ...monitoringRoutes(options, load),
     deleteRoute(options, load),
     ...powerRoutes(options, load),
-    consoleRoute(options, load),
-    ...portRoutes(options, load),
-    ...attachmentRoutes(options),
     ...operationRoutes(options),
   ]
 }

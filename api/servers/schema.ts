@@ -18,8 +18,8 @@ import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { OperationId, OperationStatus, Progress } from '../operations/schema.ts'
+import { PublishedPorts } from '../ports/schema.ts'
 import { operationTypes } from './lifecycle/operations.ts'
-import { PublishedPorts } from './ports/schema.ts'
 import { statuses } from './states.ts'
 
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')
@@ -40,12 +40,6 @@ export const serverProblems = defineProblems({
         examples: [['stopped', 'error']],
       }),
     },
-  },
-  operation_in_progress: {
-    status: 409,
-    title: 'Another operation is in progress',
-    isRetried: true,
-    members: { operation_id: nullable(OperationId, { description: 'The operation to wait for' }) },
   },
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })

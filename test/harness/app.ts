@@ -154,7 +154,7 @@ function workers(app: App, clock: ManualClock): Pick<TestApp, 'work' | 'finish'>
   const work = async () => {
     do await app.engine.settled()
     while ((await app.engine.tick()) > 0)
-    await app.networks.settled()
+    await app.connectivity.settled()
   }
   const finish = async () => {
     for (;;) {

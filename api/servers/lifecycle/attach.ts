@@ -1,6 +1,7 @@
 import { DriverError } from '../../drivers/driver.ts'
+import { leave, type NetworkOperation, STEP } from '../../networks/attachments.ts'
 import { done, fail, type Procedure, type Runner, runner, type Step } from '../../operations/procedure.ts'
-import { leave, type NetworkOperation, STEP } from '../networks/attachments.ts'
+import { serverRows } from '../rows.ts'
 import { getServer, lockServer } from '../store.ts'
 import type { ProcedureOptions } from './spec.ts'
 
@@ -15,12 +16,12 @@ export function networkProcedures(options: ProcedureOptions): Record<NetworkOper
 /** These operations have always a server. */
 const serverOf = ({ server_id }: { server_id: string | null }) => server_id ?? ''
 
-function attachStep({ db, networks }: ProcedureOptions): Step<object> {
+function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
   return async (operation) => {
     const server = await getServer(db, serverOf(operation))
     if (server.deleted_at !== null) return fail('server_deleted', 'The server was deleted meanwhile.')
     try {
-      await networks.tell(server.server_id)
+      await connectivity.tell(server.server_id)
     } catch (error) {
       if (!isUnsupported(error)) throw error
       return fail(
@@ -37,13 +38,13 @@ function attachConcluder({ clock }: ProcedureOptions): Procedure<object>['conclu
   return async (operation, outcome) => async (tx) => {
     if (outcome.status === 'succeeded') return
     const server = await lockServer(tx, serverOf(operation))
-    if (server) await leave(tx, server, operation.subject_id, clock.now())
+    if (server) await leave(tx, serverRows, server, operation.subject_id, clock.now())
   }
 }
 
-function detachStep({ networks }: ProcedureOptions): Step<object> {
+function detachStep({ connectivity }: ProcedureOptions): Step<object> {
   return async (operation) => {
-    await networks.tell(serverOf(operation)).catch(ifUnsupported)
+    await connectivity.tell(serverOf(operation)).catch(ifUnsupported)
     return done()
   }
 }

@@ -1,7 +1,7 @@
 import { findTemplate } from '../../catalog/file.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
-import { moveSsh, settlePorts } from '../ports/ports.ts'
+import { moveSsh, settlePorts } from '../../ports/ports.ts'
 import { getServer, updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
@@ -24,7 +24,7 @@ const BOOT_AT = 60
 export function bootSteps(
   options: ProcedureOptions,
 ): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
-  const { db, clock, drivers, networks } = options
+  const { db, clock, drivers, connectivity } = options
 
   const make: Step<BootData> = async (operation) => {
     const server = await getServer(db, operation.subject_id)
@@ -42,7 +42,7 @@ export function bootSteps(
     try {
       const { power } = await driver.inspect(server.server_id)
       if (power !== 'running') await settlePorts(db, server.server_id)
-      await networks.tell(server.server_id).catch(ifUnsupported)
+      await connectivity.tell(server.server_id).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
       // What was ordered on a host that could: requests are refused before, but not what starts by itself.

@@ -3,6 +3,7 @@ import { changeRate } from '../../billing/rates.ts'
 import type { Queries } from '../../database/database.ts'
 import { DriverError, type MachineState } from '../../drivers/driver.ts'
 import { unprotect } from '../../firewalls/protection.ts'
+import { membershipsOf } from '../../networks/memberships.ts'
 import { leaveNetworks } from '../../networks/networks.ts'
 import { subjectIsGone } from '../../operations/operations.ts'
 import {
@@ -16,9 +17,8 @@ import {
   runner,
   type Step,
 } from '../../operations/procedure.ts'
-import { membershipsOf } from '../networks/memberships.ts'
+import { withdrawPorts } from '../../ports/ports.ts'
 import { planColumns } from '../plan-columns.ts'
-import { withdrawPorts } from '../ports/ports.ts'
 import { release } from '../reservation.ts'
 import { SUSPENDED } from '../states.ts'
 import { getServer, updateServer } from '../store.ts'

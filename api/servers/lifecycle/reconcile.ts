@@ -11,7 +11,7 @@ import { knownServers, listRunning, lockServer, poolsOfRunning, updateServer } f
 import type { ServerTable } from '../tables.ts'
 import { begin } from './begin.ts'
 import { BOOT_TIMEOUT } from './boot.ts'
-import type { Networks } from './networks.ts'
+import type { Connectivity } from './connectivity.ts'
 
 const LOOK_EVERY_MS = 10_000
 /** Why nothing is known of a server, which may run all the same: its host does not answer. */
@@ -28,7 +28,7 @@ interface ReconcilerOptions {
   clock: Clock
   drivers: Drivers
   engine: Engine
-  networks: Networks
+  connectivity: Connectivity
   log: Logger
   peers: Peers
 }
@@ -73,8 +73,8 @@ export class Reconciler {
   }
 
   async #lookAt(pool: string): Promise<void> {
-    const { db, drivers, networks, log } = this.#options
-    await networks.tellRunning(pool)
+    const { db, drivers, connectivity, log } = this.#options
+    await connectivity.tellRunning(pool)
     const servers = await listRunning(db, pool)
     const driver = drivers.at(pool)
     const machines = await driver.list()

@@ -8,7 +8,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
 import { getServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
-import type { Networks } from './networks.ts'
+import type { Connectivity } from './connectivity.ts'
 
 /** What the steps of operations work with. */
 export interface ProcedureOptions {
@@ -17,7 +17,7 @@ export interface ProcedureOptions {
   drivers: Drivers
   catalog: Catalog
   secrets: Secrets
-  networks: Networks
+  connectivity: Connectivity
   sshPorts: PortRange
   log: Logger
 }

@@ -25,7 +25,7 @@ const attach = (t: TestApp, id: string, ...server_ids: string[]) =>
 
 /** Whether its machine gets connections at a port, as its driver was told. */
 async function isOpen(t: TestApp, server: string, port: number, more: Partial<Connection> = {}) {
-  await t.app.networks.settled()
+  await t.app.connectivity.settled()
   return t.driver.passes(server, { direction: 'in', protocol: 'tcp', port, address: '192.0.2.1', ...more })
 }
 
@@ -260,7 +260,7 @@ test('a change that the driver could not be told is told at the next look', asyn
   const server = await make(t)
   t.driver.failNext('connect', new Error('no'))
   await attach(t, await create(t), server)
-  await t.app.networks.settled()
+  await t.app.connectivity.settled()
   await t.app.reconciler.look()
   expect(await isOpen(t, server, 22)).toBe(false)
 })

@@ -113,7 +113,7 @@ test('an address is reserved, given to a server, moved to another, taken away an
     [two, null, address],
   ] as const) {
     expect(await give(taker)).toMatchObject({ status: 200, body: { server_id: taker, address } })
-    await t.app.networks.settled()
+    await t.app.connectivity.settled()
     expect([has(one), has(two)]).toEqual([ofOne, ofTwo])
     expect([(await serverOf(t, one)).ipv4, (await serverOf(t, two)).ipv4]).toEqual([ofOne, ofTwo])
   }
@@ -121,7 +121,7 @@ test('an address is reserved, given to a server, moved to another, taken away an
   const refused = await t.call('DELETE', `/addresses/${address_id}`)
   expect(refused).toMatchObject({ status: 409, body: { code: 'address_in_use' } })
   expect((await t.call('DELETE', `/addresses/${address_id}?force=true`)).status).toBe(204)
-  await t.app.networks.settled()
+  await t.app.connectivity.settled()
   expect([has(two), (await serverOf(t, two)).ipv4]).toEqual([null, null])
   expect((await t.call('GET', `/addresses/${address_id}`)).body.code).toBe('address_not_found')
 })

@@ -14,7 +14,7 @@ import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator/simulator.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
-import { Networks } from '../../../api/servers/lifecycle/networks.ts'
+import { Connectivity } from '../../../api/servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
@@ -80,7 +80,7 @@ async function open(folder: string, fate: Fate) {
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const secrets = new Secrets(Buffer.alloc(32, 7))
   const drivers = new Drivers('simulator', { simulator: driver })
-  const networks = new Networks({ db, drivers, log })
+  const connectivity = new Connectivity({ db, drivers, log })
   const parts = { db, clock, drivers, catalog, secrets, sshPorts: PORTS, log }
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
@@ -91,7 +91,7 @@ async function open(folder: string, fate: Fate) {
     observe,
     saveEveryMs,
   })
-  const steps = Object.entries(serverProcedures({ ...parts, networks })).flatMap(([type, { steps }]) =>
+  const steps = Object.entries(serverProcedures({ ...parts, connectivity })).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
   )
   const preset = { plan_type: 'preset', preset_id: catalog.presets[0]?.presetId }

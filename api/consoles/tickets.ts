@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import type { Credential } from '../../http/contract/auth.ts'
-import type { ServerTable } from '../tables.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { Credential } from '../http/contract/auth.ts'
+import type { ServerTable } from '../servers/tables.ts'
 
 const LIVES_MS = 60_000
 const MAX_OF_ACCOUNT = 20

@@ -1,19 +1,21 @@
-import type { Capacity } from '../../catalog/capacity.ts'
-import { catalogProblems } from '../../catalog/schema.ts'
-import type { Clock } from '../../clock.ts'
-import type { Database } from '../../database/database.ts'
-import { DriverError } from '../../drivers/driver.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { soon } from '../../drivers/soon.ts'
-import type { Actor } from '../../http/contract/auth.ts'
-import { isoTime } from '../../http/contract/fields.ts'
-import { ApiError } from '../../http/contract/problem.ts'
-import { PREFIX, type Route, route } from '../../http/contract/route.ts'
-import { recordConsole } from '../events.ts'
-import { guard } from '../guard.ts'
-import { serverProblems } from '../schema.ts'
-import { allowedIn } from '../states.ts'
-import type { ServerTable } from '../tables.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { DriverError } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { soon } from '../drivers/soon.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { isoTime } from '../http/contract/fields.ts'
+import { ApiError, found } from '../http/contract/problem.ts'
+import { PREFIX, type Route, route } from '../http/contract/route.ts'
+import { operationProblems } from '../operations/schema.ts'
+import { recordConsole } from '../servers/events.ts'
+import { guard } from '../servers/guard.ts'
+import { serverRows } from '../servers/rows.ts'
+import { serverProblems } from '../servers/schema.ts'
+import { allowedIn } from '../servers/states.ts'
+import type { ServerTable } from '../servers/tables.ts'
 import type { Consoles } from './consoles.ts'
 import { CONSOLE_PATH, CONSOLE_PROTOCOL, ConsoleTicket } from './schema.ts'
 
@@ -25,10 +27,7 @@ export interface ConsoleOptions {
   consoles: Consoles
 }
 
-type Load = (call: { actor: Actor; params: { server_id: string } }) => Promise<ServerTable>
-
-/** @param load finds the server that the path names */
-export function consoleRoute(options: ConsoleOptions, load: Load): Route {
+export function consoleRoute(options: ConsoleOptions): Route {
   const { db, clock, consoles } = options
   const url = PREFIX + CONSOLE_PATH
   const issued = async (
@@ -49,7 +48,8 @@ export function consoleRoute(options: ConsoleOptions, load: Load): Route {
     summary: 'Open the serial console of a server',
     description: `Returns a ticket for one WebSocket, to be opened within a minute by \`new WebSocket(url, ["${CONSOLE_PROTOCOL}", ticket])\`: binary messages are what the guest prints, the last 64 KiB first, and what you send is typed. It needs no network of the guest, stays through reboots, and ends with the token of this request; a server that is off has no console.`,
     params: { server_id: serverProblems.server_not_found },
-    load,
+    load: async ({ actor, params }) =>
+      found(await serverRows.find(db, actor.accountId, params.server_id), serverProblems.server_not_found),
     reply: { 201: ConsoleTicket },
     isOfToken: true,
     problems: {
@@ -59,7 +59,7 @@ export function consoleRoute(options: ConsoleOptions, load: Load): Route {
     errors: [
       catalogProblems.not_supported,
       serverProblems.server_state_conflict,
-      serverProblems.operation_in_progress,
+      operationProblems.operation_in_progress,
     ],
     run: async ({ actor, loaded, remember, setHeader, report }) => {
       await guard(db, loaded, 'console')

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { timestamp } from '../../http/contract/fields.ts'
+import { timestamp } from '../http/contract/fields.ts'
 
 /** Where the WebSockets of consoles are, relative to /v1. */
 export const CONSOLE_PATH = '/console'

@@ -1,33 +1,53 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockAccount } from '../../accounts/accounts.ts'
-import { requireRoom } from '../../accounts/quotas.ts'
-import type { Capacity } from '../../catalog/capacity.ts'
-import { catalogProblems } from '../../catalog/schema.ts'
-import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import { countOf, type Page, pageOf } from '../../database/page.ts'
-import { type PortRange, SSH_PORT } from '../../drivers/driver.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { soon } from '../../drivers/soon.ts'
-import { record } from '../../events/outbox.ts'
-import type { Quota } from '../../feature.ts'
-import { ApiError, bodyIssue, found, invalid } from '../../http/contract/problem.ts'
-import type { Remember } from '../../http/contract/route.ts'
-import { guard } from '../guard.ts'
-import { serverProblems } from '../schema.ts'
-import { watchedIn } from '../states.ts'
-import { getServer, lockServer } from '../store.ts'
-import type { ServerTable } from '../tables.ts'
+import { lockAccount } from '../accounts/accounts.ts'
+import { requireRoom } from '../accounts/quotas.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Lent, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { soon } from '../drivers/soon.ts'
+import { record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
+import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
 import { type PortPublish, portProblems } from './schema.ts'
 import type { PortTable } from './tables.ts'
 import { portView } from './view.ts'
+
+/** A server, as far as its ports go. */
+export interface PublishedServer {
+  server_id: string
+  account_id: string
+  zone_slug: string
+  pool: string
+  created_at: number
+}
+
+/** The rows of servers. */
+interface PublishedServers {
+  find(db: Queries, accountId: string, serverId: string): Promise<PublishedServer | undefined>
+  /** Also one that is gone. */
+  get(db: Queries, serverId: string): Promise<PublishedServer>
+  /** @throws ApiError operation_in_progress */
+  lockToChange(
+    tx: Queries,
+    serverId: string,
+    isMeant: (server: PublishedServer) => boolean,
+  ): Promise<PublishedServer | undefined>
+}
 
 export interface PortsOptions {
   db: Database
   clock: Clock
   drivers: Drivers
   capacity: Capacity
+  serverRows: PublishedServers
+  /** The error where there is no such server. */
+  serverNotFound: ProblemType
   sshPorts: PortRange
   /** What customers are told to connect to, by the zone of a server. */
   hostOf: (zoneSlug: string) => string
@@ -72,15 +92,15 @@ export async function portsOf(db: Queries, serverIds: readonly string[]): Promis
   return Map.groupBy(rows, (row) => row.server_id)
 }
 
-/** What leads to all servers of a pool that run, by server. */
-export async function portsOfRunning(db: Queries, pool: string): Promise<Map<string, PortTable[]>> {
+/** The same of all servers that a query finds. */
+export async function portsOfAll(
+  db: Queries,
+  servers: Lent<{ server_id: string }>,
+): Promise<Map<string, PortTable[]>> {
   const rows = await db
     .selectFrom('ports')
-    .innerJoin('servers', 'servers.server_id', 'ports.server_id')
+    .innerJoin(servers(db).as('found'), 'found.server_id', 'ports.server_id')
     .selectAll('ports')
-    .where('servers.status', 'in', watchedIn)
-    .where('servers.pool', '=', pool)
-    .where('servers.deleted_at', 'is', null)
     .where('ports.status', '<>', 'closing')
     .orderBy('port_id')
     .execute()
@@ -102,8 +122,8 @@ export const portQuota: Quota = {
 
 /** @throws ApiError validation_failed, not_supported, server_not_found, operation_in_progress, quota_exceeded, port_taken */
 export async function publishPort(
-  { db, clock, drivers, capacity, sshPorts, hostOf, changed }: PortsOptions,
-  loaded: ServerTable,
+  { db, clock, drivers, capacity, serverRows, serverNotFound, sshPorts, hostOf, changed }: PortsOptions,
+  loaded: PublishedServer,
   wanted: PortPublish,
   remember: Remember,
 ): Promise<PortTable> {
@@ -112,8 +132,7 @@ export async function publishPort(
   const { server_id, account_id } = loaded
   const status = (await hasFixedPorts({ drivers, clock }, loaded)) === true ? 'pending' : 'active'
   const row = await db.transaction().execute(async (tx) => {
-    const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
-    await guard(tx, server, 'update')
+    const server = found(await serverRows.lockToChange(tx, server_id, () => true), serverNotFound)
     await requirePortQuota(tx, account_id, 1)
     const taken = await publish(tx, { clock, sshPorts, hostOf }, server, wanted, status)
     await remember(tx, taken.port_id)
@@ -126,7 +145,7 @@ export async function publishPort(
 /** Whether its machine is on, and can't have its ports changed until its next start; null: its driver is too slow to say. */
 async function hasFixedPorts(
   { drivers, clock }: Pick<PortsOptions, 'drivers' | 'clock'>,
-  { server_id, pool }: ServerTable,
+  { server_id, pool }: Pick<PublishedServer, 'server_id' | 'pool'>,
 ): Promise<boolean | null> {
   const state = await soon(clock, drivers.at(pool).inspect(server_id))
   return state && state.power === 'running' && state.hasFixedPorts === true
@@ -141,7 +160,7 @@ export async function requirePortQuota(tx: Queries, accountId: string, requested
 export async function publish(
   tx: Queries,
   { clock, sshPorts, hostOf }: Pick<PortsOptions, 'clock' | 'sshPorts' | 'hostOf'>,
-  { server_id, account_id, zone_slug }: Pick<ServerTable, 'server_id' | 'account_id' | 'zone_slug'>,
+  { server_id, account_id, zone_slug }: Pick<PublishedServer, 'server_id' | 'account_id' | 'zone_slug'>,
   { protocol, port, host_port }: PortPublish,
   status: PortTable['status'] = 'active',
 ): Promise<PortTable> {
@@ -156,7 +175,7 @@ export async function publish(
 
 /** @throws ApiError port_is_system */
 export async function unpublishPort(
-  { db, clock, drivers, hostOf, changed }: PortsOptions,
+  { db, clock, drivers, serverRows, hostOf, changed }: PortsOptions,
   { port_id, account_id, server_id, is_system }: PortTable,
 ): Promise<void> {
   if (is_system === 1)
@@ -165,9 +184,9 @@ export async function unpublishPort(
       'This port leads to SSH and is managed by the service: it is there as long as the server.',
     )
   // Where nobody can say, it may be listened to still.
-  const isFixed = (await hasFixedPorts({ drivers, clock }, await getServer(db, server_id))) ?? true
+  const isFixed = (await hasFixedPorts({ drivers, clock }, await serverRows.get(db, server_id))) ?? true
   await db.transaction().execute(async (tx) => {
-    const { zone_slug } = await getServer(tx, server_id)
+    const { zone_slug } = await serverRows.get(tx, server_id)
     const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id)
     const event = { accountId: account_id, type: 'port.deleted', at: clock.now() } as const
     if (row) await record(tx, [{ ...event, data: portView(row, hostOf(zone_slug)) }])
@@ -203,7 +222,7 @@ export async function settlePorts(db: Queries, serverId: string): Promise<void> 
 export async function publishSsh(
   tx: Queries,
   range: PortRange,
-  { server_id, account_id, created_at }: Pick<ServerTable, 'server_id' | 'account_id' | 'created_at'>,
+  { server_id, account_id, created_at }: Pick<PublishedServer, 'server_id' | 'account_id' | 'created_at'>,
 ): Promise<number> {
   const wanted = {
     protocol: 'tcp',
@@ -224,7 +243,11 @@ export async function publishSsh(
 }
 
 /** Gives the SSH port of a server another host port. @throws ApiError capacity_unavailable */
-export async function moveSsh(tx: Queries, range: PortRange, server: ServerTable): Promise<number> {
+export async function moveSsh(
+  tx: Queries,
+  range: PortRange,
+  server: Parameters<typeof publishSsh>[2],
+): Promise<number> {
   // Before the old one is given up, so that it is not chosen again.
   const port = await publishSsh(tx, range, server)
   await tx

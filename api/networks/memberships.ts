@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto'
-import type { PrivateCard } from '../../drivers/driver.ts'
-import { prefixLengthOf } from '../../networks/ranges.ts'
-import type { NetworkTable } from '../../networks/tables.ts'
-import type { ServerTable } from '../tables.ts'
+import type { PrivateCard } from '../drivers/driver.ts'
+import { prefixLengthOf } from './ranges.ts'
+import type { NetworkTable } from './tables.ts'
+
+/** A server's row says in JSON which networks it is in. */
+type Member = { networks: string }
 
 /** A network as the row of a server in it has it. */
 interface Membership extends Pick<NetworkTable, 'network_id' | 'number' | 'ip_range'> {
   ipv4: string
 }
 
-export function membershipsOf({ networks }: Pick<ServerTable, 'networks'>): Membership[] {
+export function membershipsOf({ networks }: Member): Membership[] {
   const memberships: Membership[] = JSON.parse(networks)
   return memberships
 }
 
 /** The cards of a server in its private networks. */
-export function cardsOf(server: Pick<ServerTable, 'server_id' | 'networks'>): PrivateCard[] {
+export function cardsOf(server: Member & { server_id: string }): PrivateCard[] {
   return membershipsOf(server).map(({ network_id, number, ip_range, ipv4 }) => ({
     network: number,
     mac: macOf(server.server_id, network_id),

@@ -1,29 +1,54 @@
-import { findAccount, lockAccount } from '../../accounts/accounts.ts'
-import { requireRoom } from '../../accounts/quotas.ts'
-import type { Capacity } from '../../catalog/capacity.ts'
-import { type Catalog, findZone, onSale, type Zone } from '../../catalog/file.ts'
-import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import { countOf, type Page, pageOf } from '../../database/page.ts'
-import { record } from '../../events/outbox.ts'
-import type { Quota } from '../../feature.ts'
-import type { Actor } from '../../http/contract/auth.ts'
-import { ApiError, bodyIssue, found, invalid } from '../../http/contract/problem.ts'
-import type { Remember } from '../../http/contract/route.ts'
-import { requireCover } from '../commitment.ts'
-import { guard } from '../guard.ts'
-import { lockServer, updateServer } from '../store.ts'
-import type { ServerTable } from '../tables.ts'
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import { requireRoom } from '../accounts/quotas.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import { type Catalog, findZone, onSale, type Zone } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import { record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
 import { type AddressCreate, type AddressUpdate, addressProblems } from './schema.ts'
 import type { AddressTable } from './tables.ts'
 import { addressPrice, type Family, giveBack, takeAddress } from './taking.ts'
 import { addressView } from './view.ts'
+
+/** A server, as far as its addresses go. */
+interface AddressedServer {
+  server_id: string
+  account_id: string
+  zone_slug: string
+  name: string
+  ipv4: string | null
+  ipv6: string | null
+}
+
+/** The rows of servers, which show the addresses that they have. */
+interface AddressedServers {
+  lock(tx: Queries, serverId: string): Promise<AddressedServer | undefined>
+  /** @throws ApiError operation_in_progress */
+  lockToChange(
+    tx: Queries,
+    serverId: string,
+    isMeant: (server: AddressedServer) => boolean,
+  ): Promise<AddressedServer | undefined>
+  update(
+    tx: Queries,
+    serverId: string,
+    change: Partial<Pick<AddressedServer, Family>> & { updated_at: number },
+  ): Promise<void>
+}
 
 export interface AddressesOptions {
   db: Database
   clock: Clock
   catalog: Catalog
   capacity: Capacity
+  serverRows: AddressedServers
+  /** The balance must cover what an account has ordered, and so many units an hour more. */
+  requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
   /** Called when what leads to servers has changed. */
   changed: (serverIds: readonly string[]) => void
 }
@@ -62,25 +87,28 @@ export const addressQuota: Quota = {
  * insufficient_balance, address_unavailable
  */
 export async function reserveAddress(
-  { db, clock, catalog, capacity, changed }: AddressesOptions,
+  options: AddressesOptions,
   { accountId }: Pick<Actor, 'accountId'>,
   { zone_slug, family, server_id: taker }: AddressCreate,
   remember: Remember,
 ): Promise<AddressTable> {
+  const { db, clock, catalog, capacity, serverRows, requireCover, changed } = options
   const server_id = taker ?? null
   const zone = findZone(onSale(catalog), zone_slug)
   if (!zone) throw invalid([bodyIssue('zone_slug', 'not_found', 'No such zone.')])
   await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, `public_${family}`)
   const row = await db.transaction().execute(async (tx) => {
     const now = clock.now()
-    if (server_id !== null) await requireTaker(tx, server_id, { account_id: accountId, zone_slug, family })
+    if (server_id !== null)
+      await requireTaker(serverRows, tx, server_id, { account_id: accountId, zone_slug, family })
     await requireQuota(tx, accountId)
     const price = addressPrice(catalog, zone, family, now)
     if (price.price_hour > 0) await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
     const wanted = { account_id: accountId, project_id, family, server_id, goes_with: null }
     const taken = await takeAddress(tx, catalog, zone, wanted, now)
-    if (server_id !== null) await show(tx, server_id, family, taken.address, now)
+    if (server_id !== null)
+      await serverRows.update(tx, server_id, { [family]: taken.address, updated_at: now })
     await remember(tx, taken.address_id)
     return taken
   })
@@ -98,12 +126,12 @@ export async function updateAddress(
   loaded: AddressTable,
   { server_id, reverse_dns }: AddressUpdate,
 ): Promise<AddressTable> {
-  const { clock, changed } = options
+  const { clock, serverRows, changed } = options
   const { before, after } = await whereItIs(options, loaded, server_id ?? null, async (tx, before) => {
     const now = clock.now()
     const isMoved = server_id !== undefined && server_id !== before.server_id
     if (isMoved && before.goes_with !== null) await requireQuota(tx, before.account_id)
-    if (isMoved && server_id !== null) await requireTaker(tx, server_id, before)
+    if (isMoved && server_id !== null) await requireTaker(serverRows, tx, server_id, before)
     const change = {
       ...(isMoved ? { server_id, goes_with: null } : {}),
       ...(reverse_dns === undefined ? {} : { reverse_dns }),
@@ -111,8 +139,10 @@ export async function updateAddress(
     }
     const after = { ...before, ...change }
     await tx.updateTable('addresses').set(change).where('address_id', '=', after.address_id).execute()
-    if (isMoved && before.server_id !== null) await show(tx, before.server_id, before.family, null, now)
-    if (isMoved && server_id !== null) await show(tx, server_id, after.family, after.address, now)
+    if (isMoved && before.server_id !== null)
+      await serverRows.update(tx, before.server_id, { [before.family]: null, updated_at: now })
+    if (isMoved && server_id !== null)
+      await serverRows.update(tx, server_id, { [after.family]: after.address, updated_at: now })
     await tell(tx, after, now)
     return { before, after }
   })
@@ -127,7 +157,7 @@ export async function releaseAddress(
   loaded: AddressTable,
   isForced: boolean,
 ): Promise<void> {
-  const { clock, changed } = options
+  const { clock, serverRows, changed } = options
   const { server_id } = await whereItIs(options, loaded, null, async (tx, row) => {
     if (row.server_id !== null && !isForced)
       throw new ApiError(
@@ -135,7 +165,8 @@ export async function releaseAddress(
         'A server has this address. Take it away first (server_id: null), or delete it with force=true.',
       )
     const now = clock.now()
-    if (row.server_id !== null) await show(tx, row.server_id, row.family, null, now)
+    if (row.server_id !== null)
+      await serverRows.update(tx, row.server_id, { [row.family]: null, updated_at: now })
     await giveBack(tx, row, now)
     return row
   })
@@ -148,7 +179,7 @@ export async function releaseAddress(
  * @throws ApiError address_not_found
  */
 async function whereItIs<Result>(
-  { db }: AddressesOptions,
+  { db, serverRows }: AddressesOptions,
   loaded: AddressTable,
   takerId: string | null,
   run: (tx: Queries, row: AddressTable) => Promise<Result>,
@@ -157,7 +188,7 @@ async function whereItIs<Result>(
     const { address_id, account_id, server_id } = row
     const done = await db.transaction().execute(async (tx) => {
       const ids = [...new Set([server_id, takerId])].filter((id) => id !== null)
-      for (const id of ids.sort()) await lockServer(tx, id)
+      for (const id of ids.sort()) await serverRows.lock(tx, id)
       await lockAccount(tx, account_id)
       const current = await findAddress(tx, account_id, address_id)
       return current?.server_id === server_id ? { result: await run(tx, current) } : null
@@ -167,7 +198,12 @@ async function whereItIs<Result>(
   }
 }
 
-type Placed = Pick<ServerTable, 'server_id' | 'account_id' | 'project_id' | 'created_at'>
+interface NewServer {
+  server_id: string
+  account_id: string
+  project_id: string
+  created_at: number
+}
 
 /**
  * Takes the addresses of a new server, which go with it.
@@ -178,10 +214,10 @@ export async function takeForServer(
   tx: Queries,
   catalog: Catalog,
   zone: Zone,
-  { server_id, account_id, project_id, created_at }: Placed,
+  { server_id, account_id, project_id, created_at }: NewServer,
   families: readonly Family[],
-): Promise<Pick<ServerTable, 'ipv4' | 'ipv6'>> {
-  const has: Pick<ServerTable, 'ipv4' | 'ipv6'> = { ipv4: null, ipv6: null }
+): Promise<Pick<AddressedServer, Family>> {
+  const has: Pick<AddressedServer, Family> = { ipv4: null, ipv6: null }
   for (const family of families) {
     const wanted = { account_id, project_id, family, server_id, goes_with: server_id }
     has[family] = (await takeAddress(tx, catalog, zone, wanted, created_at)).address
@@ -190,7 +226,11 @@ export async function takeForServer(
 }
 
 /** A server that is being deleted lets go of what it has: what came with it is given back, the rest stays reserved. */
-export async function letGo(tx: Queries, server: ServerTable, now: number): Promise<void> {
+export async function letGo(
+  tx: Queries,
+  server: Pick<AddressedServer, 'server_id' | 'account_id' | Family>,
+  now: number,
+): Promise<void> {
   if (server.ipv4 === null && server.ipv6 === null) return
   await lockAccount(tx, server.account_id)
   const rows = await present(tx).where('server_id', '=', server.server_id).selectAll().execute()
@@ -215,29 +255,22 @@ async function requireQuota(tx: Queries, accountId: string): Promise<void> {
  * @throws ApiError validation_failed, operation_in_progress, address_in_use
  */
 async function requireTaker(
+  serverRows: AddressedServers,
   tx: Queries,
   serverId: string,
   { account_id, zone_slug, family }: Pick<AddressTable, 'account_id' | 'zone_slug' | 'family'>,
 ): Promise<void> {
-  const server = await lockServer(tx, serverId)
-  if (server?.account_id !== account_id || server.zone_slug !== zone_slug)
-    throw invalid([bodyIssue('server_id', 'not_found', `No such server in zone ${zone_slug}.`)])
-  await guard(tx, server, 'update')
+  const server = await serverRows.lockToChange(
+    tx,
+    serverId,
+    (found) => found.account_id === account_id && found.zone_slug === zone_slug,
+  )
+  if (!server) throw invalid([bodyIssue('server_id', 'not_found', `No such server in zone ${zone_slug}.`)])
   if (server[family] !== null)
     throw new ApiError(
       addressProblems.address_in_use,
       `Server ${server.name} has ${server[family]} already. Take that away first.`,
     )
-}
-
-function show(
-  tx: Queries,
-  serverId: string,
-  family: Family,
-  address: string | null,
-  now: number,
-): Promise<void> {
-  return updateServer(tx, serverId, { [family]: address, updated_at: now })
 }
 
 function tell(tx: Queries, row: AddressTable, at: number): Promise<void> {

@@ -1,30 +1,40 @@
 import Type from 'typebox'
-import { atLimit } from '../../accounts/quotas.ts'
-import { accountProblems } from '../../accounts/schema.ts'
-import { catalogProblems } from '../../catalog/schema.ts'
-import type { Actor } from '../../http/contract/auth.ts'
-import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
-import { found } from '../../http/contract/problem.ts'
-import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
-import { serverProblems } from '../schema.ts'
-import type { ServerTable } from '../tables.ts'
-import { findPort, listPorts, type PortsOptions, portQuota, publishPort, unpublishPort } from './ports.ts'
+import { atLimit } from '../accounts/quotas.ts'
+import { accountProblems } from '../accounts/schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
+import { found } from '../http/contract/problem.ts'
+import { type Route, route, type SetHeader } from '../http/contract/route.ts'
+import { operationProblems } from '../operations/schema.ts'
+import {
+  findPort,
+  listPorts,
+  type PortsOptions,
+  type PublishedServer,
+  portQuota,
+  publishPort,
+  unpublishPort,
+} from './ports.ts'
 import { PortPublish, PublishedPort, portProblems } from './schema.ts'
 import type { PortTable } from './tables.ts'
 import { portView } from './view.ts'
 
 const tag = 'Servers'
 const path = '/servers/:server_id/ports'
-const params = { server_id: serverProblems.server_not_found }
 
-type Load = (call: { actor: Actor; params: { server_id: string } }) => Promise<ServerTable>
-
-/** @param load finds the server that the path names */
-export function portRoutes(options: PortsOptions, load: Load): Route[] {
-  return [listRoute(options, load), publishRoute(options, load), unpublishRoute(options)]
+export function portRoutes(options: PortsOptions): Route[] {
+  return [listRoute(options), publishRoute(options), unpublishRoute(options)]
 }
 
-function listRoute({ db, hostOf }: PortsOptions, load: Load): Route {
+/** Finds the server that the path names. */
+function loader({ db, serverRows, serverNotFound }: PortsOptions) {
+  return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) =>
+    found(await serverRows.find(db, actor.accountId, params.server_id), serverNotFound)
+}
+
+function listRoute(options: PortsOptions): Route {
+  const { db, hostOf, serverNotFound } = options
   return route({
     id: 'listPorts',
     method: 'GET',
@@ -34,8 +44,8 @@ function listRoute({ db, hostOf }: PortsOptions, load: Load): Route {
     summary: 'List the published ports of a server',
     description:
       'Each leads from a port of `host` to a port of the server. The newest is first, and the one for SSH, which every server has, is last.',
-    params,
-    load,
+    params: { server_id: serverNotFound },
+    load: loader(options),
     query: Type.Object(pagingQuery),
     reply: { 200: listOf(PublishedPort) },
     run: (call) =>
@@ -47,8 +57,8 @@ function listRoute({ db, hostOf }: PortsOptions, load: Load): Route {
   })
 }
 
-function publishRoute(options: PortsOptions, load: Load): Route {
-  const shown = ({ zone_slug }: ServerTable, row: PortTable, setHeader: SetHeader) => {
+function publishRoute(options: PortsOptions): Route {
+  const shown = ({ zone_slug }: PublishedServer, row: PortTable, setHeader: SetHeader) => {
     setHeader('location', `/v1/servers/${row.server_id}/ports`)
     return portView(row, options.hostOf(zone_slug))
   }
@@ -61,14 +71,14 @@ function publishRoute(options: PortsOptions, load: Load): Route {
     summary: 'Publish a port of a server',
     description:
       'Within a second, and without a restart, connections to `host` and `host_port` reach that port of the server, as long as it is on. Where ports of a server that runs cannot change, `status` is `pending`: they do once it is stopped and started again. A host port leads to one server for each protocol; without `host_port` a free one of the range of the installation is chosen.',
-    params,
-    load,
+    params: { server_id: options.serverNotFound },
+    load: loader(options),
     body: PortPublish,
     reply: { 201: PublishedPort },
     problems: { quota_exceeded: atLimit(portQuota) },
     errors: [
       catalogProblems.not_supported,
-      serverProblems.operation_in_progress,
+      operationProblems.operation_in_progress,
       accountProblems.quota_exceeded,
       portProblems.port_taken,
       portProblems.port_not_found,
@@ -97,7 +107,7 @@ function unpublishRoute(options: PortsOptions): Route {
     summary: 'Stop publishing a port of a server',
     description:
       'New connections to its host port fail, and the host port is free for others at once. Where ports of a server that runs cannot change, it is listed as `closing`, and leads to the server, until that is stopped and started again. The port for SSH cannot be deleted.',
-    params: { ...params, port_id: portProblems.port_not_found },
+    params: { server_id: options.serverNotFound, port_id: portProblems.port_not_found },
     load: async ({ actor, params }) =>
       found(
         await findPort(options.db, actor.accountId, params.server_id, params.port_id),

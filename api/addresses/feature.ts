@@ -1,4 +1,4 @@
-import { feature } from '../../feature.ts'
+import { feature } from '../feature.ts'
 import { addressQuota } from './addresses.ts'
 import { addressRoutes } from './routes.ts'
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, uuid } from '../../http/contract/fields.ts'
-import { defineProblems } from '../../http/contract/problem.ts'
+import { CreatedAt, uuid } from '../http/contract/fields.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const portProblems = defineProblems({
   port_not_found: { status: 404, title: 'No such published port' },

@@ -1,15 +1,15 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { WebSocket } from 'ws'
-import type { Clock } from '../../clock.ts'
-import type { Database } from '../../database/database.ts'
-import { type Console, DriverError } from '../../drivers/driver.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import type { Access } from '../../http/contract/auth.ts'
-import { ApiError, httpProblems } from '../../http/contract/problem.ts'
-import type { SocketRoute } from '../../http/server/websocket.ts'
-import { Loop } from '../../loop.ts'
-import { checkAction } from '../states.ts'
-import { findServer } from '../store.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Console, DriverError } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { Access } from '../http/contract/auth.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import type { SocketRoute } from '../http/server/websocket.ts'
+import { Loop } from '../loop.ts'
+import { serverRows } from '../servers/rows.ts'
+import { checkAction } from '../servers/states.ts'
 import { CONSOLE_PATH, CONSOLE_PROTOCOL } from './schema.ts'
 import { type Admission, Tickets } from './tickets.ts'
 import { Viewer } from './viewer.ts'
@@ -118,7 +118,7 @@ export class Consoles {
 
   async #attach({ actor, server }: Admission, seen: Buffer): Promise<Console | null | 'server_off'> {
     const { db, drivers } = this.#options
-    const row = await findServer(db, actor.accountId, server.server_id)
+    const row = await serverRows.find(db, actor.accountId, server.server_id)
     if (!row || checkAction('console', row.status) !== 'allowed') return 'server_off'
     return drivers
       .at(server.pool)

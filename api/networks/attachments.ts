@@ -1,32 +1,55 @@
-import type { Capacity } from '../../catalog/capacity.ts'
-import { overlap } from '../../cidrs.ts'
-import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import { MOST_CARDS } from '../../drivers/driver.ts'
-import { ApiError, bodyIssue, found, type Issue, invalid } from '../../http/contract/problem.ts'
-import type { Remember } from '../../http/contract/route.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import { overlap } from '../cidrs.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { MOST_CARDS } from '../drivers/driver.ts'
 import {
-  joinNetwork,
-  leaveNetworks,
-  lockNetwork,
-  subjectOf as networkSubject,
-} from '../../networks/networks.ts'
-import { type NetworkAttach, networkProblems } from '../../networks/schema.ts'
-import type { NetworkTable } from '../../networks/tables.ts'
-import type { Engine } from '../../operations/engine.ts'
-import { findActive, insertOperation } from '../../operations/operations.ts'
-import type { OperationTable } from '../../operations/tables.ts'
-import { guard, inProgress } from '../guard.ts'
-import { serverProblems } from '../schema.ts'
-import { findServer, lockServer, updateServer } from '../store.ts'
-import type { ServerTable } from '../tables.ts'
+  ApiError,
+  bodyIssue,
+  found,
+  type Issue,
+  invalid,
+  type ProblemType,
+} from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
+import type { Engine } from '../operations/engine.ts'
+import { findActive, inProgress, insertOperation } from '../operations/operations.ts'
+import type { OperationTable } from '../operations/tables.ts'
 import { membershipsOf } from './memberships.ts'
+import { joinNetwork, leaveNetworks, lockNetwork, subjectOf as networkSubject } from './networks.ts'
+import { type NetworkAttach, networkProblems } from './schema.ts'
+import type { NetworkTable } from './tables.ts'
+
+/** A server, as far as its networks go. */
+export interface AttachedServer {
+  server_id: string
+  account_id: string
+  zone_slug: string
+  pool: string
+  /** JSON, as membershipsOf reads it. */
+  networks: string
+}
+
+/** The rows of servers, which show the networks that they are in. */
+interface AttachedServers {
+  find(db: Queries, accountId: string, serverId: string): Promise<AttachedServer | undefined>
+  /** @throws ApiError operation_in_progress */
+  lockToChange(
+    tx: Queries,
+    serverId: string,
+    isMeant: (server: AttachedServer) => boolean,
+  ): Promise<AttachedServer | undefined>
+  update(tx: Queries, serverId: string, change: { networks: string; updated_at: number }): Promise<void>
+}
 
 export interface AttachmentsOptions {
   db: Database
   clock: Clock
   capacity: Capacity
   engine: Engine
+  serverRows: AttachedServers
+  /** The error where there is no such server. */
+  serverNotFound: ProblemType
 }
 
 /** What is carried out on a network, on behalf of a server. */
@@ -39,25 +62,24 @@ const DEADLINE_MS = 10 * 60_000
  * @throws ApiError validation_failed, not_supported, network_not_found, operation_in_progress, network_attached, network_address_unavailable
  */
 export async function attach(
-  { db, clock, capacity, engine }: AttachmentsOptions,
+  { db, clock, capacity, engine, serverRows }: AttachmentsOptions,
   { account_id, network_id, zone_slug }: NetworkTable,
   { server_id, ipv4 }: NetworkAttach,
   remember: Remember,
 ): Promise<OperationTable> {
   const missing = () => invalid([bodyIssue('server_id', 'not_found', `No such server in ${zone_slug}.`)])
-  const candidate = await findServer(db, account_id, server_id)
+  const candidate = await serverRows.find(db, account_id, server_id)
   if (candidate?.zone_slug !== zone_slug) throw missing()
   await capacity.require(candidate, 'private_networks')
   const operation = await db.transaction().execute(async (tx) => {
-    const server = await lockServer(tx, server_id)
+    const server = await serverRows.lockToChange(tx, server_id, () => true)
     if (!server) throw missing()
-    await guard(tx, server, 'update')
     const network = found(await lockNetwork(tx, account_id, network_id), networkProblems.network_not_found)
     await refuseBusy(tx, network_id)
     const now = clock.now()
     const joined = await join(tx, server, network, now, ipv4)
     const begun = await begin(tx, 'attach_network', network, server_id, now)
-    await updateServer(tx, server_id, { networks: joined, updated_at: now })
+    await serverRows.update(tx, server_id, { networks: joined, updated_at: now })
     await remember(tx, begun.operation_id)
     return begun
   })
@@ -70,20 +92,19 @@ export async function attach(
  * @throws ApiError network_not_found, server_not_found, operation_in_progress
  */
 export async function detach(
-  { db, clock, engine }: AttachmentsOptions,
+  { db, clock, engine, serverRows, serverNotFound }: AttachmentsOptions,
   { account_id, network_id }: NetworkTable,
   serverId: string,
 ): Promise<OperationTable> {
   const operation = await db.transaction().execute(async (tx) => {
-    const server = await lockServer(tx, serverId)
-    const isMember = server && membershipsOf(server).some((one) => one.network_id === network_id)
-    if (server?.account_id !== account_id || !isMember)
-      throw new ApiError(serverProblems.server_not_found, 'The server is not in this network.')
-    await guard(tx, server, 'update')
+    const isMember = (server: AttachedServer) =>
+      server.account_id === account_id && membershipsOf(server).some((one) => one.network_id === network_id)
+    const server = await serverRows.lockToChange(tx, serverId, isMember)
+    if (!server) throw new ApiError(serverNotFound, 'The server is not in this network.')
     const network = found(await lockNetwork(tx, account_id, network_id), networkProblems.network_not_found)
     await refuseBusy(tx, network_id)
     const now = clock.now()
-    await leave(tx, server, network_id, now)
+    await leave(tx, serverRows, server, network_id, now)
     return begin(tx, 'detach_network', network, serverId, now)
   })
   engine.wake()
@@ -97,7 +118,7 @@ export async function detach(
  */
 export async function joinAll(
   tx: Queries,
-  { account_id, server_id }: Pick<ServerTable, 'account_id' | 'server_id'>,
+  { account_id, server_id }: Pick<AttachedServer, 'account_id' | 'server_id'>,
   networks: readonly NetworkTable[],
   now: number,
 ): Promise<string> {
@@ -127,16 +148,22 @@ export function networkIssues(
 }
 
 /** Takes a server out of a network. Fine if it is not in it. */
-export async function leave(tx: Queries, server: ServerTable, networkId: string, now: number): Promise<void> {
+export async function leave(
+  tx: Queries,
+  serverRows: Pick<AttachedServers, 'update'>,
+  server: AttachedServer,
+  networkId: string,
+  now: number,
+): Promise<void> {
   await leaveNetworks(tx, server.account_id, [networkId], server.server_id, now)
   const rest = membershipsOf(server).filter(({ network_id }) => network_id !== networkId)
-  await updateServer(tx, server.server_id, { networks: JSON.stringify(rest), updated_at: now })
+  await serverRows.update(tx, server.server_id, { networks: JSON.stringify(rest), updated_at: now })
 }
 
 /** @throws ApiError validation_failed, network_attached, network_address_unavailable */
 async function join(
   tx: Queries,
-  server: Pick<ServerTable, 'server_id' | 'networks'>,
+  server: Pick<AttachedServer, 'server_id' | 'networks'>,
   network: NetworkTable,
   now: number,
   wanted?: string,

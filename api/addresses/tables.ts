@@ -1,4 +1,4 @@
-declare module '../../database/schema.ts' {
+declare module '../database/schema.ts' {
   interface Schema {
     addresses: AddressTable
   }

@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
-import type { Clock } from '../../clock.ts'
-import type { Console } from '../../drivers/driver.ts'
-import { Alarm, Pace } from '../../loop.ts'
+import type { Clock } from '../clock.ts'
+import type { Console } from '../drivers/driver.ts'
+import { Alarm, Pace } from '../loop.ts'
 import type { Admission } from './tickets.ts'
 
 /** Why a console ended: the code and the reason of its WebSocket's close. */

@@ -4,13 +4,14 @@ import type { Database } from '../../database/database.ts'
 import type { ServerNetwork } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { rulesOfServers } from '../../firewalls/protection.ts'
-import { cardsOf } from '../networks/memberships.ts'
-import { portsOf, portsOfRunning } from '../ports/ports.ts'
+import { cardsOf } from '../../networks/memberships.ts'
+import { portsOf, portsOfAll } from '../../ports/ports.ts'
+import { runningServers } from '../queries.ts'
 import { type Connected, listConnected, listRunning, poolsOf } from '../store.ts'
 
 type Ports = Awaited<ReturnType<typeof portsOf>>
 
-interface NetworksOptions {
+interface ConnectivityOptions {
   db: Database
   drivers: Drivers
   log: Logger
@@ -27,14 +28,14 @@ interface Line {
  * Tells drivers what leads to servers. Each is told one thing at a time, of what the database has by then: an older one
  * never comes after a newer one. One that is slow or down holds up no other.
  */
-export class Networks {
-  readonly #options: NetworksOptions
+export class Connectivity {
+  readonly #options: ConnectivityOptions
   /** Until it is known whose they are. */
   readonly #changed = new Set<string>()
   readonly #sorting = new Semaphore(1)
   readonly #lines = new Map<string, Line>()
 
-  constructor(options: NetworksOptions) {
+  constructor(options: ConnectivityOptions) {
     this.#options = options
   }
 
@@ -62,7 +63,11 @@ export class Networks {
   async tellRunning(pool: string): Promise<void> {
     const { db } = this.#options
     await this.#trying(pool, async () =>
-      this.#connect(pool, await listRunning(db, pool), await portsOfRunning(db, pool)),
+      this.#connect(
+        pool,
+        await listRunning(db, pool),
+        await portsOfAll(db, (within) => runningServers(within, pool)),
+      ),
     )
   }
 

@@ -1,5 +1,5 @@
-import { isoTime } from '../../http/contract/fields.ts'
-import { formatMoney } from '../../money.ts'
+import { isoTime } from '../http/contract/fields.ts'
+import { formatMoney } from '../money.ts'
 import type { Address } from './schema.ts'
 import type { AddressTable } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { isoTime } from '../../http/contract/fields.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import type { PublishedPort } from './schema.ts'
 import type { PortTable } from './tables.ts'
 

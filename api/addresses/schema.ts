@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
-import { ZoneSlug } from '../../catalog/schema.ts'
-import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid } from '../../http/contract/fields.ts'
-import { pagingQuery } from '../../http/contract/paging.ts'
-import { defineProblems } from '../../http/contract/problem.ts'
+import { ZoneSlug } from '../catalog/schema.ts'
+import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
 
 export const addressProblems = defineProblems({
   address_not_found: { status: 404, title: 'No such address' },

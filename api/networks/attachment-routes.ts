@@ -1,19 +1,18 @@
-import { catalogProblems } from '../../catalog/schema.ts'
-import { found } from '../../http/contract/problem.ts'
-import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
-import { findNetwork, networkLoader, SUBJECT_TYPE, subjectOf } from '../../networks/networks.ts'
-import { NetworkAttach, networkProblems } from '../../networks/schema.ts'
-import { findOperation } from '../../operations/operations.ts'
-import type { OperationSchemas } from '../../operations/schema.ts'
-import type { OperationTable } from '../../operations/tables.ts'
-import { operationView } from '../../operations/view.ts'
-import { serverProblems } from '../schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import { found } from '../http/contract/problem.ts'
+import { type Route, route, type SetHeader } from '../http/contract/route.ts'
+import { findOperation } from '../operations/operations.ts'
+import { type OperationSchemas, operationProblems } from '../operations/schema.ts'
+import type { OperationTable } from '../operations/tables.ts'
+import { operationView } from '../operations/view.ts'
 import { type AttachmentsOptions, attach, detach, type NetworkOperation, STEP } from './attachments.ts'
+import { findNetwork, networkLoader, SUBJECT_TYPE, subjectOf } from './networks.ts'
+import { NetworkAttach, networkProblems } from './schema.ts'
 
 const tag = 'Networks'
 const path = '/networks/:network_id/servers'
 
-interface AttachmentRoutesOptions extends AttachmentsOptions {
+export interface AttachmentRoutesOptions extends AttachmentsOptions {
   operationSchemas: OperationSchemas
 }
 
@@ -39,7 +38,7 @@ function attachRoute(options: AttachmentRoutesOptions): Route {
     examples: { 202: accepting('attach_network') },
     errors: [
       catalogProblems.not_supported,
-      serverProblems.operation_in_progress,
+      operationProblems.operation_in_progress,
       networkProblems.network_attached,
       networkProblems.network_address_unavailable,
     ],
@@ -65,15 +64,15 @@ function detachRoute(options: AttachmentRoutesOptions): Route {
       'It can neither send nor receive there once the operation has succeeded, and the card is gone when its guest lets go of it. A server that is not in the network is a 404.',
     params: {
       network_id: networkProblems.network_not_found,
-      server_id: serverProblems.server_not_found,
+      server_id: options.serverNotFound,
     },
     load: async ({ actor, params: { network_id, server_id } }) => {
       const network = await findNetwork(options.db, actor.accountId, network_id)
-      return { network: found(network, serverProblems.server_not_found), serverId: server_id }
+      return { network: found(network, options.serverNotFound), serverId: server_id }
     },
     reply: { 202: options.operationSchemas.Operation },
     examples: { 202: accepting('detach_network') },
-    errors: [serverProblems.operation_in_progress],
+    errors: [operationProblems.operation_in_progress],
     run: async ({ loaded: { network, serverId }, setHeader }) =>
       accepted(await detach(options, network, serverId), setHeader),
   })

@@ -1,12 +1,12 @@
-import { atLimit } from '../../accounts/quotas.ts'
-import { accountProblems } from '../../accounts/schema.ts'
-import { billingProblems } from '../../billing/schema.ts'
-import { catalogProblems } from '../../catalog/schema.ts'
-import type { Actor } from '../../http/contract/auth.ts'
-import { listOf, paged } from '../../http/contract/paging.ts'
-import { found } from '../../http/contract/problem.ts'
-import { type Route, route } from '../../http/contract/route.ts'
-import { serverProblems } from '../schema.ts'
+import { atLimit } from '../accounts/quotas.ts'
+import { accountProblems } from '../accounts/schema.ts'
+import { billingProblems } from '../billing/schema.ts'
+import { catalogProblems } from '../catalog/schema.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { listOf, paged } from '../http/contract/paging.ts'
+import { found } from '../http/contract/problem.ts'
+import { type Route, route } from '../http/contract/route.ts'
+import { operationProblems } from '../operations/schema.ts'
 import {
   type AddressesOptions,
   addressQuota,
@@ -92,7 +92,7 @@ function changeRoutes(options: AddressesOptions, load: Load): Route[] {
       reply: { 200: Address },
       problems: { quota_exceeded: atLimit(addressQuota) },
       errors: [
-        serverProblems.operation_in_progress,
+        operationProblems.operation_in_progress,
         accountProblems.quota_exceeded,
         addressProblems.address_in_use,
       ],
@@ -139,7 +139,7 @@ function reserveRoute(options: AddressesOptions): Route {
     },
     errors: [
       catalogProblems.not_supported,
-      serverProblems.operation_in_progress,
+      operationProblems.operation_in_progress,
       accountProblems.quota_exceeded,
       billingProblems.insufficient_balance,
       addressProblems.address_in_use,
