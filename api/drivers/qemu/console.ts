@@ -26,7 +26,7 @@ const FLOOD = { perSecond: 4 * 2 ** 20, burst: 2 ** 20 }
  * The serial consoles that have readers. QEMU serves one connection for each console, which all its readers share.
  * The log's writer works in any case, and nothing here delays it.
  */
-export class Consoles {
+export class SerialConsoles {
   readonly #context: Pick<Context, 'layout' | 'clock'>
   readonly #inspect: (serverId: string) => Promise<MachineState>
   readonly #lines = new Map<string, Promise<SerialLine | null>>()

@@ -21,7 +21,7 @@ import { Readiness } from '../guest/readiness.ts'
 import type { Log } from '../log.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
-import { Consoles } from './console.ts'
+import { SerialConsoles } from './console.ts'
 import { examine } from './examine.ts'
 import { Hints } from './hints.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
@@ -113,7 +113,7 @@ export class QemuDriver implements Driver {
   readonly #context: Context
   readonly #images: ImageStore
   readonly #readiness: Readiness
-  readonly #consoles: Consoles
+  readonly #consoles: SerialConsoles
   readonly #machines = new Map<string, Machine>()
   readonly #booting: BootingMachines
   readonly #hints: Hints
@@ -133,7 +133,7 @@ export class QemuDriver implements Driver {
       kernelRuns: (serverId) => this.#booting.end(serverId),
     }
     this.#readiness = new Readiness(settings.address)
-    this.#consoles = new Consoles(settings, (serverId) => this.inspect(serverId))
+    this.#consoles = new SerialConsoles(settings, (serverId) => this.inspect(serverId))
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
     settings.guests?.watch()
   }
@@ -179,7 +179,7 @@ export class QemuDriver implements Driver {
   }
 
   async define(spec: MachineSpec): Promise<void> {
-    this.#requireSupported(spec)
+    requireSupported(spec, this.#settings.choice.accel)
     await this.#machine(spec.serverId).define(spec, () => this.#readyImage(spec))
   }
 
@@ -353,15 +353,16 @@ export class QemuDriver implements Driver {
     if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
     return ready
   }
+}
 
-  #requireSupported({ cpuType, interfaces }: MachineSpec): void {
-    if (interfaces.length !== 1)
-      throw new DriverError('unavailable', 'A machine has exactly one network interface here')
-    const offered = offeredCpuTypes(this.#settings.choice.accel)
-    if (!offered.includes(cpuType))
-      throw new DriverError(
-        'unavailable',
-        `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
-      )
-  }
+/** @throws DriverError unavailable if this host can't run such a machine */
+function requireSupported({ cpuType, interfaces }: MachineSpec, accel: Accel): void {
+  if (interfaces.length !== 1)
+    throw new DriverError('unavailable', 'A machine has exactly one network interface here')
+  const offered = offeredCpuTypes(accel)
+  if (!offered.includes(cpuType))
+    throw new DriverError(
+      'unavailable',
+      `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
+    )
 }

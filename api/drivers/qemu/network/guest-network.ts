@@ -18,7 +18,7 @@ import { countedBytes, ElementKeeper } from './elements.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
 import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
 import { PastaUplink } from './pasta-uplink.ts'
-import { connectPrivate, type Link, linksIn, placesOf } from './private.ts'
+import { connectPrivate, linksIn, type NetworkLink, placesOf } from './private.ts'
 import { BRIDGES_APART, cardOf, rules } from './rules.ts'
 
 export interface GuestNetworkOptions {
@@ -58,7 +58,7 @@ export class GuestNetwork {
     this.#id = id
     this.#address = address
     this.#space = space
-    this.#uplink = this.#uplinkOf(space)
+    this.#uplink = uplinkOf(space, id, address, options)
     this.#keeper = keeperIn(space)
   }
 
@@ -242,14 +242,6 @@ export class GuestNetwork {
     })
   }
 
-  #uplinkOf(space: Namespace): Uplink {
-    const { dataDir, ports: range } = this.#options
-    const [id, address] = [this.#id, this.#address]
-    return space instanceof UserSpace
-      ? new PastaUplink(space, { id, address, range, log: join(dataDir, 'pasta.log') })
-      : new HostUplink(space, id, address)
-  }
-
   /** Loads the rules before the uplink exists, so that nothing passes without them. */
   async #load(): Promise<void> {
     await this.#inside(['nft', '-f', '-'], rules(this.#uplink.udpPorts))
@@ -261,7 +253,7 @@ export class GuestNetwork {
 
   async #reopen(): Promise<void> {
     this.#space = await openSpace(this.#id, await this.#options.running())
-    this.#uplink = this.#uplinkOf(this.#space)
+    this.#uplink = uplinkOf(this.#space, this.#id, this.#address, this.#options)
     this.#keeper = keeperIn(this.#space)
     await this.#load()
   }
@@ -281,14 +273,14 @@ export class GuestNetwork {
   }
 
   /** Connects private networks as the cards say. @returns whether something was missing */
-  async #connect(links?: readonly Link[]): Promise<boolean> {
+  async #connect(links?: readonly NetworkLink[]): Promise<boolean> {
     const present = links ?? (await this.#links())
     return connectPrivate([...this.#cards.values()], present, (command, input) =>
       this.#inside(command, input),
     )
   }
 
-  #links(): Promise<Link[]> {
+  #links(): Promise<NetworkLink[]> {
     return linksIn((command) => this.#inside(command))
   }
 
@@ -297,8 +289,15 @@ export class GuestNetwork {
   }
 }
 
+function uplinkOf(space: Namespace, id: string, address: string, options: GuestNetworkOptions): Uplink {
+  const { dataDir, ports: range } = options
+  return space instanceof UserSpace
+    ? new PastaUplink(space, { id, address, range, log: join(dataDir, 'pasta.log') })
+    : new HostUplink(space, id, address)
+}
+
 /** Lists the cards of machines in the namespace. */
-function cardsIn(links: readonly Link[]): { number: number; isUsed: boolean }[] {
+function cardsIn(links: readonly NetworkLink[]): { number: number; isUsed: boolean }[] {
   return links.flatMap(({ ifname = '', flags = [] }) => {
     const [, number] = /^g(\d+)$/.exec(ifname) ?? []
     return number ? [{ number: Number(number), isUsed: !flags.includes('NO-CARRIER') }] : []

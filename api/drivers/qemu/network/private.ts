@@ -82,7 +82,7 @@ export function placesOf({ network: { number, cards }, uid }: Member): Place[] {
 }
 
 /** An entry of `ip -j -d link`; each field is tested before use. */
-export interface Link {
+export interface NetworkLink {
   ifname?: string
   flags?: string[]
   master?: string
@@ -100,15 +100,15 @@ interface Known {
 type Inside = (command: readonly string[], input?: string) => Promise<string>
 
 /** Lists the cards and bridges of the namespace. */
-export async function linksIn(inside: Inside): Promise<Link[]> {
+export async function linksIn(inside: Inside): Promise<NetworkLink[]> {
   // As ip documents it: a list of objects, of which each field is tested before use.
-  return JSON.parse(await inside(['ip', '-j', '-d', 'link'])) as Link[]
+  return JSON.parse(await inside(['ip', '-j', '-d', 'link'])) as NetworkLink[]
 }
 
 /** Connects private networks as the cards say. @returns whether something was missing */
 export async function connectPrivate(
   cards: readonly Member[],
-  links: readonly Link[],
+  links: readonly NetworkLink[],
   inside: Inside,
 ): Promise<boolean> {
   const isEmpty = cards.every(({ network }) => network.cards.length === 0)
@@ -126,7 +126,7 @@ export async function connectPrivate(
  */
 export function privateLines(
   cards: readonly Member[],
-  links: readonly Link[],
+  links: readonly NetworkLink[],
   known: readonly Known[],
 ): { ip: string[]; bridge: string[] } {
   const places = cards.flatMap(placesOf)
@@ -156,7 +156,7 @@ export function privateLines(
   }
 }
 
-function isInPlace({ bridge }: Place, link: Link | undefined): boolean {
+function isInPlace({ bridge }: Place, link: NetworkLink | undefined): boolean {
   const { learning, flood } = link?.linkinfo?.info_slave_data ?? {}
   return link?.master === bridge && learning === false && flood === false && !!link.flags?.includes('UP')
 }
