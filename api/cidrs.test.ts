@@ -21,7 +21,7 @@ test('a range has one way to be written', () => {
   }
 })
 
-test('what is no range, or an address inside of one, is none', () => {
+test('an invalid range, or an address inside of one, is refused', () => {
   const wrong = ['', '/8', '10.0.0.0/', '10.0.0.0/33', '10.0.0.0/08', '10.0.0.0/-1', '10.0.0/8', '010.0.0.1']
   wrong.push('::/129', 'fe80::1%eth0', '10.0.0.0/8 ', '10.0.0.0 /8', 'example.com', '1.2.3.4/8/9', ':::', '*')
   wrong.push('10.1.2.3/8', '2001:db8::1/32', '::ffff:10.1.2.3/104', '::ffff:0:0/95')

@@ -58,7 +58,7 @@ test('a flag wins over the environment, and an empty variable is none', () => {
   })
 })
 
-test('guests listen where the API does unless told otherwise, and customers are shown a plain name', () => {
+test('guests’ ports listen where the API does by default, and customers are shown a plain name', () => {
   expect(readConfig({ HOST: '192.0.2.1' })).toMatchObject({ guestHost: '192.0.2.1', publicName: null })
   const own = { HOST: '127.0.0.1', BERTH_GUEST_HOST: '192.0.2.1', BERTH_PUBLIC_NAME: 'cloud.example.com' }
   expect(readConfig(own)).toMatchObject({

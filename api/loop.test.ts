@@ -66,7 +66,7 @@ test('news end a pause, and news during a turn leave the next one out', async ()
   expect(turns).toEqual([0, 0, 0, 40])
 })
 
-test('who stops it waits for the turn that is being taken, and for no pause', async () => {
+test('stopping waits for the current turn, and for no pause', async () => {
   const taken = Promise.withResolvers<void>()
   const { loop } = looping(() => taken.promise)
   loop.start()

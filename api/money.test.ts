@@ -47,7 +47,7 @@ test('amounts are printed with two or four decimals, halves going up', () => {
   expect(() => formatMoney(Number.MAX_SAFE_INTEGER + 1)).toThrow(RangeError)
 })
 
-test('what is printed with four decimals reads as the same amount', () => {
+test('an amount printed with four decimals reads as the same amount', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -9e15, max: 9e15 }),

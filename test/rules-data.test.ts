@@ -118,7 +118,7 @@ function tellsOf(source: Source, object: string): boolean {
   return /\/events\/outbox\.ts'/.test(text) && new RegExp(`['\`]${object}\\.`).test(text)
 }
 
-test('what is told as an event is written where it is told', () => {
+test('rows that events are about are written where the events are recorded', () => {
   const wrong = product
     // Operations are told of by those who begin them, and by what the engine is given for their end.
     .filter(({ file }) => file.startsWith('api/') && !['database', 'operations'].includes(partOf(file)))

@@ -16,14 +16,14 @@ function after(from: string | RegExp, to: string, { text = shipped, ordered = [s
   return breaches(parse(text), parse(changed), ordered, [], now)
 }
 
-test('what no server uses can change and vanish', () => {
+test('entries that no server uses can change and disappear', () => {
   expect(after(/local-1/g, 'msk-1', { ordered: [] })).toEqual([])
   expect(after('cpu_month_rub: "180.00"', 'cpu_month_rub: "200.00"', { ordered: [] })).toEqual([])
   expect(after('cpu_month_rub: "190.00"', 'cpu_month_rub: "200.00"')).toEqual([])
   expect(after('slug: micro, cpu: 1', 'slug: micro, cpu: 2')).toEqual([])
 })
 
-test('what servers use stays what it is, and can be retired', () => {
+test('entries that servers use stay as they are, and can be retired', () => {
   expect(after(/local-1/g, 'msk-1')[0]).toMatch(/^zone local-1 is missing, but servers use it: put it back/)
   expect(after('- { slug: nano,', '- { slug: tiny,')[0]).toMatch(/^preset nano is missing/)
   expect(after('slug: nano, cpu: 1', 'slug: nano, cpu: 2')).toEqual([

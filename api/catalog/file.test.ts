@@ -52,7 +52,7 @@ test('the catalogue that we ship is fine', () => {
   expect(parseCatalog(shipped, 'catalog.yaml').zones.length).toBeGreaterThan(0)
 })
 
-test('what is wrong with a catalogue is said with its line', () => {
+test('a mistake in a catalogue is reported with its line', () => {
   expect(complaint('country_code: ZZ', 'country_code: zz')).toContain(
     `catalog.yaml:${lineOf('country_code')}: `,
   )

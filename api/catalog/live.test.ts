@@ -40,7 +40,7 @@ test('a bad catalogue does not keep a service down that a good one has run', asy
   expect(catalog.zones[0]?.cpu_types).toEqual(['amd', 'intel'])
 })
 
-test('what servers use can not vanish from the catalogue, also while the service is down', async () => {
+test('entries that servers use can’t disappear from the catalogue, even while the service is down', async () => {
   const { templates, presets } = parseCatalog(shipped, 'catalog.yaml')
   const debian = templates.find(({ slug }) => slug === 'debian-13')
   const server = {

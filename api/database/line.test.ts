@@ -20,7 +20,7 @@ test('a caller holds half of the connections at most, and another one finds one 
   expect(begun).toEqual(['slow', 'slow', 'other'])
 })
 
-test('what becomes free goes to callers in turn', async () => {
+test('a connection that becomes free goes to callers in turn', async () => {
   const line = new Line(2, 1_000)
   const begun = begins(line, ['a', 'b', 'a', 'a', 'b', 'c'])
   await settle()
@@ -35,7 +35,7 @@ test('what becomes free goes to callers in turn', async () => {
   expect(begun).toEqual(['a', 'b', 'a', 'b', 'c', 'a'])
 })
 
-test('who waits too long is refused, and holds up nobody after that', async () => {
+test('a caller that waits too long is refused, and delays nobody after that', async () => {
   const line = new Line(2, 1)
   await line.take('a', late)
   await line.take('b', late)

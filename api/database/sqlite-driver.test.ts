@@ -37,7 +37,7 @@ const poolNamed = prepared((db, values: { pool: string }) =>
 
 const read = (db: Queries) => db.selectFrom('pool_usage').select('pool').orderBy('pool').execute()
 
-test('of transactions that share a commit, one that fails takes back its own writes and no others', async () => {
+test('a failed transaction that shares a commit undoes its own writes and no others', async () => {
   const { db, committed } = await open()
   const results = await Promise.allSettled([
     db.transaction().execute((tx) => add(tx, 'a')),
@@ -55,7 +55,7 @@ test('of transactions that share a commit, one that fails takes back its own wri
   expect(committed()).toEqual(['a', 'd'])
 })
 
-test('whoever is told of a write finds it on the disk, and a reader sees nothing that is not', async () => {
+test('an acknowledged write is on the disk, and a reader sees no other', async () => {
   const { db, committed } = await open()
   const seen: string[][] = []
   await Promise.all([

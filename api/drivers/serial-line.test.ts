@@ -36,14 +36,14 @@ test('a reader who is too slow misses the middle and is told how much', async ()
   expect(await slow.read()).toEqual({ bytes: Buffer.alloc(16 * 1024, '6'), skipped: 96 * 1024 })
 })
 
-test('who comes back begins after what it has seen', async () => {
+test('a returning reader continues after the output it has seen', async () => {
   const line = quiet()
   line.print(Buffer.from('old text, new text'))
   expect((await line.open(Buffer.from('old text, ')).read())?.bytes.toString()).toBe('new text')
   expect((await line.open(Buffer.from('elsewhere')).read())?.bytes.toString()).toBe('old text, new text')
 })
 
-test('what readers type arrives, until they close; the line knows when the last one has', async () => {
+test('input of readers arrives until they close; the line knows when the last one has closed', async () => {
   let typed = ''
   let lefts = 0
   const line = new SerialLine({

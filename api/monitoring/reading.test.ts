@@ -62,7 +62,7 @@ test('totals go on when a machine is started again, and its rate begins at its s
   ])
 })
 
-test('what is not known for a while leaves a gap, no spike, and is in the total later', () => {
+test('a value that is unknown for a while leaves a gap and no spike, and is in the total later', () => {
   expect(
     follow(
       look(10_000, { diskReadBytes: 1_000 }),

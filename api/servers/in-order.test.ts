@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/harness/clock.ts'
 import { InOrder } from './in-order.ts'
 
-test('what is asked for one key is done in order, also after a failure, and other keys do not wait', async () => {
+test('work for one key is done in order, also after a failure, and other keys do not wait', async () => {
   const inOrder = new InOrder(new ManualClock())
   const done: string[] = []
   const gate = Promise.withResolvers<void>()
@@ -21,7 +21,7 @@ test('what is asked for one key is done in order, also after a failure, and othe
   expect(done).toEqual(['other', 'first', 'second', 'third', 'later'])
 })
 
-test('what waited for too long is refused, and not done for somebody who has left', async () => {
+test('work that waited too long is refused, and not done for a client who has left', async () => {
   const clock = new ManualClock()
   const inOrder = new InOrder(clock)
   const gate = Promise.withResolvers<void>()

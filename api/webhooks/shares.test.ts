@@ -40,7 +40,7 @@ test('accounts have the same share, however many messages each has, and one that
   expect(greedy).toBeLessThan(90)
 })
 
-test('what one account may not send now delays nothing to other destinations', () => {
+test('an account at its limit does not delay deliveries to other destinations', () => {
   const clock = new ManualClock()
   const shares = new Shares(clock)
   sent(10, { a: 20 }, clock, shares)
@@ -48,7 +48,7 @@ test('what one account may not send now delays nothing to other destinations', (
   expect(shares.take([{ ...limit, destination: 'other' }], 'a', 'another')).toBe(0)
 })
 
-test('who asks again keeps the turn, early or at another address of the same name', () => {
+test('a repeated request keeps its turn, early or at another address of the same name', () => {
   const clock = new ManualClock()
   const shares = new Shares(clock)
   for (let count = 0; count < 10; count++) {

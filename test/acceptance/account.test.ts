@@ -142,7 +142,7 @@ test('both name and public_key of an SSH key are required', async () => {
   expect(issues(long)).toEqual([['/name', 'too_long']])
 })
 
-test('what is no public key of the accepted kinds is invalid_public_key', async () => {
+test('anything but a public key of an accepted kind is invalid_public_key', async () => {
   const dsa = generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 })
   const bad = [
     'garbage',

@@ -284,7 +284,7 @@ test('all paths are under the version prefix /v1, and nothing is there without i
   })
 })
 
-test('what is deprecated says so in its replies', async () => {
+test('deprecated routes say so in their replies', async () => {
   const reads = Object.entries(schema.document.paths).flatMap(([path, { get }]) =>
     // A stream has no end.
     get && path !== '/events/stream' ? [{ path, get }] : [],

@@ -10,7 +10,7 @@ async function eventsAfter(after?: string): Promise<Reply['body'][]> {
     : [...body.items, ...(await eventsAfter(body.items.at(-1).event_id))]
 }
 
-test('what changes is in GET /events at once, after the last event that was seen', async (t) => {
+test('changes are in GET /events at once, after the last event seen', async (t) => {
   const last = (await eventsAfter()).at(-1)?.event_id
   const project = await add(t, 'projects', { name: fresh('told') })
   const events = await eventsAfter(last)

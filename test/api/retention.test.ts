@@ -68,7 +68,7 @@ test('keys of an account that asks for nothing more are deleted after a day', as
   expect(await count(t, 'idempotency_keys')).toBe(0)
 })
 
-test('of too many keys those that made nothing go; what was made is made once all the same', async () => {
+test('of too many idempotency keys those that created nothing are deleted; each create still happens once', async () => {
   const t = await testApp()
   const body = { name: 'a' }
   const key = { 'idempotency-key': 'made' }

@@ -33,7 +33,7 @@ test('an operator without a second factor is led to where it is turned on', asyn
   await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
 })
 
-test('who has no password reads that a recent sign-in is needed before she types, and comes back from it', async () => {
+test('a person without a password reads before typing that a recent sign-in is needed, and returns from it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/account`)

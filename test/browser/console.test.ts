@@ -105,7 +105,7 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
   expect(wrong).toEqual([])
 })
 
-test('what happens elsewhere shows at once; a lost connection is said, and heals by itself', async () => {
+test('changes made elsewhere show at once; a lost connection is reported and recovers by itself', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.getByRole('link', { name: 'Projects' }).click()
@@ -247,7 +247,7 @@ async function byProvider() {
   return { t, page }
 }
 
-test('who is known elsewhere signs in by one click, and disconnects it', async () => {
+test('a person signs in with a provider by one click, and can disconnect it', async () => {
   const { t, page } = await byProvider()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.getByTitle('ann@example.com').waitFor()
@@ -262,7 +262,7 @@ test('who is known elsewhere signs in by one click, and disconnects it', async (
   await page.getByText('This sign-in was not begun in this tab').waitFor()
 })
 
-test('who is known elsewhere goes on in another tab when her session has ended, and loses nothing that was typed', async () => {
+test('a person whose session has ended signs in with the provider in another tab, and loses nothing they typed', async () => {
   const { t, page } = await byProvider()
   await page.getByRole('link', { name: 'Projects' }).click()
   await button(page, 'New project').click()
@@ -293,7 +293,7 @@ test('a dialog is typed into as soon as it opens, and Enter sends it', async () 
   await page.getByRole('link', { name: 'shop' }).waitFor()
 })
 
-test('a person changes her address by a mail, and deletes herself, by clicking', async () => {
+test('a person changes their address by a mail, and deletes their account, by clicking', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/account/security`)
@@ -320,7 +320,7 @@ test('a person changes her address by a mail, and deletes herself, by clicking',
   expect(await t.db.selectFrom('people').selectAll().execute()).toEqual([])
 })
 
-test('a viewer who was invited by mail sees the servers, and can start nothing; once removed, she can sign out', async () => {
+test('a viewer invited by mail sees the servers and can start nothing; once removed, they can sign out', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })
   await t.call('POST', `/servers/${id}/stop`)

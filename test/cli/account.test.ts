@@ -11,7 +11,7 @@ test('the account and its balance are shown', async () => {
   ])
 })
 
-test('what is mistyped is told in two lines, with what may be meant', async () => {
+test('a mistyped command gets two lines, with a suggestion', async () => {
   await expectSession(await loggedIn(), 'mistyped', [
     'servers',
     'servers describe web-1',

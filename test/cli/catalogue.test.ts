@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('what is on offer is listed, with what it costs', async () => {
+test('the catalogue is listed with prices', async () => {
   await expectSession(await loggedIn(), 'catalogue', [
     'zone list',
     'zone list -o json',

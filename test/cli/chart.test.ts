@@ -17,7 +17,7 @@ test('a chart rises from 0 to the largest value, between the times at which it b
 `)
 })
 
-test('what is not known is blank, and 0 is not', () => {
+test('an unknown value is blank in a chart, and 0 is not', () => {
   const values = [...Array(5).fill(4), ...Array(5).fill(null), ...Array(5).fill(0), ...Array(5).fill(2)]
   expect(`\n${drawn(values)}\n`).toBe(`
            4 ┤█████
@@ -49,7 +49,7 @@ test('a constant series is full, or one of zeros a line; one point has the whole
   ])
 })
 
-test('of more values than columns each column shows the mean', () => {
+test('if there are more values than columns, each column shows the mean', () => {
   const values = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 10 : null))
   expect(drawn(values)).toBe(drawn([10]))
 })

@@ -82,7 +82,7 @@ test('nothing is said where names can’t be had: without a login, a token or a 
   expect(await completed(t, ['server', 'show', ''])).toEqual([])
 })
 
-test('who presses Tab waits for two seconds at most', async () => {
+test('completion takes two seconds at most', async () => {
   const t = await loggedIn()
   const silent = createServer(() => {})
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))

@@ -40,7 +40,7 @@ test('the terminal is as it was when the console ends, and why it ended is said'
   await screen.shows(/ended with 0\nsame/)
 })
 
-test('what the guest switched of the terminal is switched back on leaving', async () => {
+test('terminal modes that the guest switched are restored on leaving', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server console web-1', t.env)
@@ -98,7 +98,7 @@ test('a console that ends by no wish of the user says how to come back', async (
   expect(screen.text()).toContain(`Connect again with: berth server console ${server_id}`)
 })
 
-test('what has no console is refused with why', async () => {
+test('a server without a console is refused with the reason', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await t.run('server stop web-1 --wait')

@@ -42,7 +42,7 @@ test('create without room says what there is room for', async () => {
   ])
 })
 
-test('create on a terminal asks which of several SSH keys to use; all of them unless told otherwise', async () => {
+test('create on a terminal asks which of several SSH keys to use; all of them are preselected', async () => {
   const t = await withKeys()
   for (const name of ['laptop', 'desk']) await t.run(`ssh-key add ${name} --file ~/${name}.pub`)
   const [newest, oldest] = (await t.berth.sshKeys.list()).items.map(({ ssh_key_id }) => ssh_key_id)

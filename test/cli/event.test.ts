@@ -57,7 +57,7 @@ async function withEvents() {
   return { ...t, before }
 }
 
-test('what has happened is listed, the eldest first', async () => {
+test('events are listed, oldest first', async () => {
   const t = await withEvents()
   const { event_id } = (await t.berth.events.list({ after: t.before })).items[0] ?? {}
   await expectSession(t, 'event', [

@@ -17,7 +17,7 @@ import { berthOf, expectSession, loggedIn, type Run } from './harness/berth.ts'
 const said = (out: string): Run => ({ code: 0, out, err: '' })
 const refused = (code: number, err: string): Run => ({ code, out: '', err })
 
-test('who logs in is known from then on; the token is in a file that nobody else may read', async () => {
+test('a login lasts; the token is in a file that nobody else may read', async () => {
   const t = await service()
   const { home, run } = berthOf(t)
   expect(await run('whoami')).toEqual(
@@ -51,7 +51,7 @@ test('a file of tokens that others can read is not used', async () => {
   )
 })
 
-test('who sends the token to another machine as it is, is told so', async () => {
+test('sending the token unencrypted to another machine prints a warning', async () => {
   const t = await service()
   const { run } = berthOf(t)
   // Another name of this machine, but not one that every machine has for itself.
@@ -87,7 +87,7 @@ test('a login that fails keeps nothing', async () => {
   expect((await run('whoami')).err).toMatch(/^Error: You are not logged in/)
 })
 
-test('what is no token is not sent, and not told; what is no Berth is not kept', async () => {
+test('an invalid token is neither sent nor printed; an address that is not Berth is not saved', async () => {
   const t = await service()
   const { run } = berthOf(t)
   for (const token of ['a secret', 'one\nsecret', 'secret…']) {

@@ -24,7 +24,7 @@ function foresee({ driver }: TestApp): void {
   }
 }
 
-test('what a server uses is a card, and what it has used are charts; what is not known is no 0', async () => {
+test('current usage is a card and past usage are charts; an unknown value is not 0', async () => {
   const t = await loggedIn()
   foresee(t)
   await t.make('web-1')
@@ -103,7 +103,7 @@ test('where nobody looks on each reading is a line, or an object of JSON', async
   for (const line of await watch('-o', 'json')) expect(JSON.parse(line)).toMatchObject({ status: 'running' })
 })
 
-test('who watches a server that goes is told', async () => {
+test('a watcher is told when a server is deleted', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   const looked = lookedAt(['server', 'stats', 'web-1', '--watch', '--interval', '0.1'], { env: t.env })

@@ -3,7 +3,7 @@ import { post } from '../../api/billing/ledger.ts'
 import { parseMoney } from '../../api/money.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('what was paid, what it went to, and who did what can be read', async () => {
+test('payments, charges and the audit log can be read', async () => {
   const t = await loggedIn()
   await expectSession(t, 'usage-empty', ['usage', 'usage -o json'])
   await t.make('web-1')

@@ -68,7 +68,7 @@ test('for programs the same characters are escaped: they read what the API repli
   )
 })
 
-test('what is empty is a dash', async () => {
+test('an empty value is printed as a dash', async () => {
   const all = await shown([{ name: '', status: ' ', note: '\u3000' }], {})
   expect(all).toBe('NAME  STATUS  NOTE\n-     -       -\n')
 })

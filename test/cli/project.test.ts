@@ -38,7 +38,7 @@ test('a project with servers in it stays', async () => {
   ])
 })
 
-test('what a name would do to the terminal is not done', async () => {
+test('control characters in a name do not reach the terminal', async () => {
   const t = await loggedIn()
   await t.berth.projects.create({ name: 'Shop', description: 'a\u009B2Jb' })
   // The API takes no such name; the program is there for services of other versions.

@@ -153,7 +153,7 @@ test('a server is renamed, labelled, moved and protected', async () => {
   ])
 })
 
-test('of two who set labels at once neither undoes what the other did', async () => {
+test('two simultaneous changes of labels do not undo each other', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
   const runs = ['a=1', 'b=2', 'c=3'].map((label) => t.run(`server update web-1 --label ${label}`))
@@ -184,7 +184,7 @@ test('a server that runs is resized between a stop and a start; a size that is n
   ])
 })
 
-test('who waits for an operation that failed is told so, and by the exit code', async () => {
+test('a failed operation is reported to a waiting command, and by the exit code', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.make('web-1')
   await t.run('server stop web-1 --wait')

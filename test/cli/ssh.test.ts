@@ -54,7 +54,7 @@ test('a server that is still being made is waited for', async () => {
   expect(t.calledWith()).toContain('127.0.0.1')
 })
 
-test('what can not be logged in to is refused with why', async () => {
+test('a server that can’t be logged in to is refused with the reason', async () => {
   const t = await loggedIn()
   const [off, broken] = [await t.make('off'), await t.make('broken')]
   await t.run('server stop off --wait')

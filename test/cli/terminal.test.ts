@@ -151,7 +151,7 @@ test('a server that runs is resized once that is agreed to', async () => {
   expect(await screen.ended()).toBe(0)
 })
 
-test('who breaks a resize off is told what the server is left in, and how to complete it', async () => {
+test('interrupting a resize reports the state of the server and how to complete it', async () => {
   const t = await atHome({ simulator: { shutdownMs: 30_000 } })
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server resize web-1 --preset small --stop', t.env)

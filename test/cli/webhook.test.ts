@@ -39,7 +39,7 @@ test('a webhook is made, listed, shown, changed and deleted by its name', async 
   ])
 })
 
-test('what was sent to a webhook is listed with what became of it', async () => {
+test('deliveries of a webhook are listed with their results', async () => {
   const t = await loggedIn({ webhookAllow: LOOPBACK })
   let isDown = false
   const { url } = await endpoint((_, reply) => {

@@ -44,7 +44,7 @@ function at(services: readonly Service[], index: number): Service {
   return service
 }
 
-test('what one process is asked for another one does at once, and whoever waits at a third hears of it', async () => {
+test('work ordered at one process is done by another at once, and a caller waiting at a third is notified', async () => {
   const { services, url } = await cluster('three', ['api', 'api', 'worker'])
   const [api, other] = [at(services, 0), at(services, 1)]
   const id = await idOf(await api.send('POST', '/servers', { ...(await order(api)), start_on_create: false }))

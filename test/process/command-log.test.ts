@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { folder, run, serve } from './harness/berthd.ts'
 
-test('what an operator does is in the system’s log: who, which command, on what, and whether it succeeded', async () => {
+test('each command of an operator is in the system’s log, with its user, its object and its result', async () => {
   const data = folder()
   const written = path.join(data, 'syslog')
   // Stands where the system's own would: what it is given is what reaches the journal.

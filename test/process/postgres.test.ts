@@ -37,7 +37,7 @@ test('a commit whose answer is lost is found out: it counts where it took place,
   expect(rows.map(({ body }) => body)).toEqual(['kept', 'next'])
 })
 
-test('what all orders change goes with the commit: nobody waits for a transaction that goes on', async () => {
+test('shared counters change at the commit: no order waits for a transaction that is still open', async () => {
   const db = openPostgres(await postgres.create('last'))
   onTestFinished(() => db.destroy())
   await migrate(db)

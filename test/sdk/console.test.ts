@@ -45,7 +45,7 @@ test('a console says why it has ended, and a signal closes it', async () => {
   expect(ended.ending).toBe('service_stopping')
 })
 
-test('what is no console is refused as any call is, and what is no WebSocket as a connection', async () => {
+test('a missing console is refused like any call, and a reply without WebSocket as a failed connection', async () => {
   const t = await service()
   const { server_id } = await t.make()
   await t.berth.servers.stop(server_id, { force: true })

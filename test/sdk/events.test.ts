@@ -98,7 +98,7 @@ test('a refusal ends the stream, at its start and later', async () => {
   await expect(take(later.berth.events(), 2)).rejects.toMatchObject({ code: 'token_revoked' })
 })
 
-test('who never gets through is told so', async () => {
+test('a stream that never connects reports an error', async () => {
   const { berth } = await streaming((reply) => reply.destroy())
   await expect(take(berth.events(), 1)).rejects.toThrow("can't be reached")
   const page = await streaming((reply) => reply.setHeader('content-type', 'text/html').end('<h1>'))

@@ -58,7 +58,7 @@ test('an invalid form is told field by field', async () => {
   )
 })
 
-test('what a code says beside is typed', async () => {
+test('the extra members of an error code are typed', async () => {
   const t = await service({ balance: '1' })
   const poor = await failure(t.berth.servers.create(await t.order()))
   if (!isBerthError(poor, 'insufficient_balance')) throw poor
@@ -105,7 +105,7 @@ test('a PATCH or DELETE whose reply was lost is not sent again: it may have happ
   expect(line.asked).toHaveLength(1)
 })
 
-test('who asks too much waits as long as the service says, whatever the method', async () => {
+test('a rate-limited call waits as long as the service says, for every method', async () => {
   const t = await service({ rateLimits: { reads: 2, writes: 2, anonymous: 10 } })
   const pauses: number[] = []
   const sleep = async (ms: number) => {
@@ -122,7 +122,7 @@ test('who asks too much waits as long as the service says, whatever the method',
   expect(pauses).toHaveLength(3)
 })
 
-test('who would have to wait longer than a minute is told so instead', async () => {
+test('a call that would have to wait longer than a minute fails instead', async () => {
   const baseUrl = await listen((_, reply) => {
     const problem = { status: 503, code: 'backend_unavailable', detail: 'Back tomorrow.', request_id: 'r1' }
     reply.writeHead(503, { 'content-type': 'application/problem+json', 'retry-after': '86400' })
@@ -176,7 +176,7 @@ test('a port that is not for HTTP is named as what is wrong', async () => {
   )
 })
 
-test('who never answers is given up after the time that was allowed', async () => {
+test('a service that never answers is given up after the timeout', async () => {
   const baseUrl = await listen(() => {})
   const error = await failure(new Berth({ baseUrl, retries: 0 }).zones.list({ timeoutMs: 50 }))
   expect(error).toBeInstanceOf(TimeoutError)
@@ -219,7 +219,7 @@ test.each([301, 302, 303, 307, 308])('a redirect by %i is told, and not followed
   expect(followed).toBe(0)
 })
 
-test('what looks like an answer of Berth and is none is an unexpected reply', async () => {
+test('a reply that only looks like Berth’s is an unexpected reply', async () => {
   const problem = { status: 400, code: 'x', detail: 'x', request_id: 'x' }
   const broken = ['{', 'null', '{}', '5', ...[5, [null], [{}]].map((errors) => ({ ...problem, errors }))]
   const replies = [
@@ -234,7 +234,7 @@ test('what looks like an answer of Berth and is none is an unexpected reply', as
   }
 })
 
-test('who aborts gets their own reason back, also in a pause between tries', async () => {
+test('an aborted call fails with the caller’s reason, also between retries', async () => {
   const t = await service()
   await expect(t.berth.zones.list({ signal: AbortSignal.abort(new Error('no need')) })).rejects.toThrow(
     'no need',
@@ -247,7 +247,7 @@ test('who aborts gets their own reason back, also in a pause between tries', asy
   await expect(new Berth({ baseUrl }).zones.list({ signal: caller.signal })).rejects.toThrow('no time')
 })
 
-test('what goes wrong in the caller’s own function is not taken for a lost connection', async () => {
+test('an error of the caller’s own function is not taken for a lost connection', async () => {
   const { berth } = await service()
   const onReply = () => {
     throw new Error('mine')
@@ -255,7 +255,7 @@ test('what goes wrong in the caller’s own function is not taken for a lost con
   await expect(berth.zones.list({ onReply })).rejects.toThrow(/^mine$/)
 })
 
-test('what is no address or no id is said before anything is sent', async () => {
+test('an invalid address or id is reported before anything is sent', async () => {
   expect(() => new Berth({ baseUrl: 'cloud.example' })).toThrow('"cloud.example" is not a valid baseUrl')
   for (const baseUrl of [
     'http://a b',

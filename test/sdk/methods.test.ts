@@ -3,7 +3,7 @@ import { isBerthError } from '../../sdk/index.ts'
 import { ed25519 } from '../api/harness/keys.ts'
 import { meanwhile, type Service, service } from './harness/client.ts'
 
-test('what belongs to the account is made, read, changed and deleted', async () => {
+test('the account’s resources are created, read, changed and deleted', async () => {
   const { berth } = await service()
   const me = await berth.account.get()
   expect(await berth.account.balance()).toMatchObject({ balance: '10000.00', hours_left: null })
@@ -125,7 +125,7 @@ test('lists can be walked to their end, and left before it', async () => {
   expect(asked).toBe(1)
 })
 
-test('what is made while a list is walked does not make anything come twice', async () => {
+test('objects created during a walk through a list make none appear twice', async () => {
   const t = await service()
   await addProjects(t, 1, 450)
   const seen: string[] = []
@@ -136,7 +136,7 @@ test('what is made while a list is walked does not make anything come twice', as
   expect([seen.length, new Set(seen).size]).toEqual([451, 451])
 })
 
-test('what has happened can be walked from an event on, and who did it', async () => {
+test('events and the audit log can be walked from a given event on', async () => {
   const { berth } = await service()
   const { project_id } = await berth.projects.create({ name: 'Shop' })
   const [first] = (await berth.events.list({ limit: 1 })).items

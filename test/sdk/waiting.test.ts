@@ -3,7 +3,7 @@ import { OperationFailed } from '../../sdk/index.ts'
 import { signUp } from '../api/harness/browser.ts'
 import { meanwhile, service } from './harness/client.ts'
 
-test('who waits hears how far it is, from the first moment to the end', async () => {
+test('waiting reports progress from the first moment to the end', async () => {
   const t = await service({ simulator: { imageMs: 5_000, bootMs: 5_000 } })
   const server = await t.berth.servers.create(await t.order())
   const seen: number[] = []

@@ -131,7 +131,7 @@ test('a password opens ssh for passwords, and root may be the user', () => {
   expect(config.users[0]).toMatchObject({ name: 'root', lock_passwd: false, hashed_passwd: '$6$x$y' })
 })
 
-test('what does not fit is refused', () => {
+test('values that do not fit are refused', () => {
   expect(() => fat12Volume('X', new Map([['big', Buffer.alloc(1_500_000)]]))).toThrow(RangeError)
   const many = new Map(Array.from({ length: 40 }, (_, i) => [`file-${i}`, Buffer.alloc(1)] as const))
   expect(() => fat12Volume('X', many)).toThrow(RangeError)

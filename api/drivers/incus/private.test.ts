@@ -188,7 +188,7 @@ test('a card that comes while its network is deleted is not left without one', a
   client.close()
 })
 
-test('what a process that died has left is deleted in time', async () => {
+test('leftovers of a dead process are deleted in time', async () => {
   const client = world.cluster.client()
   const operations = new Operations(client, console, () => {})
   const networks = new Networks(client, around, console)

@@ -108,7 +108,7 @@ test('a guest that prints without end fills no memory of ours for somebody who d
   await world.driver.destroy(id)
 })
 
-test('what stands in the place of the socket is not connected to, and a machine without one says so', async () => {
+test('only a real socket is connected to, and a machine without one reports that', async () => {
   const id = 'replaced'
   await world.make(id)
   await world.driver.start(id)
@@ -135,7 +135,7 @@ test('what stands in the place of the socket is not connected to, and a machine 
   await world.driver.destroy(id)
 })
 
-test('what is in the log already is not shown twice', () => {
+test('output that is already in the log is not shown twice', () => {
   const of = (before: string, since: string) => overlap(Buffer.from(before), Buffer.from(since))
   expect([of('abc', 'cde'), of('abc', 'abc'), of('abc', 'xyz'), of('', 'a'), of('aab', 'ab')]).toEqual([
     1, 3, 0, 0, 2,

@@ -89,7 +89,7 @@ test('a disk whose header claims snapshots is not worked on', async () => {
   await world.driver.destroy(id)
 })
 
-test('what a guest deletes and trims takes no room on the host', async () => {
+test('blocks that a guest deletes and trims take no space on the host', async () => {
   const id = 'trim'
   await world.make(id)
   await world.driver.start(id)

@@ -13,7 +13,7 @@ function limiter(): (address: string) => boolean {
   return (address) => limits.take('anonymous', address).isAllowed
 }
 
-test('who goes on asking is not forgotten, however many others come, and each of them is answered at once', () => {
+test('a busy caller’s bucket is kept however many others come, and each of them is answered at once', () => {
   const take = limiter()
   expect(take('a')).toBe(true)
   const startedAt = performance.now()
@@ -26,7 +26,7 @@ test('who goes on asking is not forgotten, however many others come, and each of
   expect(performance.now() - startedAt).toBeLessThan(60_000)
 })
 
-test('of more callers than are kept in mind, who has not asked for longest is forgiven', () => {
+test('beyond the number of kept callers, the least recent one is forgotten', () => {
   const take = limiter()
   for (const address of ['a', 'b']) take(address)
   for (let other = 0; other < KEPT - 1; other++) take(`other ${other}`)

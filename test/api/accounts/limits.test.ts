@@ -44,7 +44,7 @@ test('a body that nests without end is refused with an Idempotency-Key too', asy
   expect(reply).toMatchObject({ status: 413, body: { code: 'payload_too_large' } })
 })
 
-test('what stands inside of texts is no value and no level', async () => {
+test('braces inside strings do not count as values or levels', async () => {
   const t = await testApp()
   const user_data = '[{,"\\'.repeat(10_000)
   expect((await t.call('POST', '/servers', await order(t.call, { user_data }))).status).toBe(202)

@@ -44,7 +44,7 @@ test('keys of every kind are taken, with the fingerprint that ssh-keygen prints'
   expect((await t.call('GET', '/account/me')).body.quotas.ssh_keys).toEqual({ limit: 100, used: 7 })
 })
 
-test('what is no single public key is refused with a reason', async () => {
+test('anything but a single public key is refused with a reason', async () => {
   const t = await testApp()
   const key = ed25519()
   const wrong: [public_key: string, said: RegExp][] = [

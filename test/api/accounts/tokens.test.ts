@@ -175,7 +175,7 @@ test('a token creates none that may be used from more addresses than itself', as
   expect((await t.callAs(grandchild.token)('GET', '/account/me')).body.token.cidrs).toEqual(['127.0.0.1/32'])
 })
 
-test('what is no address or range, or too many of them, makes no token', async () => {
+test('a token with invalid or too many addresses and ranges is refused', async () => {
   const t = await testApp()
   const ask = (cidrs: unknown) => t.call('POST', '/account/tokens', { name: 'x', scopes: SCOPES, cidrs })
   for (const wrong of ['', 'example.com', '10.0.0.1/8', '10.0.0.0/33', 'fe80::1%eth0', '1.2.3', '*', '\n'])

@@ -129,7 +129,7 @@ test('a server that can’t be charged does not keep the others from it', async 
   expect(await charges(t, good)).toHaveLength(2)
 })
 
-test('who runs a guest pays for it, also if it never answers, or is deleted while it boots', async () => {
+test('a running guest is charged, even if it never answers or is deleted while it boots', async () => {
   const t = await testApp({ simulator: { bootMs: 1e9 } })
   const idle = await make(t, { start_on_create: false })
   const started = t.clock.now()
@@ -250,7 +250,7 @@ test('a price change leaves ordered servers at their price, until the operator s
   expect(Math.abs(Number(last?.split(' ')[0]) + expected)).toBeLessThan(0.011)
 })
 
-test('whoever orders in the moment in which a price begins is not left out of it', async () => {
+test('an order at the moment in which a new price begins gets that price', async () => {
   const days = Array.from({ length: 10 }, (_, day) => DAY * day + Date.parse('2026-11-21T00:00:00Z'))
   const entries = days.map((day, at) => {
     const date = new Date(day).toISOString().slice(0, 10)
@@ -281,7 +281,7 @@ test('whoever orders in the moment in which a price begins is not left out of it
   }
 })
 
-test('of two prices for existing servers each holds from its day, and a preset that was enlarged is not charged for', async () => {
+test('each of two price changes holds from its day, and an enlarged preset costs existing servers nothing', async () => {
   const catalog = new LiveCatalog(parseCatalog(catalogText, 'catalog.yaml'))
   const t = await testApp({ catalog })
   const [custom, preset] = [await make(t, CUSTOM), await make(t)]

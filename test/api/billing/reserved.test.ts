@@ -62,7 +62,7 @@ test('a guest that answers only after minutes has run for these minutes too', as
   expect((await billedSince(t, id)) - orderedAt).toBeLessThan(1_000)
 })
 
-test('whoever replaces a server before it comes to half a kopeck pays for each', async () => {
+test('an account that replaces servers before they cost half a kopeck pays for each', async () => {
   const t = await testApp()
   for (let round = 0; round < 3; round++) {
     const id = await make(t, SMALL)

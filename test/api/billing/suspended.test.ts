@@ -59,7 +59,7 @@ test('with a time set they are deleted after it, protected or not; it is shown a
   expect(await t.driver.inspect(id)).toEqual({ power: 'absent' })
 })
 
-test('what is paid for in time resumes, and was never in danger; too small a payment saves nothing', async () => {
+test('a payment in time resumes a server and prevents its deletion; too small a payment does not', async () => {
   const { t, id } = await unpaid({ keepSuspendedMs: 30 * DAY })
   await look(t, 29)
   await pay(t, '1000')

@@ -46,7 +46,7 @@ async function chargedForTraffic(t: TestApp): Promise<[string, string][]> {
     .reverse()
 }
 
-test('what a plan includes, and what more costs, is shown before and after an order', async () => {
+test('a plan’s included traffic and the price beyond it are shown before and after an order', async () => {
   const t = await testApp({ catalog: sold(100, '120.00') })
   const terms = { traffic_gb: 100, traffic_tb_rub: '120.00', bandwidth_mbit: 200 }
   const place = 'zone_slug=local-1&cpu_type=amd'
@@ -144,7 +144,7 @@ test.each([
   },
 )
 
-test('what is written down after the last charge of its month is charged with the first of the next', async () => {
+test('traffic recorded after its month’s last charge is charged with the next month’s first', async () => {
   const t = await testApp({ catalog: sold(0, '100.00') })
   t.clock.advance(Date.UTC(2026, 11) - HOUR - t.clock.now())
   const id = await make(t)

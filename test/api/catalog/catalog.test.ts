@@ -102,7 +102,7 @@ test('a zone whose host cannot be asked shows the features that it had, and none
   expect(await features()).toEqual(known)
 })
 
-test('what the host lacks is not on offer', async () => {
+test('features that the host lacks are not on offer', async () => {
   const t = await testApp({ simulator: { host: { cpuTypes: ['intel'] } } })
   expect((await t.call('GET', '/zones')).body[0].cpu_types).toEqual(['intel'])
   expect((await t.call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')).body).toEqual([])
@@ -157,7 +157,7 @@ test('capacity follows what servers hold, down to none and back', async () => {
   expect((await t.call('GET', '/pricing/capacity?cpu_type=arm')).status).toBe(422)
 })
 
-test('what the operator retired is not sold any more, and its servers go on as they were', async () => {
+test('a retired preset is no longer sold, and its servers continue unchanged', async () => {
   const catalog = new LiveCatalog(parseCatalog(catalogText, 'catalog.yaml'))
   const t = await testApp({ catalog })
   const body = await order(t.call, { ssh_key_ids: [] })

@@ -89,7 +89,7 @@ test('a database of a newer version is left alone, with a sentence', async () =>
   )
 })
 
-test('what an interrupted migration of an earlier version left is said, and not touched', async () => {
+test('leftovers of an interrupted migration of an earlier version are reported and not touched', async () => {
   const db = await database()
   await sql.raw(notes.table).execute(db)
   land({ '9001-notes': [notes.table] })

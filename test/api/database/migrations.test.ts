@@ -151,7 +151,7 @@ test('a server from before there were pools is in the one that there was', async
   await drop()
 })
 
-test('what accounts paid before it was kept is the sum of their payments, without gifts and charges', async () => {
+test('the amount paid before it was recorded is the sum of payments, without gifts and charges', async () => {
   const { db, drop } = await testDatabase({ upTo: '0010-token-parents' })
   const entry = { description: '', created_at: 0 }
   for (const [id, entries] of Object.entries({

@@ -15,7 +15,7 @@ async function planOf(db: Database, query: Compilable<unknown>): Promise<string>
   return JSON.stringify(rows)
 }
 
-test('what an order adds up costs the same, however many servers its account has or had that are off', async () => {
+test('the sums of an order cost the same however many stopped or deleted servers the account has', async () => {
   const { db, drop } = await testDatabase()
   onTestFinished(async () => {
     await db.destroy()

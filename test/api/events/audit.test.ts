@@ -32,7 +32,7 @@ test('each request that changes something is in the audit once, with who, from w
   expect(items[0]).toMatchObject({ object_type: 'server', object_id: id })
 })
 
-test('what is refused, replayed or changes nothing leaves no entry, and neither does the service itself', async () => {
+test('requests that are refused, replayed or change nothing leave no audit entry, nor does the service itself', async () => {
   const t = await testApp()
   const key = { 'idempotency-key': 'once' }
   const body = await order(t.call)

@@ -67,7 +67,7 @@ test('the life of a server is told event by event, each with what the API showed
   expect(events[9].data).toMatchObject({ name: 'renamed', cpu: 2, disk_gb: 40 })
 })
 
-test('what happens without a request is told too: a crash, a guest that turns itself off, an empty balance', async () => {
+test('changes without a request are events too: a crash, a guest that shuts down, an empty balance', async () => {
   const t = await testApp({ balance: '100' })
   const id = await make(t)
   const statuses = async (since: number) =>
@@ -129,7 +129,7 @@ test('projects, SSH keys, tokens and balances tell of their changes, and no toke
   expect(JSON.stringify(events)).not.toContain(token.token)
 })
 
-test('what fails or changes nothing is not told', async () => {
+test('a request that fails or changes nothing makes no event', async () => {
   const t = await testApp()
   const id = await make(t)
   const before = (await all(t)).length

@@ -71,7 +71,7 @@ test('a stream on which nothing happens has a heartbeat, and shows a token only 
   expect((await next)?.event.type).toBe('server.updated')
 })
 
-test('who is cut off before its first event comes back to all that happened since', async () => {
+test('a reader disconnected before its first event gets everything since when it reconnects', async () => {
   const t = await testApp()
   const open = await streamer(t)
   const token = await t.makeToken(['read'])

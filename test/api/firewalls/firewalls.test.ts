@@ -77,7 +77,7 @@ test('a server without a firewall lets all through, with one only what it allows
   expect(await isOpen(t, one, 80)).toBe(true)
 })
 
-test('what a server begins is let out, unless some firewall says what', async () => {
+test('outgoing connections are allowed unless a firewall has outgoing rules', async () => {
   const t = await testApp()
   const server = await make(t)
   const out = { direction: 'out', port: 443 } as const

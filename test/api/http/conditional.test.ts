@@ -43,7 +43,7 @@ test('a change that was based on an older look at a server is refused', async ()
   expect((await t.call('PATCH', `/servers/${id}`, { name: 'three' }, { 'if-match': '*' })).status).toBe(200)
 })
 
-test('of two changes that know the same state of a project, one is made', async () => {
+test('of two changes based on the same state of a project, one succeeds', async () => {
   const t = await testApp()
   const { body } = await t.call('POST', '/account/projects', { name: 'a' })
   const path = `/account/projects/${body.project_id}`
@@ -54,7 +54,7 @@ test('of two changes that know the same state of a project, one is made', async 
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412])
 })
 
-test('of two clients that each add a rule to those of a firewall, one has to look again', async () => {
+test('of two clients that each add a rule to the same firewall, one has to read it again', async () => {
   const t = await testApp()
   const { firewall_id } = (await t.call('POST', '/firewalls', { name: 'a' })).body
   const path = `/firewalls/${firewall_id}`

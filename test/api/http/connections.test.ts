@@ -70,7 +70,7 @@ function statusesOf(text: string): Record<string, number> {
   return statuses
 }
 
-test('what a caller does not read fills no memory, and is there for those who read', async () => {
+test('replies that a client does not read fill no memory, and others still get theirs', async () => {
   const t = await testApp()
   const port = await listening(t)
   const silent = connect(port, `${DESCRIPTION}\r\n`.repeat(200))
@@ -93,7 +93,7 @@ test('what a caller does not read fills no memory, and is there for those who re
   expect(statusesOf(await after.text)).toEqual({ 200: 1 })
 })
 
-test('who takes a reply in drops is disconnected when its time is up', async () => {
+test('a client that reads a reply very slowly is disconnected when its time is up', async () => {
   const t = await testApp()
   const port = await listening(t)
   const slow = connect(port, `${DESCRIPTION}\r\n`.repeat(40))
@@ -122,7 +122,7 @@ test('who takes a reply in drops is disconnected when its time is up', async () 
   expect(statusesOf(await slow.text)[200]).toBeLessThan(40)
 })
 
-test('what was not read when its connection closed is held against nobody', async () => {
+test('unread bytes of a closed connection no longer count against its sender', async () => {
   const t = await testApp()
   const port = await listening(t)
   for (let round = 0; round < 3; round++) {

@@ -119,7 +119,7 @@ test('behind a trusted proxy with TLS every reply says to come by TLS only; nobo
   expect((await headersOf(open, zones, { 'x-forwarded-proto': 'https' }))[HSTS]).toBeUndefined()
 })
 
-test('what Node’s own parser refuses has these headers as well', async () => {
+test('requests that Node’s own parser refuses get these headers too', async () => {
   const t = await testApp()
   const port = await listening(t)
   for (const bytes of [

@@ -41,7 +41,7 @@ test('a browser gets the console at every address that is not the API’s, and n
   expect(nonces.size).toBe(5)
 })
 
-test('what the API answers stays the same with a console, also for a browser', async () => {
+test('replies of the API are the same with a console, also for a browser', async () => {
   const { t, open } = await browser()
   for (const url of ['/v1/nothing', '/v1/zones', '/v1', '/healthz/x', '/assets/gone.js', '/favicon.ico']) {
     const { statusCode, headers } = await open(url)

@@ -32,7 +32,7 @@ test('a quote counts as a read, as it changes nothing', async () => {
   expect([status, headers.ratelimit]).toEqual([422, '"reads";r=2;t=20'])
 })
 
-test('who has no valid token shares what its address has, on every path', async () => {
+test('callers without a valid token share the limit of their address, on every path', async () => {
   const t = await testApp({ rateLimits })
   const stranger = t.callAs(null)
   expect((await stranger('GET', '/servers')).status).toBe(401)

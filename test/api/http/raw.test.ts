@@ -17,7 +17,7 @@ function answer(port: number, bytes: string): Promise<string> {
   })
 }
 
-test('what is no HTTP at all is answered with a problem and a request id too', async () => {
+test('bytes that are not HTTP also get a problem document and a request id', async () => {
   const t = await testApp()
   const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
   for (const bytes of [
@@ -85,7 +85,7 @@ test('a body in thousands of tiny pieces is refused while it comes', async () =>
   expect(await answer(Number(port), head(64, 2_000))).toMatch(/^HTTP\/1\.1 201 /)
 })
 
-test('who is refused while its body still comes is hung up on; who has sent it is not', async () => {
+test('a client refused while still sending its body is disconnected; one that has sent it is not', async () => {
   const t = await testApp()
   const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
   const ask = (length: number, body = '') =>

@@ -96,7 +96,7 @@ test('stats have rates at any moment: of the last sample just after it, and from
   expect((await stats(t, id)).cpu.usage_percent).toBeNull()
 })
 
-test('what cannot be measured of a server that is off is null, with 200', async () => {
+test('metrics that a stopped server can’t have are null, with status 200', async () => {
   const t = await testApp()
   const id = await make(t, { start_on_create: false })
   await sample(t, 2)
@@ -168,7 +168,7 @@ test('only the types that are asked for are shown', async () => {
   expect(await names('memory,memory')).toEqual(['memory.used'])
 })
 
-test('what metrics cannot be is a 422 that names the parameter', async () => {
+test('an impossible range of metrics is a 422 that names the parameter', async () => {
   const t = await testApp()
   const id = await make(t)
   const now = iso(t, 0)
@@ -422,7 +422,7 @@ test('a service that dies between a sample and its roll-up loses neither', async
   expect(known((await metrics(t, id, { start: iso(t, 2 * DAY), step: 60 })).cpu).length).toBeGreaterThan(0)
 })
 
-test('of a server that is gone nothing is kept', async () => {
+test('no metrics of a deleted server are kept', async () => {
   const t = await testApp()
   const [id, other] = [await make(t), await make(t)]
   await sample(t, 12)
@@ -495,7 +495,7 @@ function specOf(serverId: string) {
   }
 }
 
-test('usage has the traffic of each month, over restarts, whoever looks in between, and of nobody else', async () => {
+test('usage has the account’s own traffic of each month, across restarts and regardless of reads in between', async () => {
   const t = await testApp()
   const id = await make(t, { name: 'web-1' })
   const traffic = async (month: string) => (await t.call('GET', `/account/usage?month=${month}`)).body.traffic

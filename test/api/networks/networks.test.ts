@@ -255,7 +255,7 @@ test('a suspended server is cut off in its networks too, and is back with its pa
   expect(t.driver.reaches(two, '10.1.0.2')).toBe(one)
 })
 
-test('what was not told is told by the reconciler, and before the next start', async () => {
+test('a change that did not reach the driver is repeated by the reconciler, and before the next start', async () => {
   const t = await testApp()
   const id = await create(t)
   const server_id = await make(t)

@@ -260,7 +260,7 @@ test('a second active operation of a server is refused by the database itself', 
   await expect(b.operation(serverId)).rejects.toThrow(/unique/i)
 })
 
-test('what is on no server is carried out too, by the procedure of its own kind of subject', async () => {
+test('operations on other subjects than servers are carried out by their own procedures', async () => {
   const b = await bench()
   const log: string[] = []
   const kind = (name: string) => ({
@@ -354,7 +354,7 @@ test('the end of an operation and what follows from it are written together, or 
   expect([await nameOf(), (await b.read(operation)).status]).toEqual(['renamed-0', 'succeeded'])
 })
 
-test('what a step tells later ones outlives the process', async () => {
+test('data that a step leaves to later ones outlives the process', async () => {
   const b = await bench()
   const operation = await b.operation(await b.server())
   const first = b.engine({
@@ -383,7 +383,7 @@ test('what a step tells later ones outlives the process', async () => {
   expect(await b.read(operation)).toMatchObject({ status: 'succeeded', progress: 100 })
 })
 
-test('what only a process of another version can carry out is left to that, until its time is over', async () => {
+test('an operation that only another version knows is left to it until its deadline', async () => {
   const b = await bench()
   const servers = [await b.server(), await b.server(), await b.server()] as const
   const known = await b.operation(servers[0])

@@ -211,7 +211,7 @@ test('operations of another account do not exist, and reading them needs servers
   expect((await blind('GET', path)).body.code).toBe('insufficient_scope')
 })
 
-test('what was done with a server can be read for a week after it is gone', async () => {
+test('a server’s operations can be read for a week after it is deleted', async () => {
   const t = await testApp()
   const id = await make(t)
   const here = await make(t, { start_on_create: false })
@@ -228,7 +228,7 @@ test('what was done with a server can be read for a week after it is gone', asyn
   expect((await t.call('GET', `/servers/${id}/operations/${deletion.operation_id}`)).status).toBe(404)
 })
 
-test('what a newer version wrote beside this one is shown, though this one has no such type or status', async () => {
+test('operations of a type or status that only a newer version knows are still shown', async () => {
   const t = await testApp({ validateReplies: false })
   const [copied, paused] = [await make(t), await make(t)]
   const copying = { type: 'copy', status: 'running', finished_at: null, progress: 10 } as const

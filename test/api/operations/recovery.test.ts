@@ -153,7 +153,7 @@ test('a network is made and a server attached once', async () => {
   })
 })
 
-test('what was made and is gone by the time of the repeat is its own 404, and is not made again', async () => {
+test('a repeated create whose object is gone is a 404 of that object, and creates nothing', async () => {
   const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48') })
   const makings: [path: string, body: unknown, id: string, code: string][] = [
     ['/servers', await order(t.call), 'server_id', 'server_not_found'],

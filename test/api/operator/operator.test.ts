@@ -41,7 +41,7 @@ async function routesOf(t: TestApp, accountId: string) {
   })
 }
 
-test('only a person with the role of an operator and two-factor authentication gets in, for as long as she has both', async () => {
+test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId)
   expect(routes.length).toBe(7)

@@ -50,7 +50,7 @@ test('a server of a zone with addresses has one of each family, and SSH by its o
   expect((await t.call('GET', '/account/me')).body.quotas.addresses).toEqual({ limit: 10, used: 0 })
 })
 
-test('who wants none gets none, and is reached by a port', async () => {
+test('a server ordered without public addresses has none, and is reached by a port', async () => {
   const t = await publicApp()
   const id = await make(t, { enable_ipv4: false, enable_ipv6: false })
   expect(await serverOf(t, id)).toMatchObject({ ipv4: null, ipv6: null, ssh: { host: '127.0.0.1' } })
@@ -168,7 +168,7 @@ test('an address goes to a server in every status but deleting, also one that is
   expect(late).toMatchObject({ status: 409, body: { code: 'operation_in_progress' } })
 })
 
-test('what came with a server goes with it, and what was reserved or moved stays', async () => {
+test('addresses that came with a server are released with it; reserved and moved ones stay', async () => {
   const t = await publicApp()
   const [one, two] = [await make(t), await make(t, { enable_ipv4: false })]
   const { items } = (await t.call('GET', '/addresses')).body

@@ -70,7 +70,7 @@ test('ports are never given twice, and a range that is used up says so', async (
   expect((await t.call('POST', '/servers', body)).status).toBe(202)
 })
 
-test.each(['stop', 'reboot'])('of many simultaneous requests to %s, one is taken', async (action) => {
+test.each(['stop', 'reboot'])('of many simultaneous requests to %s, one is accepted', async (action) => {
   const t = await testApp()
   const id = await make(t)
   const replies = await times(8, () => t.call('POST', `/servers/${id}/${action}`))

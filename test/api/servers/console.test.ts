@@ -176,7 +176,7 @@ test('the boot of a server that is being created is seen from its first line', a
     .toContain('Simulated Linux on web-1')
 })
 
-test('who types nothing for an hour, or does not answer, is disconnected', async () => {
+test('a console client that is idle for an hour, or does not answer pings, is disconnected', async () => {
   const t = await testApp()
   const { open } = await consoles(t)
   const id = await make(t)

@@ -164,7 +164,7 @@ test('a zone whose driver is not open sells nothing, and no other driver takes i
   expect((await t.driver.list()).size).toBe(0)
 })
 
-test('whoever ordered or deleted a server is served once its host answers again', async () => {
+test('orders and deletions of servers continue once their host answers again', async () => {
   const { t, there } = await sideBySide()
   const one = await make(t, there)
   const works = { image: t.other.image, inspect: t.other.inspect, destroy: t.other.destroy }

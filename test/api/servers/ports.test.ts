@@ -202,7 +202,7 @@ test('the quota of ports counts what is published, and not SSH', async () => {
   })
 })
 
-test('what customers publish leaves half of the range to the SSH of new servers', async () => {
+test('published ports leave half of the range to the SSH of new servers', async () => {
   const t = await testApp({ sshPorts: { first: 22000, last: 22005 } })
   const id = await make(t)
   for (const port of [1, 2, 3]) expect((await publish(t, id, { protocol: 'tcp', port })).status).toBe(201)

@@ -377,7 +377,7 @@ test('a create that the balance, a quota or the host can not carry says which, a
   })
 })
 
-test('what preset.is_available says is what a create meets', async () => {
+test('a create succeeds exactly if preset.is_available says so', async () => {
   const t = await testApp({ simulator: { host: { cores: 8, ramMb: 2048, diskGb: 100 } } })
   const list = async () => (await t.call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')).body
   for (const preset of await list()) {

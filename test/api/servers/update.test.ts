@@ -27,7 +27,7 @@ test('metadata changes at once, in every combination, and null clears the descri
   })
 })
 
-test('what can not be a change is refused', async () => {
+test('an impossible change is refused', async () => {
   const t = await testApp()
   const id = await make(t)
   const labels = (count: number) =>

@@ -41,7 +41,7 @@ async function step(t: TestApp): Promise<void> {
   await t.app.webhooks.settled()
 }
 
-test('what a webhook gives up has failed at once, and is written down in short steps', async () => {
+test('deliveries that a webhook gives up fail at once, and are recorded in short steps', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, url } = await endpoint((_, reply) => reply.end())
   const id = await waiting(t, url)
@@ -94,7 +94,7 @@ test('a webhook that is deleted is gone at once, and what was sent to it after i
   expect(rows.map((row) => row.webhook_id)).not.toContain(id)
 })
 
-test('of what is over, a webhook keeps the newest thousand', async () => {
+test('a webhook keeps its newest thousand finished deliveries', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { url } = await endpoint((_, reply) => reply.end())
   const { webhook_id } = (await hook(t, url, ['balance.low'])).body

@@ -92,7 +92,7 @@ test('names are looked up for challenges as seldom as these are sent', async () 
   expect(lookups).toBe(20)
 })
 
-test('what is too much for a destination at once comes later, all of it and in order', async () => {
+test('deliveries beyond a destination’s limit arrive later, complete and in order', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, url } = await endpoint(ok)
   for (let count = 0; count < 5; count++) await verifiedHook(t, `${url}/${count}`, ['balance.low'])

@@ -23,7 +23,7 @@ test('a webhook that is enabled again does not wait for what it failed at before
   expect(namesOf(received.slice(count))).toEqual(['b'])
 })
 
-test('what an address says that was left meanwhile does not count against the next one', async () => {
+test('failures of a webhook’s previous address do not count against the new one', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const next = await endpoint((_, reply) => reply.end())
   let path = ''

@@ -178,7 +178,7 @@ test('a test is sent to verified endpoints only', async () => {
   expect(received).toEqual([])
 })
 
-test('what is not verified never shows what the endpoint replied', async () => {
+test('an unverified webhook never shows the endpoint’s reply', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { url } = await endpoint(ok, (_, reply) => void reply.end('a secret of somebody else'))
   const { webhook_id } = (await hook(t, url)).body
@@ -216,7 +216,7 @@ test('without TLS a name that leads to another address is sent nothing there unt
   expect([challenges.length, namesOf(received)]).toEqual([1, ['a', 'b']])
 })
 
-test('of several addresses of a name, one that has answered is sent to', async () => {
+test('of a name’s several addresses, deliveries go to one that has answered the challenge', async () => {
   let addresses = ['127.0.0.1']
   const lookup = async () => addresses.map((address) => ({ address, family: 4 }))
   const t = await testApp({ webhookAllow: LOOPBACK, lookup })

@@ -85,7 +85,7 @@ test('a webhook is changed, tested and deleted, and told of without its secret',
   ])
 })
 
-test('who makes a webhook must be allowed to see what it sends', async () => {
+test('a webhook’s creator needs the scopes to see the events that it sends', async () => {
   const t = await testApp()
   const body = (event_types: string[]) => ({ name: 'x', url: 'https://example.com', event_types })
   const blind = t.callAs(await t.makeToken(['account:write']))

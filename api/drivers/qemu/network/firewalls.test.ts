@@ -102,7 +102,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         expect(`${name}: ${was}`).toBe(`${name}: ${should}`)
     })
 
-    test('what is refused hears nothing from outside, and a guest is told at once', async () => {
+    test('refused traffic from outside gets no reply, and a guest’s own is refused at once', async () => {
       await put([rule({ direction: 'out', protocol: 'icmp' })])
       expect(await ask(world.internet, 'tcp', HOST, 24_001)).toBe('silence')
       expect(await one.reach('tcp', FAR, 80)).toBe('EHOSTUNREACH')
@@ -159,7 +159,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await chains()).toEqual([])
     })
 
-    test('what somebody does to the rules of a firewall is mended at the next look', async () => {
+    test('damage to a firewall’s rules is repaired at the next look', async () => {
       await put(web)
       const [name = ''] = (await chains()).map((chain) => chain.replace('chain ', ''))
       const harms = [

@@ -221,7 +221,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await expect.poll(move).toBeLessThan(1_000)
     })
 
-    test('what is cut off is so at once, and comes back', async () => {
+    test('a machine is cut off at once, and connected again', async () => {
       const card = world.card(1)
       await world.service.tell({ do: 'change', card: world.card(1, { isCut: true }) })
       expect(await one.ask('tcp', FAR, 80)).not.toMatch(/from/)
@@ -242,7 +242,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       return Number((await promisify(execFile)(program, args)).stdout)
     }
 
-    test('who floods a guest from outside gets its share of the connections that are remembered', async () => {
+    test('a flood from outside gets only its share of the tracked connections', async () => {
       const before = await remembered()
       for (let round = 0; round < 3; round++)
         await world.internet.tell({
@@ -291,7 +291,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       rmSync(folder, { recursive: true })
     })
 
-    test('what somebody tears down is mended at the next look, and guests have their network again', async () => {
+    test('damage to the network is repaired at the next look, and guests have it back', async () => {
       const works = async () => {
         expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
         expect(await world.host.reach('tcp', '127.0.0.1', 24_001)).toMatch(/from/)

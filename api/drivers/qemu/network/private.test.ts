@@ -112,7 +112,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await meet()
     })
 
-    test('who is cut off is so in private networks too, and comes back', async () => {
+    test('a machine is also cut off from private networks, and connected again', async () => {
       await world.service.tell({ do: 'change', card: network(1, { isCut: true }) })
       expect(await guest(2).ask('tcp', ONE, 91)).not.toMatch(/from/)
       expect(await guest(1).ask('udp', TWO, 92)).not.toMatch(/from/)
@@ -120,7 +120,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await meet()
     })
 
-    test('what somebody tears down is mended at the next look', async () => {
+    test('damage to private networks is repaired at the next look', async () => {
       const harms: [string, string[]][] = [
         ['its private networks', ['ip', 'link', 'delete', 'n5']],
         ['its private networks', ['ip', 'link', 'set', 'p1n5', 'nomaster']],
@@ -149,7 +149,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
-    test('who leaves a network hears and says nothing there, and what nobody uses is gone', async () => {
+    test('a machine that left a network neither hears nor sends there, and unused networks are removed', async () => {
       await world.service.tell({ do: 'change', card: network(1, { cards: [] }) })
       expect(await guest(2).ask('tcp', ONE, 91)).not.toMatch(/from/)
       expect(await guest(1).ask('udp', TWO, 92)).not.toMatch(/from/)
