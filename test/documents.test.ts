@@ -53,3 +53,10 @@ test('every decision is in the index, and says its state', () => {
   )
   expect(wrong, 'List the note in docs/decisions.md; begin it with _In force…_ or _Superseded…_').toEqual([])
 })
+
+test('the map of CONTRIBUTING.md has every folder of the service, and no other', () => {
+  const map = /^api\/ [\s\S]*?^cli\/ /m.exec(read('CONTRIBUTING.md'))?.[0] ?? ''
+  const mapped = [...map.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, folder]) => folder)
+  const own = files.flatMap((file) => /^api\/([\w-]+)\//.exec(file)?.[1] ?? [])
+  expect(mapped.toSorted(), 'Correct the map in CONTRIBUTING.md.').toEqual([...new Set(own)].toSorted())
+})
