@@ -30,7 +30,7 @@ export function build(folder: string): void {
   const needed = { '@berth/sdk': manifestOf(sdk).version, ...dependencies }
   const published = { ...manifest, dependencies: needed, bundleDependencies: Object.keys(needed) }
   writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
-  copyFileSync(path.join(root, 'docs/cli.md'), path.join(folder, 'README.md'))
+  copyFileSync(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'))
   copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
 }
 

@@ -56,6 +56,23 @@ const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], st
 /** Ctrl-C is no error; what a terminal shows of it, ^C, makes room. */
 const ownLine = ({ stderr }: Terminal) => (stderr.isTTY ? '\r\x1b[K' : '')
 
+/** For scripts, which rely on `exitCodes`. */
+const FOR_SCRIPTS = `
+Exit codes:
+  0    success
+  1    other error, such as no connection or an insufficient balance
+  2    usage: no command, an invalid option or value, a name that is not unique
+  3    not found
+  4    conflict with the current state
+  5    not logged in, or not allowed
+  6    rate limited; the error says how long to wait
+  7    the operation that the command waited for failed
+  130  Ctrl-C
+
+Output formats (-o): table, json and yaml (the reply of the API), name (one name or id per line).
+Words of other clouds' tools, such as ls, describe, rm or poweroff, work where they mean the same.
+`
+
 /** In the order of --help. */
 const commands = [
   loginCommand,
@@ -103,12 +120,13 @@ const kinds = [
   webhookKind,
 ]
 
-/** The whole command tree, for parsing, help, completion and documentation. */
+/** The whole command tree, for parsing, help and completion. */
 export function programOf(terminal: Terminal): Program {
   const program = addGlobalOptions(new Program('berth', terminal))
     .description('Create and manage servers on a Berth cloud.')
     .version(version, '-V, --version')
     .configureHelp({ showGlobalOptions: true, ...help })
+    .addHelpText('after', FOR_SCRIPTS)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
