@@ -1,4 +1,11 @@
-import { type Berth, type Firewall, type FirewallRule, isBerthError } from '@berth/sdk'
+import {
+  ANYWHERE,
+  type Berth,
+  type Firewall,
+  type FirewallRule,
+  firewallTemplates,
+  isBerthError,
+} from '@berth/sdk'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
@@ -26,25 +33,9 @@ const columns: Columns<Firewall> = {
 
 type Rule = Omit<FirewallRule, 'description'> & { description?: string | null | undefined }
 
-const ANYWHERE = ['0.0.0.0/0', '::/0']
-const into = (protocol: Rule['protocol'], ports: string | null = null, cidrs = ANYWHERE): Rule => ({
-  direction: 'in',
-  protocol,
-  ports,
-  cidrs,
-})
-
-/** Rules to begin with. @param from where SSH may come from */
-const templates: Record<string, (from?: string[]) => Rule[]> = {
-  web: (from) => [
-    into('tcp', '22', from),
-    into('tcp', '80'),
-    into('tcp', '443'),
-    into('udp', '443'),
-    into('icmp'),
-  ],
-  ssh: (from) => [into('tcp', '22', from), into('icmp')],
-}
+/** The rules of a template. @param from where SSH may come from */
+const rulesOf = (template: keyof typeof firewallTemplates, from: string[] = ANYWHERE): Rule[] =>
+  firewallTemplates[template].map((rule) => (rule.ports === '22' ? { ...rule, cidrs: from } : rule))
 
 export function firewallCommand(): Command {
   return new Command('firewall')
@@ -104,7 +95,7 @@ function showCommand(): Command {
 }
 
 interface CreateOptions {
-  template?: string
+  template?: keyof typeof firewallTemplates
   from?: string[]
   selector?: string
 }
@@ -117,7 +108,7 @@ function createCommand(): Command {
       new Option(
         '--template <name>',
         'rules to begin with: SSH and pings, or these and a web server',
-      ).choices(Object.keys(templates)),
+      ).choices(Object.keys(firewallTemplates)),
     )
     .option(
       '--from <cidr>',
@@ -132,7 +123,7 @@ function createCommand(): Command {
             '--from is where SSH of a template may come from, and there is no template.',
             'Add --template ssh, or add rules later: berth firewall rule add --help',
           )
-        const rules = templates[template ?? '']?.(from) ?? []
+        const rules = template ? rulesOf(template, from) : []
         const firewall = await session.berth.firewalls.create({ name, rules, label_selector: selector })
         await showFirewall(session, firewall)
         if (!selector) session.note(`Attach it to servers with: berth firewall attach ${name} <server>`)

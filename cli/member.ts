@@ -1,4 +1,4 @@
-import type { Invitation, InvitationCreate, Member } from '@berth/sdk'
+import { type Invitation, type InvitationCreate, type Member, roles } from '@berth/sdk'
 import { Argument, Command, Option } from 'commander'
 import { confirmDelete } from './ask.ts'
 import { deleted } from './delete.ts'
@@ -21,7 +21,6 @@ export const invitationKind = kind({
 })
 
 type Role = Member['role']
-const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const satisfies readonly Role[]
 const ADDRESS = 'e-mail address or id'
 
 const memberColumns: Columns<Member> = {
@@ -61,7 +60,7 @@ function roleCommand(): Command {
   return new Command('role')
     .description('change what a member may do, with immediate effect')
     .argument('<member>', ADDRESS)
-    .addArgument(new Argument('<role>', 'new role').choices([...roles]))
+    .addArgument(new Argument('<role>', 'new role').choices(roles))
     .action(
       action(async ({ berth, show }, given: string, role: Role) => {
         await show(await berth.members.update(await idOf(berth, memberKind, given), { role }), {
@@ -108,9 +107,7 @@ function inviteCommand(): Command {
   return new Command('create')
     .description('send an invitation by e-mail; it replaces an earlier one to the same address')
     .argument('<email>', 'e-mail address')
-    .addOption(
-      new Option('--role <role>', 'what the person may do').choices([...roles]).makeOptionMandatory(),
-    )
+    .addOption(new Option('--role <role>', 'what the person may do').choices(roles).makeOptionMandatory())
     .addOption(new Option('--language <language>', 'language of the e-mail').choices(['en', 'ru']))
     .action(
       action(async ({ berth, show }, email: string, options: Omit<InvitationCreate, 'email'>) => {

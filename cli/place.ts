@@ -1,4 +1,4 @@
-import type { Berth, Zone } from '@berth/sdk'
+import { type Berth, cpuTypes, type Zone } from '@berth/sdk'
 import { type Command, Option } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
 import { find, kind } from './find.ts'
@@ -19,12 +19,7 @@ export interface PlaceOptions {
 export function addPlaceOptions(command: Command): Command {
   return command
     .option('--zone <zone>', 'zone (default: the first one)')
-    .addOption(
-      new Option('--cpu-type <type>', "CPU type (default: the zone's first)").choices([
-        'amd',
-        'intel',
-      ] as const),
-    )
+    .addOption(new Option('--cpu-type <type>', "CPU type (default: the zone's first)").choices(cpuTypes))
 }
 
 /** Resolves the options; by default the first zone and its first CPU type. @throws Refusal if there is none */

@@ -1,6 +1,24 @@
-import type { FirewallCreate, FirewallUpdate } from './openapi.ts'
+import type { FirewallCreate, FirewallRule, FirewallUpdate } from './openapi.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
+
+/** The ranges of all addresses. */
+export const ANYWHERE = ['0.0.0.0/0', '::/0']
+
+const into = (
+  protocol: FirewallRule['protocol'],
+  ports: string | null,
+  description: string,
+): FirewallRule => ({ direction: 'in', protocol, ports, cidrs: ANYWHERE, description })
+
+const ssh = into('tcp', '22', 'SSH')
+const ping = into('icmp', null, 'Ping')
+
+/** Rules that a new firewall can start with. */
+export const firewallTemplates = {
+  ssh: [ssh, ping],
+  web: [ssh, into('tcp', '80', 'HTTP'), into('tcp', '443', 'HTTPS'), into('udp', '443', 'HTTP/3'), ping],
+}
 
 export function firewalls(call: Call) {
   const list = (query: Query<'GET /firewalls'> = {}, options?: CallOptions) =>

@@ -52,7 +52,15 @@ export interface OpenApi {
   }
 }
 
-/** TypeScript for the schemas, routes and error codes of an OpenAPI document. */
+/** The values of a field that clients list: the name of the list, and schema and field. */
+const lists = {
+  serverStatuses: ['Server', 'status'],
+  accountStatuses: ['Account', 'status'],
+  roles: ['Member', 'role'],
+  cpuTypes: ['Server', 'cpu_type'],
+} as const
+
+/** TypeScript for the schemas, lists of values, routes and error codes of an OpenAPI document. */
 export function typesOf({ paths, components }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -65,6 +73,7 @@ export function typesOf({ paths, components }: OpenApi): string {
     ...Object.entries(components.schemas).map(
       ([name, schema]) => `export interface ${name} ${typeOf(mixed(schema, components.schemas))}`,
     ),
+    ...Object.entries(lists).map(([name, [schema, field]]) => listOf(name, `${schema}.${field}`, components)),
     `/** Every route: what its path, query and body take, and what it replies. */\nexport interface Routes {\n${indent(routes.join('\n'))}\n}`,
     `/** What a BerthError's code can be; a newer service may have more. */\nexport type ErrorCode =\n${indent(
       [...new Set(Object.values(components.examples).map(({ value }) => value.code))]
@@ -73,6 +82,14 @@ export function typesOf({ paths, components }: OpenApi): string {
         .join('\n'),
     )}\n`,
   ].join('\n\n')
+}
+
+/** @throws for a field without an enum */
+function listOf(name: string, place: string, { schemas }: OpenApi['components']): string {
+  const [schema = '', field = ''] = place.split('.')
+  const values = schemas[schema]?.properties?.[field]?.enum
+  if (!values) throw new Error(`openapi.json has no enum for ${place}`)
+  return `/** Every ${place}. */\nexport const ${name} = [${values.map((value) => `'${value}'`).join(', ')}] as const`
 }
 
 function routeType(

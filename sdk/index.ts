@@ -11,7 +11,9 @@ export {
   TimeoutError,
 } from './errors.ts'
 export type { BerthEvent, EventsOptions } from './events.ts'
+export { ANYWHERE, firewallTemplates } from './firewalls.ts'
 export type * from './openapi.ts'
+export { accountStatuses, cpuTypes, roles, serverStatuses } from './openapi.ts'
 export type { OperationFilter, Waitable, WaitOptions } from './operations.ts'
 export {
   type ReceivedMessage,

@@ -2570,6 +2570,18 @@ export interface ZoneRoom {
   }
 }
 
+/** Every Server.status. */
+export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'suspended', 'error', 'deleting'] as const
+
+/** Every Account.status. */
+export const accountStatuses = ['active', 'suspended', 'closed'] as const
+
+/** Every Member.role. */
+export const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const
+
+/** Every Server.cpu_type. */
+export const cpuTypes = ['amd', 'intel'] as const
+
 /** Every route: what its path, query and body take, and what it replies. */
 export interface Routes {
   /** Get the ways to sign in and up */

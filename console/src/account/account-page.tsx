@@ -8,19 +8,12 @@ import { useFormats } from '../format.ts'
 import { useWords } from '../messages.ts'
 import { sessionQuery } from '../session.ts'
 import { Copy } from '../ui/copy.tsx'
+import type { Example } from '../ui/example.ts'
 import { Card, Facts, Page } from '../ui/page.tsx'
 import { Loaded } from '../ui/states.tsx'
 import { useAccountText } from './text.ts'
 
-const examples = [
-  {
-    title: 'GET /account/me',
-    berth: 'berth whoami',
-    method: 'GET' as const,
-    path: '/account/me',
-    sdk: 'account.get()',
-  },
-]
+const examples: readonly Example[] = [{ route: 'GET /account/me', berth: 'berth whoami', sdk: 'account.get' }]
 
 export function AccountPage() {
   const t = useAccountText()

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { UNKNOWN } from '../format.ts'
 import { Copy } from '../ui/copy.tsx'
+import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
 import { auditQuery, PAGE } from './queries.ts'
@@ -9,14 +10,8 @@ import { useAccountText } from './text.ts'
 
 const route = getRouteApi('/shell/account/activity')
 
-const examples = [
-  {
-    title: 'GET /account/audit',
-    berth: 'berth audit list',
-    method: 'GET' as const,
-    path: '/account/audit',
-    sdk: 'audit.list()',
-  },
+const examples: readonly Example[] = [
+  { route: 'GET /account/audit', berth: 'berth audit list', sdk: 'audit.list' },
 ]
 
 /** `create_server` or `createServer`, as people read it. */

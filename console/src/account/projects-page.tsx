@@ -4,30 +4,22 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { ConfirmDelete } from '../ui/confirm-delete.tsx'
+import type { Example } from '../ui/example.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Time } from '../ui/time.tsx'
 import { projectsQuery } from './queries.ts'
 import { RenameDialog } from './rename-dialog.tsx'
 import { useAccountText } from './text.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /account/projects', berth: 'berth project list', sdk: 'projects.list' },
   {
-    title: 'GET /account/projects',
-    berth: 'berth project list',
-    method: 'GET',
-    path: '/account/projects',
-    sdk: 'projects.list()',
-  },
-  {
-    title: 'POST /account/projects',
-    berth: 'berth project create shop',
-    method: 'POST',
-    path: '/account/projects',
+    route: 'POST /account/projects',
     body: { name: 'shop' },
-    sdk: "projects.create({ name: 'shop' })",
+    berth: 'berth project create shop',
+    sdk: 'projects.create',
   },
 ]
 

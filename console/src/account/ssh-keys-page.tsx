@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { ConfirmDelete } from '../ui/confirm-delete.tsx'
 import { Copy } from '../ui/copy.tsx'
+import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Time } from '../ui/time.tsx'
 import { sshKeysQuery } from './queries.ts'
 import { RenameDialog } from './rename-dialog.tsx'
@@ -13,20 +13,12 @@ import { SshKeyForm } from './ssh-key-form.tsx'
 import { useAccountText } from './text.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /account/ssh_keys', berth: 'berth ssh-key list', sdk: 'sshKeys.list' },
   {
-    title: 'GET /account/ssh_keys',
-    berth: 'berth ssh-key list',
-    method: 'GET',
-    path: '/account/ssh_keys',
-    sdk: 'sshKeys.list()',
-  },
-  {
-    title: 'POST /account/ssh_keys',
-    berth: 'berth ssh-key add laptop --file ~/.ssh/id_ed25519.pub',
-    method: 'POST',
-    path: '/account/ssh_keys',
+    route: 'POST /account/ssh_keys',
     body: { name: 'laptop', public_key: 'ssh-ed25519 AAAA…' },
-    sdk: "sshKeys.create({ name: 'laptop', public_key })",
+    berth: 'berth ssh-key add laptop --file ~/.ssh/id_ed25519.pub',
+    sdk: 'sshKeys.create',
   },
 ]
 

@@ -4,28 +4,20 @@ import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { useFormats } from '../format.ts'
 import { ConfirmDelete } from '../ui/confirm-delete.tsx'
+import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Time } from '../ui/time.tsx'
 import { tokensQuery } from './queries.ts'
 import { useAccountText } from './text.ts'
 import { TokenForm } from './token-form.tsx'
 
 const examples: readonly Example[] = [
+  { route: 'GET /account/tokens', berth: 'berth token list', sdk: 'tokens.list' },
   {
-    title: 'GET /account/tokens',
-    berth: 'berth token list',
-    method: 'GET',
-    path: '/account/tokens',
-    sdk: 'tokens.list()',
-  },
-  {
-    title: 'POST /account/tokens',
-    berth: 'berth token create ci --scope servers:read --scope servers:write',
-    method: 'POST',
-    path: '/account/tokens',
+    route: 'POST /account/tokens',
     body: { name: 'ci', scopes: ['servers:read', 'servers:write'] },
-    sdk: "tokens.create({ name: 'ci', scopes: ['servers:read', 'servers:write'] })",
+    berth: 'berth token create ci --scope servers:read --scope servers:write',
+    sdk: 'tokens.create',
   },
 ]
 

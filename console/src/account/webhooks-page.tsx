@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { ConfirmDelete } from '../ui/confirm-delete.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Failed } from '../ui/states.tsx'
 import { Status, type Tone } from '../ui/status.tsx'
 import { Deliveries } from './deliveries.tsx'
@@ -14,13 +14,7 @@ import { useAccountText } from './text.ts'
 import { WebhookForm } from './webhook-form.tsx'
 
 const examples: readonly Example[] = [
-  {
-    title: 'GET /webhooks',
-    berth: 'berth webhook list',
-    method: 'GET',
-    path: '/webhooks',
-    sdk: 'webhooks.list()',
-  },
+  { route: 'GET /webhooks', berth: 'berth webhook list', sdk: 'webhooks.list' },
 ]
 
 const tones: Record<'pending' | 'verified' | 'failed' | 'off', Tone> = {

@@ -3,8 +3,8 @@ import type { Balance, Transaction } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useFormats } from '../format.ts'
+import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
 import { balanceQuery, lastMonths, PAGE, transactionsQuery, usageQuery } from './queries.ts'
@@ -12,27 +12,9 @@ import { useBillingText } from './text.ts'
 import { UsageCard } from './usage-card.tsx'
 
 const examples: readonly Example[] = [
-  {
-    title: 'GET /account/balance',
-    berth: 'berth balance',
-    method: 'GET',
-    path: '/account/balance',
-    sdk: 'account.balance()',
-  },
-  {
-    title: 'GET /account/usage',
-    berth: 'berth usage',
-    method: 'GET',
-    path: '/account/usage',
-    sdk: 'usage.get()',
-  },
-  {
-    title: 'GET /account/transactions',
-    berth: 'berth transaction list',
-    method: 'GET',
-    path: '/account/transactions',
-    sdk: 'transactions.list()',
-  },
+  { route: 'GET /account/balance', berth: 'berth balance', sdk: 'account.balance' },
+  { route: 'GET /account/usage', berth: 'berth usage', sdk: 'usage.get' },
+  { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
 ]
 
 export function BillingPage() {

@@ -5,8 +5,8 @@ import { berth, queryClient } from '../client.ts'
 import { UNKNOWN, useFormats } from '../format.ts'
 import { zonesQuery } from '../servers/queries.ts'
 import { Copy } from '../ui/copy.tsx'
+import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Failed } from '../ui/states.tsx'
 import { AddressForm, MoveDialog, ReverseDialog } from './address-forms.tsx'
 import { DeleteResource } from './delete-resource.tsx'
@@ -16,28 +16,19 @@ import { useNetworksText } from './text.ts'
 import { useServers } from './use-servers.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /addresses', berth: 'berth address list', sdk: 'addresses.list' },
   {
-    title: 'GET /addresses',
-    berth: 'berth address list',
-    method: 'GET',
-    path: '/addresses',
-    sdk: 'addresses.list()',
-  },
-  {
-    title: 'POST /addresses',
-    berth: 'berth address create',
-    method: 'POST',
-    path: '/addresses',
+    route: 'POST /addresses',
     body: { zone_slug: 'local-1', family: 'ipv4' },
-    sdk: "addresses.create({ zone_slug: 'local-1', family: 'ipv4' })",
+    berth: 'berth address create',
+    sdk: 'addresses.create',
   },
   {
-    title: 'PATCH /addresses/{address_id}',
-    berth: 'berth address assign 203.0.113.7 web-1',
-    method: 'PATCH',
-    path: '/addresses/…',
+    route: 'PATCH /addresses/{address_id}',
+    path: { address_id: '…' },
     body: { server_id: '…' },
-    sdk: 'addresses.update(address_id, { server_id })',
+    berth: 'berth address assign 203.0.113.7 web-1',
+    sdk: 'addresses.update',
   },
 ]
 

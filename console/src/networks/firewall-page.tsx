@@ -6,17 +6,17 @@ import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { type Example, quoted } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Allowed, Guarded } from '../ui/guarded.tsx'
 import { Card, Page } from '../ui/page.tsx'
 import { useFieldError } from '../ui/problems.ts'
-import { type Example, quoted } from '../ui/show-as.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { ServerName } from './network-page.tsx'
 import { firewallQuery } from './queries.ts'
-import { draftOf, ruleOf } from './rules.ts'
+import { draftOf, type Rule, ruleOf } from './rules.ts'
 import { RulesEditor } from './rules-editor.tsx'
 import { useNetworksText } from './text.ts'
 import { optionsOf, useServers } from './use-servers.ts'
@@ -190,30 +190,27 @@ function Selector({ firewall: { firewall_id, label_selector } }: { firewall: Fir
   )
 }
 
-function examplesOf({ firewall_id, name }: Firewall, rules: readonly object[]): Example[] {
+function examplesOf({ firewall_id, name }: Firewall, rules: Rule[]): Example[] {
   return [
     {
-      title: 'GET /firewalls/{firewall_id}',
+      route: 'GET /firewalls/{firewall_id}',
+      path: { firewall_id },
       berth: `berth firewall show ${quoted(name)}`,
-      method: 'GET',
-      path: `/firewalls/${firewall_id}`,
-      sdk: `firewalls.get('${firewall_id}')`,
+      sdk: 'firewalls.get',
     },
     {
-      title: 'PATCH /firewalls/{firewall_id}',
-      berth: null,
-      method: 'PATCH',
-      path: `/firewalls/${firewall_id}`,
+      route: 'PATCH /firewalls/{firewall_id}',
+      path: { firewall_id },
       body: { rules },
-      sdk: `firewalls.update('${firewall_id}', { rules: ${JSON.stringify(rules, null, 2)} })`,
+      berth: null,
+      sdk: 'firewalls.update',
     },
     {
-      title: 'POST /firewalls/{firewall_id}/servers',
-      berth: `berth firewall attach ${quoted(name)} web-1`,
-      method: 'POST',
-      path: `/firewalls/${firewall_id}/servers`,
+      route: 'POST /firewalls/{firewall_id}/servers',
+      path: { firewall_id },
       body: { server_ids: ['…'] },
-      sdk: `firewalls.attach('${firewall_id}', [server_id])`,
+      berth: `berth firewall attach ${quoted(name)} web-1`,
+      sdk: `firewalls.attach('${firewall_id}', ['…'])`,
     },
   ]
 }

@@ -6,10 +6,10 @@ import { RenameDialog } from '../account/rename-dialog.tsx'
 import { berth, queryClient } from '../client.ts'
 import { UNKNOWN } from '../format.ts'
 import { zonesQuery } from '../servers/queries.ts'
+import type { Example } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Time } from '../ui/time.tsx'
 import { DeleteResource } from './delete-resource.tsx'
 import { firewallsQuery } from './queries.ts'
@@ -17,20 +17,12 @@ import { type Template, templateNames, templates } from './rules.ts'
 import { useNetworksText } from './text.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /firewalls', berth: 'berth firewall list', sdk: 'firewalls.list' },
   {
-    title: 'GET /firewalls',
-    berth: 'berth firewall list',
-    method: 'GET',
-    path: '/firewalls',
-    sdk: 'firewalls.list()',
-  },
-  {
-    title: 'POST /firewalls',
-    berth: 'berth firewall create web --template web',
-    method: 'POST',
-    path: '/firewalls',
+    route: 'POST /firewalls',
     body: { name: 'web', rules: templates.web },
-    sdk: "firewalls.create({ name: 'web', rules: [{ direction: 'in', protocol: 'tcp', ports: '443' }] })",
+    berth: 'berth firewall create web --template web',
+    sdk: 'firewalls.create',
   },
 ]
 

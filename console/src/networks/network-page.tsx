@@ -7,11 +7,11 @@ import { refreshServers } from '../servers/actions.ts'
 import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { type Example, quoted } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Allowed } from '../ui/guarded.tsx'
 import { Card, Page } from '../ui/page.tsx'
-import { type Example, quoted } from '../ui/show-as.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { networkQuery } from './queries.ts'
@@ -169,19 +169,17 @@ function Detach({ network: { network_id }, id, name, onClose }: DetachProps) {
 function examplesOf({ network_id, name }: Network): Example[] {
   return [
     {
-      title: 'GET /networks/{network_id}',
+      route: 'GET /networks/{network_id}',
+      path: { network_id },
       berth: `berth network show ${quoted(name)}`,
-      method: 'GET',
-      path: `/networks/${network_id}`,
-      sdk: `networks.get('${network_id}')`,
+      sdk: 'networks.get',
     },
     {
-      title: 'POST /networks/{network_id}/servers',
-      berth: `berth network attach ${quoted(name)} web-1`,
-      method: 'POST',
-      path: `/networks/${network_id}/servers`,
+      route: 'POST /networks/{network_id}/servers',
+      path: { network_id },
       body: { server_id: '…' },
-      sdk: `networks.attach('${network_id}', { server_id })`,
+      berth: `berth network attach ${quoted(name)} web-1`,
+      sdk: 'networks.attach',
     },
   ]
 }

@@ -5,31 +5,23 @@ import { useState } from 'react'
 import { RenameDialog } from '../account/rename-dialog.tsx'
 import { berth, queryClient } from '../client.ts'
 import { zonesQuery } from '../servers/queries.ts'
+import type { Example } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Time } from '../ui/time.tsx'
 import { DeleteResource } from './delete-resource.tsx'
 import { networksQuery } from './queries.ts'
 import { useNetworksText } from './text.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /networks', berth: 'berth network list', sdk: 'networks.list' },
   {
-    title: 'GET /networks',
-    berth: 'berth network list',
-    method: 'GET',
-    path: '/networks',
-    sdk: 'networks.list()',
-  },
-  {
-    title: 'POST /networks',
-    berth: 'berth network create backend --range 10.1.0.0/24',
-    method: 'POST',
-    path: '/networks',
+    route: 'POST /networks',
     body: { name: 'backend', zone_slug: 'local-1', ip_range: '10.1.0.0/24' },
-    sdk: "networks.create({ name: 'backend', zone_slug: 'local-1', ip_range: '10.1.0.0/24' })",
+    berth: 'berth network create backend --range 10.1.0.0/24',
+    sdk: 'networks.create',
   },
 ]
 

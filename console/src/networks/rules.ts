@@ -1,6 +1,6 @@
-import type { FirewallCreate, FirewallRule } from '@berth/sdk'
+import { ANYWHERE, type FirewallCreate, type FirewallRule, firewallTemplates } from '@berth/sdk'
 
-type Rule = NonNullable<FirewallCreate['rules']>[number]
+export type Rule = NonNullable<FirewallCreate['rules']>[number]
 
 /** A rule as it is typed: what is empty is all ports, or anywhere. */
 export interface Draft {
@@ -13,7 +13,6 @@ export interface Draft {
   description: string
 }
 
-const ANYWHERE = ['0.0.0.0/0', '::/0']
 let keys = 0
 const nextKey = () => {
   keys += 1
@@ -51,27 +50,13 @@ export function ruleOf(draft: Draft): Rule {
     direction,
     protocol,
     ports: hasPorts(draft) ? ports.replaceAll(/\s/g, '') || null : null,
-    cidrs: cidrs.length > 0 ? cidrs : [...ANYWHERE],
+    cidrs: cidrs.length > 0 ? cidrs : ANYWHERE,
     description: description.trim() || null,
   }
 }
 
-const into = (protocol: Rule['protocol'], ports: string | null, description: string): Rule => ({
-  direction: 'in',
-  protocol,
-  ports,
-  cidrs: [...ANYWHERE],
-  description,
-})
-
-const login = [into('tcp', '22', 'SSH'), into('icmp', null, 'Ping')]
-
-/** What a new firewall may begin with. */
-export const templates = {
-  ssh: login,
-  web: [...login, into('tcp', '80', 'HTTP'), into('tcp', '443', 'HTTPS'), into('udp', '443', 'HTTP/3')],
-  empty: [],
-} as const satisfies Record<string, readonly Rule[]>
+/** Rules that a new firewall can start with. */
+export const templates = { ...firewallTemplates, empty: [] }
 
 export type Template = keyof typeof templates
 export const templateNames = ['ssh', 'web', 'empty'] as const satisfies readonly Template[]

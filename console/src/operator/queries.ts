@@ -1,3 +1,4 @@
+import { accountStatuses } from '@berth/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
 
@@ -9,10 +10,8 @@ export interface AccountsSearch {
   offset?: number
 }
 
-const statuses = ['active', 'suspended', 'closed'] as const
-
 export function readAccountsSearch({ q, status, offset }: Record<string, unknown>): AccountsSearch {
-  const known = statuses.find((one) => one === status)
+  const known = accountStatuses.find((one) => one === status)
   return {
     ...(typeof q === 'string' && q !== '' ? { q } : {}),
     ...(known ? { status: known } : {}),

@@ -8,6 +8,7 @@ import { useFormats } from '../format.ts'
 import { serversQuery } from '../servers/queries.ts'
 import { ServerStatus } from '../servers/server-status.tsx'
 import { useServersText } from '../servers/text.ts'
+import type { Example } from '../ui/example.ts'
 import { Allowed } from '../ui/guarded.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Card, Page } from '../ui/page.tsx'
@@ -19,21 +20,9 @@ import { useOverviewText } from './text.ts'
 /** Less than this is said where it can't be missed. */
 const LOW_HOURS = 72
 
-const examples = [
-  {
-    title: 'GET /servers',
-    berth: 'berth server list',
-    method: 'GET' as const,
-    path: '/servers',
-    sdk: 'servers.list()',
-  },
-  {
-    title: 'GET /account/balance',
-    berth: 'berth balance',
-    method: 'GET' as const,
-    path: '/account/balance',
-    sdk: 'account.balance()',
-  },
+const examples: readonly Example[] = [
+  { route: 'GET /servers', berth: 'berth server list', sdk: 'servers.list' },
+  { route: 'GET /account/balance', berth: 'berth balance', sdk: 'account.balance' },
 ]
 
 export function OverviewPage() {

@@ -1,4 +1,4 @@
-import type { Member } from '@berth/sdk'
+import { type Member, roles } from '@berth/sdk'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
@@ -11,8 +11,6 @@ import { useFieldError } from '../ui/problems.ts'
 import { useMembersText } from './members-text.ts'
 
 type Role = Member['role']
-
-const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const satisfies readonly Role[]
 
 interface RoleFieldProps {
   value: Role

@@ -6,10 +6,10 @@ import { UNKNOWN } from '../format.ts'
 import { personQuery, sessionQuery, useMay } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import type { Example } from '../ui/example.ts'
 import { Allowed } from '../ui/guarded.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Card, Page } from '../ui/page.tsx'
-import type { Example } from '../ui/show-as.tsx'
 import { Failed, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -18,20 +18,12 @@ import { useMembersText } from './members-text.ts'
 import { invitationsQuery, membersQuery } from './queries.ts'
 
 const examples: readonly Example[] = [
+  { route: 'GET /account/members', berth: 'berth member list', sdk: 'members.list' },
   {
-    title: 'GET /account/members',
-    berth: 'berth member list',
-    method: 'GET',
-    path: '/account/members',
-    sdk: 'members.list()',
-  },
-  {
-    title: 'POST /account/invitations',
-    berth: 'berth member invite ann@example.com --role viewer',
-    method: 'POST',
-    path: '/account/invitations',
+    route: 'POST /account/invitations',
     body: { email: 'ann@example.com', role: 'viewer' },
-    sdk: "invitations.create({ email: 'ann@example.com', role: 'viewer' })",
+    berth: 'berth member invite ann@example.com --role viewer',
+    sdk: 'invitations.create',
   },
 ]
 

@@ -1,17 +1,4 @@
-import type { Server } from '@berth/sdk'
-
-const statuses = [
-  'creating',
-  'running',
-  'stopped',
-  'starting',
-  'stopping',
-  'rebooting',
-  'resizing',
-  'suspended',
-  'error',
-  'deleting',
-] as const satisfies readonly Server['status'][]
+import { type Server, serverStatuses } from '@berth/sdk'
 
 /** What the address of the list holds, so that a link shows a colleague the same. */
 export interface ServersSearch {
@@ -26,7 +13,7 @@ export interface ServersSearch {
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 
 export function readServersSearch(search: Record<string, unknown>): ServersSearch {
-  const status = statuses.find((candidate) => candidate === search.status)
+  const status = serverStatuses.find((candidate) => candidate === search.status)
   const [q, zone, project, label] = [search.q, search.zone, search.project, search.label].map(text)
   const { offset } = search
   return {

@@ -7,10 +7,10 @@ import { projectsQuery } from '../account/queries.ts'
 import { type Formats, UNKNOWN, useFormats } from '../format.ts'
 import { useMay } from '../session.ts'
 import { Copy } from '../ui/copy.tsx'
+import { berthCommand, type Example } from '../ui/example.ts'
 import { Icon } from '../ui/icon.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { Page } from '../ui/page.tsx'
-import { berthCommand } from '../ui/show-as.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { useSteadyRows } from '../ui/steady-rows.ts'
 import { type Column, Pager, Table } from '../ui/table.tsx'
@@ -192,14 +192,12 @@ function matches({ name, ipv4, ipv6, ssh, labels }: Server, text = ''): boolean 
   return own.some((part) => part?.toLowerCase().includes(text.toLowerCase()))
 }
 
-function exampleOf({ offset: _offset, ...filter }: ReturnType<typeof filterOf>) {
+function exampleOf({ offset: _offset, ...filter }: ReturnType<typeof filterOf>): Example {
   const { status, zone_slug, project_id, label } = filter
-  const given = new URLSearchParams(filter)
   return {
-    title: 'GET /servers',
+    route: 'GET /servers',
+    query: filter,
     berth: berthCommand('server list', { status, zone: zone_slug, project: project_id, label }),
-    method: 'GET' as const,
-    path: `/servers${given.size > 0 ? `?${given}` : ''}`,
-    sdk: `servers.list(${given.size > 0 ? JSON.stringify(filter) : ''})`,
+    sdk: 'servers.list',
   }
 }

@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect } from 'react'
 import type { Scope } from '../session.ts'
+import type { Example } from './example.ts'
 import { Allowed, ReadOnly } from './guarded.tsx'
-import { type Example, ShowAs } from './show-as.tsx'
+import { ShowAs } from './show-as.tsx'
 
 interface PageProps {
   title: string

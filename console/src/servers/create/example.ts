@@ -1,5 +1,5 @@
 import type { ServerCreate, Template } from '@berth/sdk'
-import { berthCommand, type Example } from '../../ui/show-as.tsx'
+import { berthCommand, type Example } from '../../ui/example.ts'
 
 /** The order as a program gives it. */
 export function exampleOf(request: ServerCreate, template: Template | undefined): Example {
@@ -23,12 +23,5 @@ export function exampleOf(request: ServerCreate, template: Template | undefined)
     firewall: request.firewall_ids,
     'delete-protection': request.delete_protection,
   })
-  return {
-    title: 'POST /servers',
-    berth: command,
-    method: 'POST',
-    path: '/servers',
-    body: request,
-    sdk: `servers.create(${JSON.stringify(request, null, 2)})`,
-  }
+  return { route: 'POST /servers', body: request, berth: command, sdk: 'servers.create' }
 }

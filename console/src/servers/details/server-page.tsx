@@ -3,8 +3,8 @@ import { isBerthError, type ServerDetails } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
 import { useFormats } from '../../format.ts'
+import type { Example } from '../../ui/example.ts'
 import { Page } from '../../ui/page.tsx'
-import type { Example } from '../../ui/show-as.tsx'
 import { Empty, Loaded, Note } from '../../ui/states.tsx'
 import { serverQuery } from '../queries.ts'
 import { ServerStatus } from '../server-status.tsx'
@@ -97,19 +97,17 @@ function examplesOf({ server_id, name, allowed_actions }: ServerDetails): Exampl
   const actions = (['start', 'stop', 'reboot'] as const).filter((action) => allowed_actions.includes(action))
   return [
     {
-      title: 'GET /servers/{server_id}/details',
+      route: 'GET /servers/{server_id}/details',
+      path: { server_id },
       berth: `berth server show ${name}`,
-      method: 'GET',
-      path: `/servers/${server_id}/details`,
-      sdk: `servers.details('${server_id}')`,
+      sdk: 'servers.details',
     },
     ...actions.map(
       (action): Example => ({
-        title: `POST /servers/{server_id}/${action}`,
+        route: `POST /servers/{server_id}/${action}` as const,
+        path: { server_id },
         berth: `berth server ${action} ${name}`,
-        method: 'POST',
-        path: `/servers/${server_id}/${action}`,
-        sdk: `servers.${action}('${server_id}')`,
+        sdk: `servers.${action}`,
       }),
     ),
   ]
