@@ -161,10 +161,11 @@ export class Servers {
       })
       const server = { ...place, server_id: uuid(), labels: JSON.stringify(request.labels ?? {}) }
       await attempt(() => protect(tx, capacity, server, request.firewall_ids ?? []))
+      const placed = { ...server, project_id: order.projectId, created_at: clock.now() }
+      await attempt(async () => void (await publishSsh(tx, this.#options.sshPorts, placed)))
       await attempt(async () => {
         for (const port of ports) await publish(tx, this.#options, server, port)
       })
-      const placed = { ...server, project_id: order.projectId, created_at: clock.now() }
       await attempt(async () => void (await takeForServer(tx, catalog, order.zone, placed, families)))
       await attempt(async () => void (await joinAll(tx, server, order.networks, clock.now())))
     })

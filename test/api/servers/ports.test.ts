@@ -139,6 +139,16 @@ test('a zone says what its engine can do, and refuses the rest by name', async (
   expect(await publishedOf(t, id)).toMatchObject([{ port: 22 }])
 })
 
+test('a quote says that no SSH port is left, as an order then fails', async () => {
+  const t = await testApp({ sshPorts: { first: 22000, last: 22000 } })
+  const body = await order(t.call)
+  expect((await t.call('POST', '/servers', body)).status).toBe(202)
+  const quote = (await t.call('POST', '/pricing/quote', body)).body
+  expect(quote).toMatchObject({ can_create: false, blockers: [{ code: 'capacity_unavailable' }] })
+  const reply = await t.call('POST', '/servers', body)
+  expect(reply).toMatchObject({ status: 409, body: { code: 'capacity_unavailable' } })
+})
+
 test('an order names the ports to publish from the start, and the quote says what stands in their way', async () => {
   const t = await testApp()
   const published_ports = [
