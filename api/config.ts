@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import path from 'node:path'
+import { type DriverName, hostModules } from './drivers/modules/modules.ts'
 import { defaultDataDir } from './files.ts'
 import type { Role } from './processes/peers.ts'
 import { LOG_LEVELS, type SettingName, settings } from './settings.ts'
@@ -29,7 +30,7 @@ export interface Config {
   readonly role: Role
   readonly databaseConnections: number
   readonly catalogFile: string
-  readonly compute: 'auto' | 'qemu' | 'simulator'
+  readonly compute: 'auto' | DriverName
   readonly accel: 'auto' | 'kvm' | 'tcg'
   /** Whether strangers may become customers: then the service starts behind all walls only. */
   readonly isPublic: boolean
@@ -88,7 +89,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     role: readRole(raw('role'), given('databaseUrl')),
     databaseConnections: readConnections(raw('databaseConnections')),
     catalogFile: path.resolve(given('catalogFile') ?? path.join(dataDir, 'catalog.yaml')),
-    compute: oneOf('compute', raw('compute'), ['auto', 'qemu', 'simulator'] as const),
+    compute: oneOf('compute', raw('compute'), ['auto', ...hostModules.map(({ name }) => name)] as const),
     accel: oneOf('accel', raw('accel'), ['auto', 'kvm', 'tcg'] as const),
     isPublic: oneOf('isPublic', raw('isPublic'), ['on', 'off'] as const) === 'on',
     sshPorts: readPortRange(raw('sshPorts')),

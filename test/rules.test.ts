@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'vitest'
+import { modules } from '../api/drivers/modules/modules.ts'
 import {
   exists,
   files,
@@ -84,6 +85,29 @@ test('nobody but a feature itself uses its store and its routes', () => {
     wrong,
     'store.ts holds a feature’s SQL and may change with its tables; its rules are in the use-case files, its routes in its feature.ts.',
     'call a function of the feature’s use-case file, or add one there.',
+  )
+})
+
+test('nothing above the drivers asks which one it has', () => {
+  const names = modules.map(({ name }) => name)
+  const folders = names.map((name) => `api/drivers/${name}/`)
+  const isAbove = ({ file }: Source) =>
+    file.startsWith('api/') &&
+    file !== 'api/drivers/modules/modules.ts' &&
+    !folders.some((folder) => file.startsWith(folder))
+  const isNamed = (name: unknown) => names.some((known) => known === name)
+  const named = product.filter(isAbove).flatMap((source) => [
+    ...ownImports(source)
+      .filter(({ file }) => folders.some((folder) => file.startsWith(folder)))
+      .map(({ file }) => `${source.file} imports ${file}`),
+    ...source.nodes
+      .filter(({ node }) => (node.type === 'Literal' ? isNamed(node.value) : isNamed(node.name)))
+      .map(({ node }) => place(source, node)),
+  ])
+  refuse(
+    named,
+    'each such place is one more that a new driver has to find.',
+    'ask the driver’s module (api/drivers/module.ts); only the list in api/drivers/modules/modules.ts names drivers.',
   )
 })
 

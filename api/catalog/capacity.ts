@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { changeLast, type Database, type Queries, Unchanged } from '../database/database.ts'
-import { type CpuType, type Feature, type HostFacts, incusFeatures } from '../drivers/driver.ts'
+import type { CpuType, Feature, HostFacts } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import { moduleOf } from '../drivers/modules/modules.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { type Catalog, findZone, onSale, type Zone } from './file.ts'
 import { catalogProblems } from './schema.ts'
@@ -325,7 +326,7 @@ export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
  * Ports are published where servers have no public addresses.
  */
 function featuresOf(said: readonly Feature[] | undefined, zone: Zone | undefined): Feature[] {
-  const able = said ?? (zone?.incus ? incusFeatures(zone.incus) : [])
+  const able = said ?? (zone ? moduleOf(zone).features(zone) : [])
   const hasIpv4 = (zone?.public_ipv4 ?? []).length > 0 && able.includes('public_ipv4')
   return able.filter((feature) => {
     if (feature === 'published_ports') return !hasIpv4

@@ -1,130 +1,19 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import Type, { type Static } from 'typebox'
 import { v5 as uuidV5 } from 'uuid'
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
-import { driverNames, type ImageSource, type ImageSpec, type IncusImage } from '../drivers/driver.ts'
+import type { ImageSpec } from '../drivers/images.ts'
+import type { Fault } from '../drivers/module.ts'
+import { imageFields, imageFormats, moduleOf, modules } from '../drivers/modules/modules.ts'
 import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
-import { IncusSection, IncusSource, incusFaults } from './incus.ts'
+import { CatalogFile } from './file-schema.ts'
 import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
-import { CpuTypeName } from './schema.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
-
-const Slug = Type.String({
-  pattern: '^[a-z0-9][a-z0-9.-]{0,62}$',
-  errorMessage: 'must be lower-case letters, digits, dots and dashes.',
-})
-const Amount = Type.String({
-  pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`,
-  errorMessage: 'must be an amount such as "180.00", in quotes and not negative.',
-})
-const Day = Type.String({ format: 'date' })
-const Range = Type.Object({
-  min: Type.Integer({ minimum: 1 }),
-  max: Type.Integer({ minimum: 1 }),
-  step: Type.Integer({ minimum: 1 }),
-})
-
-/** What a plan has of the network: GB that it may send a month for its price, and how fast. */
-const network = {
-  traffic_gb: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
-  bandwidth_mbit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-}
-
-/** Not sold any more, but still there for the servers that use it. */
-const Retired = Type.Optional(Type.Boolean())
-
-/** Images, and what they are held against, never come by plain http. */
-const Encrypted = Type.String({ pattern: '^https://' })
-
-const Source = Type.Object({
-  url: Type.Optional(Encrypted),
-  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-  sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
-  checksums_url: Type.Optional(Encrypted),
-  signature_url: Type.Optional(Encrypted),
-  key_url: Type.Optional(Encrypted),
-  fingerprint: Type.Optional(Type.String({ pattern: '^[0-9A-F]{40}$' })),
-  unsigned: Type.Optional(Type.Literal(true)),
-  file: Type.Optional(Type.String({ minLength: 1 })),
-  build: Type.Optional(Type.String({ minLength: 1 })),
-})
-
-const CatalogFile = Type.Object({
-  zones: Type.Array(
-    Type.Object({
-      zone_slug: Slug,
-      title: Type.String(),
-      city: Type.String(),
-      country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
-      cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
-      // What runs the zone's new servers; by default what BERTH_COMPUTE says.
-      driver: Type.Optional(Type.Enum([...driverNames])),
-      incus: Type.Optional(IncusSection),
-      overcommit: Type.Object({
-        cpu: Type.Number({ minimum: 0.1 }),
-        ram: Type.Number({ minimum: 0.1 }),
-        disk: Type.Number({ minimum: 0.1 }),
-      }),
-      // Ranges that are routed to the host, for servers to have public addresses of.
-      public_ipv4: Type.Optional(Type.Array(Type.String(), { uniqueItems: true, maxItems: 64 })),
-      public_ipv6: Type.Optional(Type.String()),
-      retired: Retired,
-    }),
-    { minItems: 1 },
-  ),
-  // Of the network each custom plan has the same.
-  limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),
-  prices: Type.Array(
-    Type.Object({
-      active_from: Day,
-      zone_slug: Slug,
-      cpu_type: CpuTypeName,
-      cpu_month_rub: Amount,
-      ram_gb_month_rub: Amount,
-      disk_gb_month_rub: Amount,
-      // Of a public IPv4 address; free unless told.
-      ipv4_month_rub: Type.Optional(Amount),
-      // Of a TB sent beyond what plans include; free unless told.
-      traffic_tb_rub: Type.Optional(Amount),
-      // Presets with a price of their own; the others cost what their parts cost.
-      preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
-      // From when servers that were ordered before pay this too; without it they keep their price.
-      existing_from: Type.Optional(Day),
-    }),
-    { minItems: 1 },
-  ),
-  presets: Type.Array(
-    Type.Object({
-      slug: Slug,
-      cpu: Type.Integer({ minimum: 1 }),
-      ram_mb: Type.Integer({ minimum: 64 }),
-      disk_gb: Type.Integer({ minimum: 1 }),
-      ...network,
-      retired: Retired,
-    }),
-  ),
-  templates: Type.Array(
-    Type.Object({
-      slug: Slug,
-      title: Type.String(),
-      os_family: Type.String(),
-      min_disk_gb: Type.Integer({ minimum: 1 }),
-      default_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
-      // For zones on QEMU, and for those on Incus: one of them at least.
-      image: Type.Optional(Type.Array(Source, { minItems: 1 })),
-      incus: Type.Optional(IncusSource),
-      retired: Retired,
-    }),
-    { minItems: 1 },
-  ),
-})
-type CatalogFile = Static<typeof CatalogFile>
 
 export type Zone = CatalogFile['zones'][number]
 export type Limits = CatalogFile['limits']
@@ -170,14 +59,15 @@ export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined
   return zones.find((zone) => zone.zone_slug === zoneSlug)
 }
 
-/** What customers connect to for the ports of a zone's servers: where its members listen, else the installation's host. */
-export function hostOf({ zones }: Catalog, zoneSlug: string, installation: string): string {
-  return zones.find(({ zone_slug }) => zone_slug === zoneSlug)?.incus?.listen ?? installation
+/** The host that customers connect to for the ports of a zone's servers (default: the installation's own). */
+export function hostOf(catalog: Catalog, zoneSlug: string, installation: string): string {
+  const zone = findZone(catalog, zoneSlug)
+  return (zone && moduleOf(zone).listensAt(zone)) ?? installation
 }
 
-/** Whether servers of a zone can be created from a template: its driver takes images of its own kind only. */
-export function isFor({ driver }: Zone, { image }: Template): boolean {
-  return driver === 'incus' ? image.incus !== undefined : image.sources.length > 0
+/** Whether servers of a zone can be created from a template: its driver starts from one format of images only. */
+export function isFor(zone: Zone, { image }: Template): boolean {
+  return moduleOf(zone).image.isIn(image)
 }
 
 export function findTemplate({ templates }: Catalog, templateId: string | undefined): Template | undefined {
@@ -277,8 +167,8 @@ function indexOrName(part: string): string | number {
 }
 
 /** What a schema can't say. */
-function contradictions(file: CatalogFile, now: number): [pointer: string, message: string][] {
-  const found: [string, string][] = []
+function contradictions(file: CatalogFile, now: number): Fault[] {
+  const found: Fault[] = []
   const twice = (section: 'zones' | 'presets' | 'templates', names: string[]) =>
     names.forEach((name, at) => {
       if (names.indexOf(name) !== at) found.push([`/${section}/${at}`, `${section} has "${name}" twice.`])
@@ -299,22 +189,15 @@ function contradictions(file: CatalogFile, now: number): [pointer: string, messa
     if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
       found.push([`/prices/${at}`, `no such zone: ${price.zone_slug}.`])
   })
-  found.push(...poolFaults(file.zones), ...incusFaults(file.zones))
+  found.push(...poolFaults(file.zones), ...modules.flatMap((module) => module.zoneFaults(file.zones)))
   const presets = file.presets.map((preset) => preset.slug)
   found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
+  const folder = '' // faults do not depend on it
   file.templates.forEach((template, at) => {
-    const { image = [], incus } = template
-    if (image.length === 0 && !incus) found.push([`/templates/${at}`, 'a template requires image or incus.'])
-    if (incus && (incus.file === undefined) === (incus.alias === undefined || incus.server === undefined))
-      found.push([`/templates/${at}/incus`, 'must be either file, or alias and server.'])
-    image.forEach((source, place) => {
-      if ([source.url, source.file, source.build].filter(Boolean).length !== 1)
-        found.push([`/templates/${at}/image/${place}`, 'a source must be one of url, file or build.'])
-      if (source.url && !source.sha256 && !source.sha512 && !source.checksums_url)
-        found.push([`/templates/${at}/image/${place}`, 'a url requires sha256, sha512 or checksums_url.'])
-      if ((source.key_url === undefined) !== (source.fingerprint === undefined))
-        found.push([`/templates/${at}/image/${place}`, 'key_url and fingerprint require each other.'])
-    })
+    const place = `/templates/${at}`
+    if (!imageFormats.some((format) => format.isIn(imageOf(template, folder))))
+      found.push([place, `a template requires ${Object.keys(imageFields).join(' or ')}.`])
+    found.push(...imageFormats.flatMap((format) => format.faults(template, place)))
   })
   return found
 }
@@ -341,22 +224,17 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
       osFamily: template.os_family,
       minDiskGb: template.min_disk_gb,
       defaultUsername: template.default_username,
-      image: {
-        slug: template.slug,
-        sources: (template.image ?? []).map((source) => toSource(source, folder)),
-        incus: template.incus && toIncusImage(template.incus, folder),
-      },
+      image: imageOf(template, folder),
       retired: template.retired,
     })),
     prices: priceEntriesOf(file),
   }
 }
 
-function toIncusImage(
-  { file, alias = '', server = '' }: Static<typeof IncusSource>,
-  folder: string,
-): IncusImage {
-  return file === undefined ? { alias, server } : { file: path.resolve(folder, file) }
+function imageOf(template: CatalogFile['templates'][number], folder: string): ImageSpec {
+  const image: ImageSpec = { slug: template.slug, sources: [] }
+  for (const format of imageFormats) Object.assign(image, format.read(template, folder))
+  return image
 }
 
 function priceEntriesOf(file: CatalogFile): PriceEntry[] {
@@ -376,13 +254,4 @@ function priceEntriesOf(file: CatalogFile): PriceEntry[] {
       ),
     },
   }))
-}
-
-function toSource({ url, file, build, ...checksums }: Static<typeof Source>, folder: string): ImageSource {
-  if (url !== undefined) return { type: 'url', url, ...checksums }
-  if (file !== undefined) {
-    const { sha256 } = checksums
-    return { type: 'file', path: path.resolve(folder, file), ...(sha256 ? { sha256 } : {}) }
-  }
-  return { type: 'build', name: build ?? '' }
 }

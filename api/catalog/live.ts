@@ -3,7 +3,8 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { ImageStore } from '../drivers/qemu/images/images.ts'
+import type { HostImages } from '../drivers/images.ts'
+import { imageFormats } from '../drivers/modules/modules.ts'
 import { writeWholeSync } from '../files.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
@@ -53,7 +54,7 @@ export interface CatalogPlace {
   file: string
   /** Where a copy of what was accepted last is kept. */
   lastGood: string
-  images: Pick<ImageStore, 'ready'>
+  images: Pick<HostImages, 'ready'>
   /** What servers use, which may not vanish. */
   ordered: () => Promise<readonly Ordered[]>
   /** The public addresses that accounts have. */
@@ -162,10 +163,8 @@ async function take(place: CatalogPlace, before: Catalog | null, now: number): P
 async function missingImages({ templates }: Catalog, images: CatalogPlace['images']): Promise<string[]> {
   const found = await Promise.all(
     templates.map(async ({ slug, image }) => {
-      const files = image.sources.flatMap((source) => (source.type === 'file' ? [source.path] : []))
       const missing: string[] = []
-      if (image.incus && 'file' in image.incus) files.push(image.incus.file)
-      for (const file of files)
+      for (const file of imageFormats.flatMap((format) => format.files(image)))
         if (!(await stat(file).catch(() => null))?.isFile())
           missing.push(`template ${slug}: no such image file, or no access: ${file}.`)
       return missing.length === 0 || (await images.ready(image)) ? [] : missing

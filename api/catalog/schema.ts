@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cpuTypes, features } from '../drivers/driver.ts'
+import { serverKinds } from '../drivers/module.ts'
 import { HourPrice, MonthPrice, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
@@ -75,7 +76,7 @@ export const Zone = Type.Object(
       examples: ['ZZ'],
     }),
     cpu_types: Type.Array(CpuTypeName, { description: 'CPU types that it has' }),
-    server_type: Type.Enum(['virtual_machine', 'container'], {
+    server_type: Type.Enum([...serverKinds], {
       description:
         'What its servers are: a `container` shares the kernel of its host, a `virtual_machine` has its own',
       examples: ['virtual_machine'],

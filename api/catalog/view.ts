@@ -1,4 +1,5 @@
 import type { CpuType, Feature } from '../drivers/driver.ts'
+import { moduleOf } from '../drivers/modules/modules.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
 import type { ZoneCapacity } from './capacity.ts'
@@ -23,7 +24,7 @@ export function zoneView(
     city: zone.city,
     country_code: zone.country_code,
     cpu_types: cpuTypes,
-    server_type: zone.driver === 'incus' ? 'container' : 'virtual_machine',
+    server_type: moduleOf(zone).kind,
     features: [...features],
     is_available: isAvailable,
   }

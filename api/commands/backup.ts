@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes, scrypt } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { chmod, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { Command } from 'commander'
@@ -9,7 +9,8 @@ import { CatalogError, readCatalogText, withAbsolutePaths } from '../catalog/fil
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { appliedMigrations } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
-import { Layout, readRecord, readRun } from '../drivers/qemu/layout.ts'
+import type { ArchivedMachines } from '../drivers/module.ts'
+import { modules } from '../drivers/modules/modules.ts'
 import { exists, syncFolder } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
@@ -177,39 +178,21 @@ class Contents {
   }
 }
 
-/** What the driver keeps of machines; of those that are off, with their disks where these are wanted. */
-async function addMachines(contents: Contents, dataDir: string, withDisks: boolean) {
-  const disks: string[] = []
-  const leftOut: string[] = []
-  const images = new Set<string>()
-  if (!(await exists(path.join(dataDir, 'vms')))) return { specs: 0, disks, leftOut }
-  const layout = new Layout(dataDir)
-  const nameOf = (file: string) => path.relative(dataDir, path.resolve(dataDir, file))
-  const ids = (await readdir(layout.machines)).sort()
-  const specs = ids.map((id) => nameOf(layout.files(id).record))
-  await contents.add(dataDir, specs)
-  for (const id of ids) {
-    const files = layout.files(id)
-    const record = await readRecord(files)
-    if (!withDisks || !record || !(await exists(files.disk))) continue
-    const image = path.dirname(nameOf(record.base))
-    const hasImage = image.startsWith('images/') && (await exists(path.join(dataDir, image)))
-    const isOff = async () => (await readRun(files))?.guestShutdown ?? true
-    // The seed holds customers' user data in the clear, as the disk does: without disks a backup has neither.
-    const add = () => contents.add(dataDir, [files.seed, files.disk].map(nameOf))
-    if (hasImage && (await isOff()) && (await add()).length === 0 && (await isOff())) {
-      disks.push(id)
-      images.add(image)
-    } else leftOut.push(id)
+/** Adds what drivers keep of machines in the data folder. */
+async function addMachines(
+  contents: Contents,
+  dataDir: string,
+  withDisks: boolean,
+): Promise<ArchivedMachines> {
+  const found: ArchivedMachines = { specs: 0, disks: [], leftOut: [] }
+  for (const { archive } of modules) {
+    const added = await archive?.(contents, dataDir, withDisks)
+    if (!added) continue
+    found.specs += added.specs
+    found.disks.push(...added.disks)
+    found.leftOut.push(...added.leftOut)
   }
-  for (const image of images) {
-    const names = await readdir(path.join(dataDir, image))
-    await contents.add(
-      dataDir,
-      names.map((name) => path.join(image, name)),
-    )
-  }
-  return { specs: specs.filter((name) => name in contents.files).length, disks, leftOut }
+  return found
 }
 
 async function schemaOf(file: string): Promise<string> {

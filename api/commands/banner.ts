@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/file.ts'
 import type { Config } from '../config.ts'
-import type { HostFacts, ImageSource, ImageState } from '../drivers/driver.ts'
+import type { HostFacts } from '../drivers/driver.ts'
+import type { ImageSource, ImageState } from '../drivers/images.ts'
 import { messageOf } from '../message-of.ts'
 import { formatMoney } from '../money.ts'
 import type { Compute } from './compute.ts'

@@ -1,166 +1,198 @@
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { usedPools } from '../catalog/capacity.ts'
-import type { Catalog } from '../catalog/file.ts'
-import { incusZone } from '../catalog/incus.ts'
+import type { Catalog, Zone } from '../catalog/file.ts'
 import { poolsOf } from '../catalog/pools.ts'
 import type { Clock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { type Driver, DriverError, type DriverName, driverNames } from '../drivers/driver.ts'
-import { ClosedDriver, Drivers, INCUS_POOL } from '../drivers/drivers.ts'
-import { openIncus } from '../drivers/incus/open.ts'
-import type { ImageStore } from '../drivers/qemu/images/images.ts'
-import { type ImageLog, LocalImages } from '../drivers/qemu/images/store.ts'
-import { openQemu } from '../drivers/qemu/qemu.ts'
-import { Simulator } from '../drivers/simulator/simulator.ts'
-import { writeDurably } from '../files.ts'
+import { type Driver, DriverError } from '../drivers/driver.ts'
+import { ClosedDriver, Drivers } from '../drivers/drivers.ts'
+import type { HostImages, ImageLog } from '../drivers/images.ts'
+import type { DriverPlace } from '../drivers/module.ts'
+import {
+  type DriverName,
+  defaultModule,
+  hostModules,
+  type Module,
+  moduleOfPool,
+  modules,
+  poolsPerZone,
+} from '../drivers/modules/modules.ts'
 import { namePool, unnamedPool } from '../servers/pools.ts'
-import { sharedMachines } from './simulated-machines.ts'
-
-/** Delays of a simulated installation: long enough to see an operation go by, short enough not to wait. */
-const SIMULATED = { imageMs: 2_000, bootMs: 3_000, shutdownMs: 1_500 }
-
-/** The images of this installation, for the driver and for the operator's commands. */
-export function openImages(config: Config, log: ImageLog): ImageStore {
-  return new LocalImages({ dataDir: config.dataDir, log })
-}
+import { storeOnPostgres } from './shared-store.ts'
 
 export interface Compute {
   drivers: Drivers
-  /** The images of this host; null where no machine is real. */
-  images: ImageStore | null
-  /** Why real machines are not run by default though nobody asked for the simulator. */
+  /** The images of this host; null if no driver here keeps any. */
+  images: HostImages | null
+  /** Why servers are simulated by default though nobody asked for that; null: they are not. */
   fallback: string | null
 }
 
-/** The drivers of servers that are there, whatever zones and settings name since. */
+/** The images of this host, for the operator's commands. */
+export function openImages({ dataDir }: Config, log: ImageLog): HostImages {
+  const opened = modules.flatMap((module) => module.openImages?.(dataDir, log) ?? [])
+  const [images] = opened
+  if (!images) throw new ConfigError('No driver keeps images on this host.')
+  return images
+}
+
+/** The drivers that existing servers have, whatever zones and settings name since. */
 export async function heldDrivers(config: Config, db: Database): Promise<DriverName[]> {
-  const pools = [...(await usedPools(db)), traceOf(config, await unnamedPool(db))]
-  return driverNames.filter((name) => pools.includes(name))
+  const pools = [...(await usedPools(db)), (await unnamedModule(config, db))?.name]
+  return hostModules.map(({ name }) => name).filter((name) => pools.includes(name))
 }
 
-/** Where pools had no names yet: which driver these servers' machines are of. Null where none has them. */
-function traceOf({ dataDir }: Config, serverIds: readonly string[]): DriverName | null {
-  if (serverIds.some((id) => existsSync(path.join(dataDir, 'vms', id)))) return 'qemu'
-  const simulated = fileOfSimulator(dataDir).load() ?? ''
-  return serverIds.some((id) => simulated.includes(id)) ? 'simulator' : null
+/** The driver of servers from the time when pools had no names; null: there are none. */
+async function unnamedModule({ dataDir }: Config, db: Database): Promise<Module | null> {
+  const serverIds = await unnamedPool(db)
+  return hostModules.find(({ hasMachine }) => hasMachine?.(dataDir, serverIds)) ?? null
 }
 
-/** Those that an installation has one of, on its own machine. */
-type LocalName = Exclude<DriverName, 'incus'>
-type Open = Record<LocalName, () => Promise<Driver>>
+/** The driver that the settings name; null: the program chooses. */
+export function chosenModule({ compute }: Pick<Config, 'compute'>): Module | null {
+  return modules.find(({ name }) => name === compute) ?? null
+}
 
 /**
- * What a role asks of drivers: the machines of QEMU are processes of one host, with its ports, sockets and files, so one
- * process alone serves them, with all that there is to do.
+ * Some drivers run machines as processes of one host, with its ports, sockets and files: one process of the service
+ * alone can serve them, with all roles.
  * @throws ConfigError
  */
 export async function requireRole(
-  { role, compute }: Config,
+  config: Config,
   { held, catalog }: { held: readonly DriverName[]; catalog: Catalog },
 ): Promise<void> {
-  if (role === 'all') return
-  const isQemu =
-    compute !== 'simulator' || held.includes('qemu') || catalog.zones.some(({ driver }) => driver === 'qemu')
-  if (isQemu)
+  if (config.role === 'all') return
+  const used = [
+    (chosenModule(config) ?? defaultModule).name,
+    ...held,
+    ...catalog.zones.map((zone) => zone.driver),
+  ]
+  const bound = modules.find(({ name, isBoundToProcess }) => isBoundToProcess && used.includes(name))
+  if (bound)
     throw new ConfigError(
-      `BERTH_ROLE (--role) is "${role}": QEMU runs servers on this host alone, for one process with the role all. Set it to all, or BERTH_COMPUTE=simulator where no zone and no server has the driver qemu.`,
+      `BERTH_ROLE (--role) is "${config.role}": ${bound.title} runs servers on this host alone, for one process with the role all. Set it to all, or set BERTH_COMPUTE=simulator and make sure that no zone and no server has the driver ${bound.name}.`,
     )
 }
 
+/** Whether this process has to serve all machines of a driver by itself. */
+export function isAlone({ drivers }: Pick<Compute, 'drivers'>): boolean {
+  return drivers.pools.some((pool) => moduleOfPool(pool)?.isBoundToProcess)
+}
+
+type Opened = Awaited<ReturnType<Module['open']>>
+
+/** Opens drivers, each once. */
+interface Opening {
+  config: Config
+  catalog: Catalog
+  held: readonly DriverName[]
+  open(module: Module, zone?: Zone): Promise<Opened>
+}
+
 /**
- * Opens the driver that the settings name, and beside it those of zones and of servers that are there. One of these
- * that does not work here is closed, and its zones with it.
- * @throws ConfigError where what the settings ask for can't be had
+ * Opens the driver that the settings name, and those of zones and existing servers. Of these, a driver that does not
+ * work here is closed, and its zones with it.
+ * @throws ConfigError if the driver of the settings can't be used
  */
 export async function openCompute(
   config: Config,
   { db, catalog, clock }: { db: Database; catalog: Catalog; clock: Clock },
   log: Logger,
 ): Promise<Compute> {
+  const shared = config.databaseUrl === null ? null : storeOnPostgres(db)
+  const { dataDir, accel, guestHost: address, sshPorts } = config
+  const place = { dataDir, accel, address, sshPorts, clock, log, shared }
   const held = await heldDrivers(config, db)
-  const images = openImages(config, (line, level = 'info') => log[level](line))
-  const { dataDir, accel, guestHost: address, sshPorts: ports } = config
-  const pools = () => poolsOf(catalog.zones.filter(({ driver = 'qemu' }) => driver === 'qemu'))
-  const open: Open = {
-    qemu: () => openQemu({ dataDir, images, accel, address, ports, pools, log }),
-    simulator: async () => openSimulator(config, db, clock),
+  const opening: Opening = {
+    config,
+    catalog,
+    held,
+    open: (module, zone) => module.open({ ...place, ...zonesOf(catalog, module, zone) }),
   }
-  const { name, driver, fallback } = await openDefault(config, open, held)
-  const drivers: Record<string, Driver> = { [name]: driver }
-  for (const other of ['qemu', 'simulator'] as const)
-    if (other !== name && (held.includes(other) || catalog.zones.some((zone) => zone.driver === other)))
-      drivers[other] = await open[other]().catch(closed)
-  Object.assign(drivers, await openClusters(config, catalog, await usedPools(db), log))
-  await namePool(db, traceOf(config, await unnamedPool(db)) ?? name)
-  const isReal = drivers.qemu && !(drivers.qemu instanceof ClosedDriver)
-  return { drivers: new Drivers(name, drivers), images: isReal ? images : null, fallback }
+  const { module, opened, fallback } = await openDefault(opening)
+  const host = { [module.name]: opened, ...(await openOthers(opening, module)) }
+  const clusters = await openPerZone(opening, await usedPools(db))
+  await namePool(db, ((await unnamedModule(config, db)) ?? module).name)
+  const all = { ...host, ...clusters }
+  const drivers = Object.fromEntries(Object.entries(all).map(([pool, { driver }]) => [pool, driver]))
+  const images = Object.values(all).find((one) => one.images)?.images ?? null
+  return { drivers: new Drivers(module.name, drivers, poolsPerZone), images, fallback }
 }
 
-/** A driver for each zone on Incus. Zones that are so no more, but have servers, are closed. */
-async function openClusters(
-  { guestHost: address }: Config,
-  { zones }: Catalog,
+/** The zones of a driver, as the catalogue has them at any moment. A zone that names none may use any of this host. */
+function zonesOf(
+  catalog: Catalog,
+  { name }: Module,
+  only?: Zone,
+): Pick<DriverPlace<Zone>, 'zones' | 'pools'> {
+  const zones = () => (only ? [only] : catalog.zones.filter(({ driver = name }) => driver === name))
+  return { zones, pools: () => poolsOf(zones()) }
+}
+
+/** Opens the other drivers of this host that zones or servers have. */
+async function openOthers({ catalog, held, open }: Opening, first: Module): Promise<Record<string, Opened>> {
+  const opened: Record<string, Opened> = {}
+  for (const module of hostModules) {
+    const isNamed = held.includes(module.name) || catalog.zones.some(({ driver }) => driver === module.name)
+    if (module !== first && isNamed) opened[module.name] = await open(module).catch(closed)
+  }
+  return opened
+}
+
+/** Opens a driver for each zone that has one of its own. Pools of zones that no longer do, but have servers, are closed. */
+async function openPerZone(
+  { catalog, open }: Opening,
   held: readonly string[],
-  log: Logger,
-): Promise<Record<string, Driver>> {
-  const drivers: Record<string, Driver> = {}
-  for (const pool of held.filter((name) => name.startsWith(INCUS_POOL)))
-    drivers[pool] = new ClosedDriver(
-      `The zone ${pool.slice(INCUS_POOL.length)} has servers on Incus: put driver: incus back in the catalogue.`,
-    )
-  const opened = zones.flatMap(({ driver, zone_slug, incus }) => {
-    if (driver !== 'incus' || !incus) return []
-    const zone = incusZone(incus)
-    return openIncus({ zone, address, log })
-      .catch(closed)
-      .then((open) => [`${INCUS_POOL}${zone_slug}`, open] as const)
+): Promise<Record<string, Opened>> {
+  const opened: Record<string, Opened> = {}
+  for (const pool of held) {
+    const module = moduleOfPool(pool)
+    if (!module?.isPerZone) continue
+    const zone = pool.slice(module.name.length + 1)
+    const why = `The zone ${zone} has servers on ${module.title}: put driver: ${module.name} back in the catalogue.`
+    opened[pool] = { driver: new ClosedDriver(why), images: null }
+  }
+  const opening = catalog.zones.flatMap((zone) => {
+    const module = modules.find(({ name, isPerZone }) => isPerZone && name === zone.driver)
+    const pool = `${module?.name}-${zone.zone_slug}`
+    return module
+      ? [
+          open(module, zone)
+            .catch(closed)
+            .then((one) => [pool, one] as const),
+        ]
+      : []
   })
-  return { ...drivers, ...Object.fromEntries(await Promise.all(opened)) }
+  return { ...opened, ...Object.fromEntries(await Promise.all(opening)) }
 }
 
 /** @throws ConfigError */
 async function openDefault(
-  config: Config,
-  open: Open,
-  held: readonly DriverName[],
-): Promise<{ name: LocalName; driver: Driver; fallback: string | null }> {
-  if (config.compute === 'simulator')
-    return { name: 'simulator', driver: await open.simulator(), fallback: null }
+  opening: Opening,
+): Promise<{ module: Module; opened: Opened; fallback: string | null }> {
+  const { config, held, open } = opening
+  const module = chosenModule(config) ?? defaultModule
   try {
-    return { name: 'qemu', driver: await open.qemu(), fallback: null }
+    return { module, opened: await open(module), fallback: null }
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
-    const isChosen = config.compute === 'qemu' || config.accel !== 'auto' || config.isPublic
-    // Where machines were meant to be real, the simulator in their place would only hide it.
-    if (isChosen || error.code === 'unsafe')
-      throw new ConfigError(`BERTH_COMPUTE (--compute): QEMU can't be used. ${error.message}`)
-    if (held.includes('qemu'))
+    const isMeant = config.compute !== 'auto' || config.accel !== 'auto' || config.isPublic
+    const simulated = hostModules.find(({ isReal }) => !isReal)
+    // If servers were meant to be real, simulating them would only hide the fault.
+    if (isMeant || error.code === 'unsafe' || !simulated)
+      throw new ConfigError(`BERTH_COMPUTE (--compute): ${module.title} can't be used. ${error.message}`)
+    if (held.includes(module.name))
       throw new ConfigError(
-        `This installation has servers on QEMU, which can't be used. ${error.message} Or set BERTH_COMPUTE=simulator: these servers are then left as they are, out of reach, and new ones are simulated.`,
+        `This installation has servers on ${module.title}, which can't be used. ${error.message} Or set BERTH_COMPUTE=${simulated.name}: these servers are then left as they are, out of reach, and new ones are simulated.`,
       )
-    return { name: 'simulator', driver: await open.simulator(), fallback: error.message }
+    return { module: simulated, opened: await open(simulated), fallback: error.message }
   }
 }
 
-function closed(error: unknown): Driver {
+function closed(error: unknown): Opened {
   if (!(error instanceof DriverError)) throw error
-  return new ClosedDriver(error.message)
-}
-
-/** Simulated machines outlive the process in a file, as real ones outlive it as processes. */
-function fileOfSimulator(dataDir: string) {
-  const file = path.join(dataDir, 'simulator.json')
-  return {
-    load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
-    save: (machines: string) => writeDurably(file, machines),
-  }
-}
-
-/** On PostgreSQL several processes share its machines. */
-function openSimulator({ dataDir, databaseUrl }: Config, db: Database, clock: Clock): Simulator {
-  const place = databaseUrl === null ? { storage: fileOfSimulator(dataDir) } : { shared: sharedMachines(db) }
-  return new Simulator({ clock, ...SIMULATED, ...place })
+  const driver: Driver = new ClosedDriver(error.message)
+  return { driver, images: null }
 }

@@ -7,7 +7,6 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, migrations, type Queries } from '../database/database.ts'
 import { copySqlite } from '../database/sqlite.ts'
-import type { Machine } from '../drivers/simulator/machine.ts'
 import { lockDataDir, openDatabase } from './installation.ts'
 
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
@@ -214,7 +213,7 @@ async function moveTable(
 async function moveSimulated(db: Database, dataDir: string): Promise<void> {
   const file = path.join(dataDir, 'simulator.json')
   if (!existsSync(file)) return
-  const machines: [string, Machine][] = JSON.parse(readFileSync(file, 'utf8'))
+  const machines: [string, object][] = JSON.parse(readFileSync(file, 'utf8'))
   for (const [server_id, machine] of machines)
     await db
       .insertInto('simulated_machines')

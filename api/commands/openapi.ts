@@ -9,7 +9,7 @@ import { systemClock } from '../clock.ts'
 import { migrate } from '../database/migrate.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { Drivers } from '../drivers/drivers.ts'
-import { Simulator } from '../drivers/simulator/simulator.ts'
+import { defaultModule } from '../drivers/modules/modules.ts'
 import { Secrets } from '../secrets.ts'
 
 const root = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
@@ -21,7 +21,7 @@ await migrate(db)
 const app = await buildApp({
   db,
   clock: systemClock,
-  drivers: new Drivers('simulator', { simulator: new Simulator({ clock: systemClock }) }),
+  drivers: new Drivers(defaultModule.name, {}),
   catalog: readCatalog(root('catalog.yaml')),
   secrets: new Secrets(Buffer.alloc(32)),
   log: pino({ level: 'silent' }),

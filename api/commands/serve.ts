@@ -9,7 +9,6 @@ import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { willBeBuilt } from '../drivers/qemu/images/source.ts'
 import { readPages } from '../http/server/pages.ts'
 import { messageOf } from '../message-of.ts'
 import type { Link } from '../processes/link.ts'
@@ -17,12 +16,12 @@ import type { Members } from '../processes/members.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { type BannerFacts, banner, hostsOf, imageLines, listening } from './banner.ts'
 import { catalogPlace, placeCatalog } from './catalog.ts'
-import { type Compute, heldDrivers, openCompute, requireRole } from './compute.ts'
+import { type Compute, chosenModule, heldDrivers, isAlone, openCompute, requireRole } from './compute.ts'
 import { openDemo } from './demo.ts'
 import { lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 import { recordSite } from './site.ts'
-import { findFacts, requireWalls } from './walls.ts'
+import { findWalls, requireWalls } from './walls.ts'
 
 /** Where `npm start` builds the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
@@ -46,8 +45,8 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const { catalog, fault } = opened
   await requireRole(config, { held: await heldDrivers(config, db), catalog })
   const secrets = await openSecrets(config, db)
-  if (config.isPublic) requireWalls(await findFacts(config, db, catalog))
-  if (config.compute !== 'simulator')
+  if (config.isPublic) requireWalls(await findWalls(config, db, catalog))
+  if (chosenModule(config)?.isReal ?? true)
     say('Checking what can run servers here; the first time this takes a few seconds.')
   const compute = await openCompute(config, { db, catalog, clock }, log)
   const others = link && (await joinOthers(link, { db, config, log, compute }))
@@ -122,8 +121,7 @@ async function joinOthers(
   link: Link,
   { compute, ...joining }: { db: Database; config: Config; log: Logger; compute: Compute },
 ): Promise<Members> {
-  const isAlone = compute.drivers.pools.includes('qemu')
-  return (await import('./on-postgres.ts')).join(link, { ...joining, isAlone })
+  return (await import('./on-postgres.ts')).join(link, { ...joining, isAlone: isAlone(compute) })
 }
 
 async function openReplica(config: Config, parts: { primary: Database; clock: Clock; log: Logger }) {
@@ -260,7 +258,7 @@ async function buildEarly(
   const rank = ({ image }: Template) => (image.sources[0]?.type === 'build' ? 0 : 1)
   for (const { slug, image } of templates.toSorted((a, b) => rank(a) - rank(b))) {
     if (!images || (await images.state(image)).state === 'ready') continue
-    if (!(await willBeBuilt(image)) || isStopping) continue
+    if (!(await images.willBeBuilt(image)) || isStopping) continue
     try {
       await images.wait(image)
       say(`The image ${slug} is ready.`)

@@ -6,6 +6,7 @@ import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { Drivers } from '../drivers/drivers.ts'
+import { defaultModule, poolsPerZone } from '../drivers/modules/modules.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { operatedServers } from '../servers/queries.ts'
@@ -120,7 +121,7 @@ export async function operatorsApp(db: Database, config: Config): Promise<App> {
   return buildApp({
     db,
     clock,
-    drivers: new Drivers('qemu', {}),
+    drivers: new Drivers(defaultModule.name, {}, poolsPerZone),
     catalog,
     secrets: await openSecrets(config, db),
     log: pino({ level: 'silent' }),

@@ -11,9 +11,9 @@ export interface InstallationTable {
   value: string
 }
 
-/** A machine of the simulator, where several processes share it. */
+/** A machine of a driver whose machines several processes share, such as the simulator's. */
 export interface SimulatedMachineTable {
   server_id: string
-  /** JSON: Machine of drivers/simulator.ts. */
+  /** JSON, as the driver writes it. */
   machine: string
 }

@@ -1,4 +1,5 @@
 import type { GuestAddress } from './driver.ts'
+import type { OwnAddresses } from './module.ts'
 
 /** Numbers of machines go from 1 to this: 10.64.0.0/12 in fours, of which the first four are the network's own. */
 export const MOST_NUMBERS = 2 ** 18 - 1
@@ -10,9 +11,6 @@ export const RANGE6 = 'fd62:6572:7400::/40'
 /** Where guests ask for names; the same for all. */
 export const RESOLVER = '10.64.0.1'
 
-/** Where a machine on Incus finds everything else: set up by Incus on each member, for routed cards. */
-export const ROUTED_GATEWAY = '169.254.0.1'
-
 /** The addresses that a machine has of its own, each with the gateway that it reaches everything else by. */
 export function addressesOf(number: number): { ipv4: GuestAddress; ipv6: GuestAddress } {
   const first = (10 << 24) + (64 << 16) + number * 4
@@ -21,6 +19,11 @@ export function addressesOf(number: number): { ipv4: GuestAddress; ipv6: GuestAd
     ipv4: { address: dotted(first + 2), prefixLength: 30, gateway: dotted(first + 1) },
     ipv6: { address: `${prefix}::2`, prefixLength: 64, gateway: 'fe80::1' },
   }
+}
+
+/** The addresses that a guest on this host is configured with. */
+export function ownAddresses(number: number): OwnAddresses {
+  return { ...addressesOf(number), resolvers: [RESOLVER] }
 }
 
 /** Where all IPv6 addresses are that a machine may have, as the kernel writes it. */

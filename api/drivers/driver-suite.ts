@@ -3,11 +3,11 @@ import {
   type Driver,
   DriverError,
   type DriverErrorCode,
-  type ImageSpec,
   type MachineSpec,
   type Measurement,
   type ServerNetwork,
 } from './driver.ts'
+import type { ImageSpec } from './images.ts'
 
 /** A driver under test, and what the suite has to do to its world from outside. */
 export interface DriverWorld {

@@ -4,9 +4,7 @@
  * is always read back with `inspect`, never assumed.
  */
 
-/** As the catalogue's zones and settings name them. */
-export const driverNames = ['qemu', 'incus', 'simulator'] as const
-export type DriverName = (typeof driverNames)[number]
+import type { ImageSpec, ImageState } from './images.ts'
 
 export const cpuTypes = ['amd', 'intel'] as const
 export type CpuType = (typeof cpuTypes)[number]
@@ -21,69 +19,6 @@ export const features = [
   'console',
 ] as const
 export type Feature = (typeof features)[number]
-
-/** Of a zone on Incus, also while its cluster can't be asked. */
-export function incusFeatures({ uplink }: Pick<IncusZone, 'uplink'>): Feature[] {
-  return ['published_ports', ...(uplink === undefined ? [] : (['private_networks'] as const)), 'console']
-}
-
-/** What a download is held against: a checksum, or a list of them that its vendor has signed. */
-export interface Checksums {
-  sha256?: string
-  sha512?: string
-  checksums_url?: string
-  /** Of the list; without it the list is clear-signed. */
-  signature_url?: string
-  /** Where the vendor's public key is, and the fingerprint by which it is known. */
-  key_url?: string
-  fingerprint?: string
-  /** The vendor signs no list: what the list says is believed because of TLS alone. */
-  unsigned?: boolean
-}
-
-/** One place an image can come from. A template lists several; the first that works is used. */
-export type ImageSource =
-  | ({ type: 'url'; url: string } & Checksums)
-  | { type: 'file'; path: string; sha256?: string }
-  | { type: 'build'; name: string }
-
-/** An image of Incus: a file on this host, or one that the cluster fetches from a server of images. */
-export type IncusImage = { file: string } | { alias: string; server: string }
-
-export interface ImageSpec {
-  /** The template's slug: also the name under which operators see the image. */
-  slug: string
-  sources: readonly ImageSource[]
-  /** For machines of Incus, which start from nothing else. */
-  incus?: IncusImage | undefined
-}
-
-/** Where machines of a zone on Incus are, and as what. */
-export interface IncusZone {
-  /** Of the cluster's members: `unix:/path` or `https://host:port`. */
-  addresses: readonly string[]
-  /** Files for https: our certificate and its key, and the cluster's certificate. */
-  certificate?: string | undefined
-  key?: string | undefined
-  server_certificate?: string | undefined
-  project: string
-  storage_pool: string
-  /** The cluster group, or `user.zone` of members; all members if missing. */
-  group?: string | undefined
-  /** The address of members where ports of servers listen. */
-  listen?: string | undefined
-  /** The uplink of the cluster's networks of OVN; without it there are none. */
-  uplink?: string | undefined
-  nameservers: readonly string[]
-}
-
-export type ImageState =
-  | { state: 'absent' }
-  | { state: 'ready'; bytes: number; virtualSizeGb: number; source: string }
-  /** `progress` is 0..1 over the whole preparation; `detail` is a phrase for people, e.g. "downloading 34%". */
-  | { state: 'preparing'; progress: number; detail: string }
-  /** `message` is for operators: it may name packages and addresses. */
-  | { state: 'failed'; message: string }
 
 /** All that a driver needs to know of a machine. The same spec always makes the same machine. */
 export interface MachineSpec {
@@ -234,25 +169,6 @@ export interface HostKey {
   fingerprint: string
   /** The key itself, base64, as it stands in a known_hosts file. */
   publicKey: string
-}
-
-/**
- * What keeps guests from their host and from each other. Each part is null where it was found to hold, else why it does
- * not, as a sentence part.
- */
-export interface Isolation {
-  /** Each machine's processes have a user of their own. */
-  users: string | null
-  /** Guests can't reach what listens on the host. */
-  firewall: string | null
-  /** Guests take no part in the host's network. */
-  network: string | null
-  /** The processor keeps guests apart; emulation is not made for that. */
-  virtualization: string | null
-  /** QEMU sees no files and processes of the host but its machine's. */
-  confinement: string | null
-  /** A machine can't take more of the host than its size. */
-  limits: string | null
 }
 
 export interface HostFacts {

@@ -1,30 +1,32 @@
-import { type Driver, DriverError, type DriverName } from './driver.ts'
+import { type Driver, DriverError } from './driver.ts'
 
 interface Zoned {
-  driver?: DriverName | undefined
+  driver?: string | undefined
   zone_slug?: string
 }
 
-/** The pools of zones on Incus: each zone has its own, after this. */
-export const INCUS_POOL = 'incus-'
-
 /**
- * The drivers that serve side by side. A pool is what one driver runs machines on, and has its name; the zones that
- * share a driver share its pool, and so its capacity. Of Incus each zone has a driver and a pool of its own, as each
- * has other members. A server's machine stays in the pool that its zone had when it
- * was made, whatever the default is by then: no other driver is ever asked for it.
+ * The drivers that serve side by side. A pool is the place where one driver runs machines, and has its name: the zones
+ * of one driver share its pool, and so its capacity. Of some drivers each zone has one, and a pool, of its own. A
+ * server's machine stays in the pool that its zone had when it was created, even if the default changes: no other
+ * driver is ever asked for it.
  */
 export class Drivers {
-  readonly #default: DriverName
+  readonly #default: string
   readonly #drivers: Readonly<Record<string, Driver>>
+  readonly #perZone: readonly string[]
 
-  /** @param drivers all that are open by their pools, the default one among them */
-  constructor(byDefault: DriverName, drivers: Readonly<Record<string, Driver>>) {
+  /**
+   * @param drivers the open drivers by pool, with the default one
+   * @param perZone the names of the drivers of which each zone has one of its own
+   */
+  constructor(byDefault: string, drivers: Readonly<Record<string, Driver>>, perZone: readonly string[] = []) {
     this.#default = byDefault
     this.#drivers = drivers
+    this.#perZone = perZone
   }
 
-  /** The pools of the drivers that are open, the default one's first. */
+  /** The pools of the open drivers, the default one's first. */
   get pools(): string[] {
     const names = Object.keys(this.#drivers).filter((name) => name !== this.#default)
     return [this.#default, ...names]
@@ -32,10 +34,10 @@ export class Drivers {
 
   /** The pool that new servers of a zone go to. */
   poolOf({ driver = this.#default, zone_slug = '' }: Zoned): string {
-    return driver === 'incus' ? `${INCUS_POOL}${zone_slug}` : driver
+    return this.#perZone.includes(driver) ? `${driver}-${zone_slug}` : driver
   }
 
-  /** The driver of a pool. One that is not open refuses all, and knows nothing of what its machines do. */
+  /** The driver of a pool. A driver that is not open refuses every call, and knows nothing of its machines. */
   at(pool: string): Driver {
     const open = Object.entries(this.#drivers).find(([name]) => name === pool)
     return open?.[1] ?? new ClosedDriver(`The driver ${pool} is not open.`)
@@ -50,7 +52,7 @@ export class Drivers {
   }
 }
 
-/** A driver that cannot work here, in the place of one that can: others go on beside it. */
+/** Stands in for a driver that cannot work here, so that the others work beside it. */
 export class ClosedDriver implements Driver {
   readonly #why: string
 

@@ -2,8 +2,9 @@ import { sellableIn, usageByPool } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
-import type { ImageState } from '../drivers/driver.ts'
-import { type Drivers, INCUS_POOL } from '../drivers/drivers.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { ImageState } from '../drivers/images.ts'
+import { moduleOfPool } from '../drivers/modules/modules.ts'
 import { soon } from '../drivers/soon.ts'
 import type { OperatedImage } from './schema.ts'
 
@@ -46,7 +47,7 @@ export async function roomByZone({ db, clock, catalog, drivers }: Place) {
 export function imagesByPool({ clock, catalog, drivers }: Place): Promise<OperatedImage[]> {
   const wanted = catalog.templates.flatMap((template) =>
     drivers.pools
-      .filter((pool) => !pool.startsWith(INCUS_POOL) || template.image.incus)
+      .filter((pool) => moduleOfPool(pool)?.image.isIn(template.image))
       .map((pool) => ({ template, pool })),
   )
   return Promise.all(

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { defaultModule } from '../drivers/modules/modules.ts'
 import { CreatedAt, money, nullable, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
@@ -98,7 +99,7 @@ export const ZoneRoom = Type.Object(
     title: Type.String({ description: 'Name of the zone', examples: ['Local 1'] }),
     pool: Type.String({
       description: 'The machines that it sells of; zones with the same pool share them',
-      examples: ['qemu'],
+      examples: [defaultModule.name],
     }),
     is_retired: Type.Boolean({ description: 'Whether nothing more is sold in it', examples: [false] }),
     total: nullable(
@@ -116,7 +117,7 @@ export const ZoneRoom = Type.Object(
 export const OperatedImage = Type.Object(
   {
     template: Type.String({ description: 'Short name of the template', examples: ['debian-13'] }),
-    pool: Type.String({ description: 'The machines that it is for', examples: ['qemu'] }),
+    pool: Type.String({ description: 'The machines that it is for', examples: [defaultModule.name] }),
     is_retired: Type.Boolean({
       description: 'Whether the template is not on offer any more',
       examples: [false],

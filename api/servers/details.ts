@@ -11,8 +11,8 @@ import { pricesAt } from '../catalog/prices.ts'
 import { presetView, templateView, trafficView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { addressesOf, RESOLVER, ROUTED_GATEWAY } from '../drivers/addresses.ts'
 import { type GuestAddress, type HostKey, SSH_PORT } from '../drivers/driver.ts'
+import { moduleOf } from '../drivers/modules/modules.ts'
 import { type Actor, holds } from '../http/contract/auth.ts'
 import { isoTimeOrNull } from '../http/contract/fields.ts'
 import { notFound } from '../http/contract/problem.ts'
@@ -42,14 +42,12 @@ export interface DetailsOptions extends SshPlace {
 
 type Addresses = Pick<ServerDetails['network'], 'ipv4' | 'ipv6' | 'resolvers'>
 
-/** The addresses that the guest knows. Routed cards of Incus have one, and a gateway that is the same for all. */
+/** The addresses that the guest is configured with. */
 function ownAddresses({ catalog }: DetailsOptions, { number, zone_slug }: ServerTable): Addresses {
   if (number === null) return { ipv4: null, ipv6: null, resolvers: [] }
-  const { ipv4, ipv6 } = addressesOf(number)
-  const incus = findZone(catalog, zone_slug)?.incus
-  if (!incus) return { ipv4: addressView(ipv4), ipv6: addressView(ipv6), resolvers: [RESOLVER] }
-  const routed = { ...ipv4, prefixLength: 32, gateway: ROUTED_GATEWAY }
-  return { ipv4: addressView(routed), ipv6: null, resolvers: [...incus.nameservers] }
+  const zone = findZone(catalog, zone_slug) ?? { zone_slug }
+  const { ipv4, ipv6, resolvers } = moduleOf(zone).addresses(zone, number)
+  return { ipv4: addressView(ipv4), ipv6: ipv6 && addressView(ipv6), resolvers: [...resolvers] }
 }
 
 /** The details of a server: names, SSH access, costs, allowed actions. */

@@ -1,6 +1,6 @@
 import { moveUsage } from '../catalog/capacity.ts'
 import type { Database } from '../database/database.ts'
-import type { DriverName } from '../drivers/driver.ts'
+import type { DriverName } from '../drivers/modules/modules.ts'
 import { presentServers } from './queries.ts'
 import { moveServers } from './store.ts'
 

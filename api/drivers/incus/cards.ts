@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { networkAround, rangeOf } from '../../cidrs.ts'
-import { ROUTED_GATEWAY } from '../addresses.ts'
 import { MOST_CARDS, type PrivateCard } from '../driver.ts'
 
-/** As Incus keeps it. */
+/** The gateway of all routed cards: Incus sets it up on each member. */
+export const ROUTED_GATEWAY = '169.254.0.1'
+
+/** A device, as Incus keeps it. */
 export type Device = Readonly<Record<string, string>>
 export type Devices = Readonly<Record<string, Device>>
 

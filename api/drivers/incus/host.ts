@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuTypes, DriverError, type HostFacts, type IncusZone, incusFeatures } from '../driver.ts'
+import { cpuTypes, DriverError, type HostFacts } from '../driver.ts'
 import type { Members } from './members.ts'
+import { featuresOf, type IncusZone } from './zone.ts'
 
 /** What the cluster says of itself. */
 export interface IncusServer {
@@ -54,7 +55,7 @@ export class Host {
       reason: server_clustered ? 'a cluster, as its zone says' : 'as its zone says',
       isReal: true,
       cpuTypes,
-      features: incusFeatures(this.#zone),
+      features: featuresOf(this.#zone),
       ...capacity,
       warnings: ['Servers are containers, which share a kernel: for people you trust'],
     }

@@ -3,10 +3,11 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../message-of.ts'
-import type { ImageSpec, ImageState, IncusImage } from '../driver.ts'
+import type { ImageSpec, ImageState } from '../images.ts'
 import { at, type IncusClient } from './client.ts'
 import { isPassing, unless } from './errors.ts'
 import type { Operations } from './operations.ts'
+import type { IncusImage } from './zone.ts'
 
 interface Image {
   fingerprint: string

@@ -5,9 +5,6 @@ import {
   type Driver,
   DriverError,
   type HostFacts,
-  type ImageSpec,
-  type ImageState,
-  type IncusZone,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -15,6 +12,7 @@ import {
   SSH_PORT,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
+import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
@@ -39,6 +37,7 @@ import { Measures } from './measures.ts'
 import { Members } from './members.ts'
 import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
+import type { IncusZone } from './zone.ts'
 
 export interface IncusOptions {
   zone: IncusZone

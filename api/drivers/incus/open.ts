@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../../message-of.ts'
-import { DriverError, type IncusZone } from '../driver.ts'
+import { DriverError } from '../driver.ts'
 import { IncusClient } from './client.ts'
 import { IncusError, unless } from './errors.ts'
 import type { IncusServer } from './host.ts'
 import { IncusDriver, type IncusOptions } from './incus.ts'
+import type { IncusZone } from './zone.ts'
 
 /** @throws DriverError unavailable, with what to do */
 export async function openIncus({ zone, address, log }: IncusOptions): Promise<IncusDriver> {

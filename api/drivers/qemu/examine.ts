@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../message-of.ts'
-import { DriverError, type Isolation } from '../driver.ts'
+import { DriverError } from '../driver.ts'
 import { type Accel, type AccelChoice, chooseAccel, QEMU } from './host/accel.ts'
 import { Cgroups } from './host/cgroup.ts'
 import { wallsObstacle } from './host/confine.ts'
@@ -14,6 +14,25 @@ import type { Layout } from './layout.ts'
 import { agedPasta } from './network/pasta-uplink.ts'
 import { chooseNetwork, type NetworkKind, UNSEPARATED } from './passt.ts'
 import { runningApart } from './running.ts'
+
+/**
+ * The parts that keep guests from their host and from each other. A part is null if it holds, else the reason why it
+ * does not, as a sentence part.
+ */
+export interface Isolation {
+  /** Each machine's processes have a user of their own. */
+  users: string | null
+  /** Guests can't reach what listens on the host. */
+  firewall: string | null
+  /** Guests take no part in the host's network. */
+  network: string | null
+  /** The processor keeps guests apart; emulation is not made for that. */
+  virtualization: string | null
+  /** QEMU sees no files and processes of the host but its machine's. */
+  confinement: string | null
+  /** A machine can't take more of the host than its size. */
+  limits: string | null
+}
 
 export interface Examined {
   version: string

@@ -8,8 +8,6 @@ import {
   type Driver,
   DriverError,
   type HostFacts,
-  type ImageSpec,
-  type ImageState,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -18,6 +16,7 @@ import {
   type ServerNetwork,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
+import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'

@@ -16,14 +16,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { claimPort } from '../../../test/harness/ports.ts'
 import { addressesOf } from '../addresses.ts'
-import {
-  type ImageSpec,
-  type MachineSpec,
-  PLAIN_NETWORK,
-  type PublicPools,
-  type ServerNetwork,
-  SSH_PORT,
-} from '../driver.ts'
+import { type MachineSpec, PLAIN_NETWORK, type PublicPools, type ServerNetwork, SSH_PORT } from '../driver.ts'
+import type { ImageSpec } from '../images.ts'
 import type { Log } from '../log.ts'
 import { startTime } from './host/proc.ts'
 import { LocalImages } from './images/store.ts'

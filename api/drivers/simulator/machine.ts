@@ -1,4 +1,5 @@
 import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
+import type { SharedStore } from '../module.ts'
 
 /** One simulated machine, as it is kept. */
 export interface Machine {
@@ -33,4 +34,23 @@ export function stateOf(machine: Machine | undefined): MachineState {
   return machine.isOn
     ? { power: 'running', startedAt: machine.startedAt }
     : { power: 'stopped', reason: machine.stopReason }
+}
+
+/** The machines that a store of the installation holds. */
+export function machinesIn(shared: SharedStore): MachineStore {
+  return {
+    load: async (serverIds) =>
+      new Map([...(await shared.load(serverIds))].map(([id, text]) => [id, parsed(text)])),
+    change: (serverId, change) =>
+      shared.change(serverId, (text) => {
+        const after = change(text === undefined ? undefined : parsed(text))
+        return after && JSON.stringify(after)
+      }),
+  }
+}
+
+/** Only the simulator writes its machines. */
+function parsed(text: string): Machine {
+  const machine: Machine = JSON.parse(text)
+  return machine
 }

@@ -9,14 +9,13 @@ import {
   features,
   type HostFacts,
   type HostKey,
-  type ImageSpec,
-  type ImageState,
   type MachineSpec,
   type MachineState,
   type Measurement,
   type ServerNetwork,
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
+import type { ImageSpec, ImageState } from '../images.ts'
 import { known, type Machine, type MachineStore, stateOf } from './machine.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'

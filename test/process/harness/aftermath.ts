@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../../api/clock.ts'
-import { sharedMachines } from '../../../api/commands/simulated-machines.ts'
+import { storeOnPostgres } from '../../../api/commands/shared-store.ts'
 import type { Database } from '../../../api/database/database.ts'
+import { machinesIn } from '../../../api/drivers/simulator/machine.ts'
 import { Simulator } from '../../../api/drivers/simulator/simulator.ts'
 import type { Customers } from './customers.ts'
 import { brokenAtRest, brokenLedgers } from './invariants.ts'
@@ -25,7 +26,7 @@ export async function brokenAfter(db: Database, customers: Customers, position: 
   expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
   const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
   const ids = new Set(rows.map(({ server_id }) => server_id))
-  const machines = await new Simulator({ clock: systemClock, shared: sharedMachines(db) }).list()
+  const machines = await new Simulator({ clock: systemClock, shared: machinesIn(storeOnPostgres(db)) }).list()
   return [
     ...customers.strange,
     ...customers.accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),

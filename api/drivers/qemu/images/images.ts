@@ -1,4 +1,4 @@
-import type { ImageSpec, ImageState } from '../../driver.ts'
+import type { HostImages, ImageSpec, ImageState, KeptImage, OnProgress } from '../../images.ts'
 
 /** The files and parameters to start an image's kernel without the guest's boot loader. */
 export interface DirectBoot {
@@ -8,9 +8,7 @@ export interface DirectBoot {
 }
 
 /** An image that is complete and verified. Its files never change. */
-export interface StoredImage {
-  /** sha256 of `disk`. */
-  id: string
+export interface StoredImage extends KeptImage {
   /** Absolute path of a qcow2 without backing file: the base of servers' disks. */
   disk: string
   direct: DirectBoot | null
@@ -21,32 +19,20 @@ export interface StoredImage {
   source: string
 }
 
-/** Prepares and keeps the images that disks are made from: for drivers, and for the operator's commands. */
-export interface ImageStore {
+/** Prepares and keeps the images that disks are made from. */
+export interface ImageStore extends HostImages {
   /**
    * Returns the state of an image, and starts to prepare it if it is missing. Callers share one preparation. A
    * failure is reported for half a minute; after that, a further call tries again.
    */
   ensure(image: ImageSpec): Promise<ImageState>
 
-  /** Returns the state of an image without starting anything. */
-  state(image: ImageSpec): Promise<ImageState>
-
   /** Returns the image if it is here and complete; otherwise null. */
   ready(image: ImageSpec): Promise<StoredImage | null>
 
-  /**
-   * Prepares an image and waits for it. The signal ends the waiting but not the work, which `close` ends.
-   * @throws ImageError if no source works
-   */
+  /** @throws ImageError if no source works */
   wait(image: ImageSpec, onProgress?: OnProgress, signal?: AbortSignal): Promise<StoredImage>
 
   /** Lists all images that are here. */
   list(): Promise<StoredImage[]>
-
-  /** Stops all work. Downloads continue from this point next time. */
-  close(): Promise<void>
 }
-
-export type Preparing = Extract<ImageState, { state: 'preparing' }>
-export type OnProgress = (state: Preparing) => void

@@ -7,7 +7,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../../clock.ts'
-import type { Checksums } from '../../driver.ts'
+import type { Checksums } from '../../images.ts'
 import { fetchSource } from './source.ts'
 import { ImageServer } from './test-server.ts'
 

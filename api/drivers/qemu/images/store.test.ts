@@ -14,7 +14,7 @@ import {
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ImageSource, ImageSpec } from '../../driver.ts'
+import type { ImageSource, ImageSpec } from '../../images.ts'
 import { findChecksum } from './checksum.ts'
 import { willBeBuilt } from './source.ts'
 import { LocalImages } from './store.ts'

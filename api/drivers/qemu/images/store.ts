@@ -1,11 +1,11 @@
 import { link, mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../../clock.ts'
-import type { ImageSource, ImageSpec, ImageState } from '../../driver.ts'
+import type { ImageLog, ImageSource, ImageSpec, ImageState, OnProgress, Preparing } from '../../images.ts'
 import { sha256Of } from './checksum.ts'
 import { ImageDirectory } from './directory.ts'
 import { type DownloadLimits, downloadLimits } from './download.ts'
-import type { ImageStore, OnProgress, Preparing, StoredImage } from './images.ts'
+import type { ImageStore, StoredImage } from './images.ts'
 import { convertRaw, ImageError, inspectImage, toGb } from './inspect.ts'
 import {
   describe,
@@ -14,6 +14,7 @@ import {
   type SourceKeys,
   type SourcePlace,
   sourceKeys,
+  willBeBuilt,
 } from './source.ts'
 
 export interface LocalImagesOptions {
@@ -37,9 +38,6 @@ const FAILURE_KEPT_MS = 30_000
 /** Milliseconds between looks at an image that another process prepares. */
 const OTHER_PROCESS_MS = 500
 
-/** Logs what happens to images; `warn` is for what the operator has to check. */
-export type ImageLog = (line: string, level?: 'info' | 'warn') => void
-
 /** Keeps images as files of this host, downloaded, copied or built. Several processes may share a folder. */
 export class LocalImages implements ImageStore {
   readonly #clock: Clock
@@ -58,6 +56,10 @@ export class LocalImages implements ImageStore {
     this.#log = options.log ?? (() => {})
     this.#place = { scripts: options.scripts ?? import.meta.dirname }
     this.#limits = { ...downloadLimits, ...options.limits }
+  }
+
+  willBeBuilt(spec: ImageSpec): Promise<boolean> {
+    return willBeBuilt(spec)
   }
 
   async ensure(spec: ImageSpec): Promise<ImageState> {

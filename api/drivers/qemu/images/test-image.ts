@@ -1,6 +1,6 @@
 import { copyFile, link, mkdir, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import type { ImageSpec } from '../../driver.ts'
+import type { ImageSpec } from '../../images.ts'
 import type { StoredImage } from './images.ts'
 import { LocalImages } from './store.ts'
 

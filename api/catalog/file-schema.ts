@@ -1,0 +1,98 @@
+import Type, { type Static } from 'typebox'
+import { imageFields, modules, zoneFields } from '../drivers/modules/modules.ts'
+import { CpuTypeName } from './schema.ts'
+
+const Slug = Type.String({
+  pattern: '^[a-z0-9][a-z0-9.-]{0,62}$',
+  errorMessage: 'must be lower-case letters, digits, dots and dashes.',
+})
+const Amount = Type.String({
+  pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`,
+  errorMessage: 'must be an amount such as "180.00", in quotes and not negative.',
+})
+const Day = Type.String({ format: 'date' })
+const Range = Type.Object({
+  min: Type.Integer({ minimum: 1 }),
+  max: Type.Integer({ minimum: 1 }),
+  step: Type.Integer({ minimum: 1 }),
+})
+
+/** The network of a plan: GB that it may send a month for its price, and its bandwidth. */
+const network = {
+  traffic_gb: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  bandwidth_mbit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+}
+
+/** Not sold any more, but still there for the servers that use it. */
+const Retired = Type.Optional(Type.Boolean())
+
+/** The catalogue file. Drivers add fields of their own to zones and templates. */
+export const CatalogFile = Type.Object({
+  zones: Type.Array(
+    Type.Object({
+      zone_slug: Slug,
+      title: Type.String(),
+      city: Type.String(),
+      country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
+      cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
+      // The driver of the zone's new servers (default: BERTH_COMPUTE).
+      driver: Type.Optional(Type.Enum(modules.map(({ name }) => name))),
+      ...zoneFields,
+      overcommit: Type.Object({
+        cpu: Type.Number({ minimum: 0.1 }),
+        ram: Type.Number({ minimum: 0.1 }),
+        disk: Type.Number({ minimum: 0.1 }),
+      }),
+      // Ranges that are routed to the host, for public addresses of servers.
+      public_ipv4: Type.Optional(Type.Array(Type.String(), { uniqueItems: true, maxItems: 64 })),
+      public_ipv6: Type.Optional(Type.String()),
+      retired: Retired,
+    }),
+    { minItems: 1 },
+  ),
+  // The network is that of every custom plan.
+  limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),
+  prices: Type.Array(
+    Type.Object({
+      active_from: Day,
+      zone_slug: Slug,
+      cpu_type: CpuTypeName,
+      cpu_month_rub: Amount,
+      ram_gb_month_rub: Amount,
+      disk_gb_month_rub: Amount,
+      // The price of a public IPv4 address (default: free).
+      ipv4_month_rub: Type.Optional(Amount),
+      // The price of a TB sent beyond the traffic of a plan (default: free).
+      traffic_tb_rub: Type.Optional(Amount),
+      // Presets with a price of their own; the others cost as much as their parts.
+      preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
+      // The day from which earlier servers pay this price, too (default: they keep their price).
+      existing_from: Type.Optional(Day),
+    }),
+    { minItems: 1 },
+  ),
+  presets: Type.Array(
+    Type.Object({
+      slug: Slug,
+      cpu: Type.Integer({ minimum: 1 }),
+      ram_mb: Type.Integer({ minimum: 64 }),
+      disk_gb: Type.Integer({ minimum: 1 }),
+      ...network,
+      retired: Retired,
+    }),
+  ),
+  templates: Type.Array(
+    Type.Object({
+      slug: Slug,
+      title: Type.String(),
+      os_family: Type.String(),
+      min_disk_gb: Type.Integer({ minimum: 1 }),
+      default_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
+      // One format of images at least.
+      ...imageFields,
+      retired: Retired,
+    }),
+    { minItems: 1 },
+  ),
+})
+export type CatalogFile = Static<typeof CatalogFile>

@@ -1,0 +1,151 @@
+import type { Static, TObject, TProperties } from 'typebox'
+import type { Clock } from '../clock.ts'
+import type { Driver, Feature, GuestAddress, PortRange, PublicPools } from './driver.ts'
+import type { HostImages, ImageLog, ImageSpec } from './images.ts'
+import type { Log } from './log.ts'
+
+export const serverKinds = ['virtual_machine', 'container'] as const
+
+/** A mistake in the catalogue file: a JSON pointer to its place, and a sentence. */
+export type Fault = [pointer: string, message: string]
+
+/** A zone of the catalogue, as far as every driver may read it. */
+export interface ZoneFields {
+  zone_slug: string
+  driver?: string | undefined
+  public_ipv4?: readonly string[] | undefined
+  public_ipv6?: string | undefined
+}
+
+/** A zone as the driver reads it whose own fields these are. */
+export type ZoneOf<Own extends TProperties> = ZoneFields & Static<TObject<Own>>
+
+/** A kind of images: how the catalogue file names them. Drivers that start from the same images share one. */
+export interface ImageFormat<Fields extends TProperties> {
+  /** Fields of a template in the catalogue file. All are optional: a template needs one format only. */
+  fields: Fields
+  /** Mistakes in a template that the schema cannot express. */
+  faults(template: Static<TObject<Fields>>, pointer: string): Fault[]
+  /** @param folder where relative paths start */
+  read(template: Static<TObject<Fields>>, folder: string): Partial<ImageSpec>
+  /** Whether the image is available in this format. */
+  isIn(image: ImageSpec): boolean
+  /** The files of this host that the image names. */
+  files(image: ImageSpec): string[]
+}
+
+/** The addresses that a guest is configured with. */
+export interface OwnAddresses {
+  ipv4: GuestAddress
+  ipv6: GuestAddress | null
+  resolvers: readonly string[]
+}
+
+/** Text that all processes of an installation share, by server. */
+export interface SharedStore {
+  /** @param serverIds (default: all) */
+  load(serverIds?: readonly string[]): Promise<Map<string, string>>
+  /** Changes, creates or deletes the text of a server; no other process changes it meanwhile. */
+  change(serverId: string, change: (text: string | undefined) => string | undefined): Promise<void>
+}
+
+/** Where a driver is opened. */
+export interface DriverPlace<Zone> {
+  /** The zones that the driver serves, as the catalogue in force has them. */
+  zones: () => readonly Zone[]
+  /** The public ranges of these zones. */
+  pools: () => PublicPools
+  dataDir: string
+  accel: 'auto' | 'kvm' | 'tcg'
+  /** Where ports listen that lead to servers. */
+  address: string
+  sshPorts: PortRange
+  clock: Clock
+  log: Log
+  /** Null: no other process serves this installation. */
+  shared: SharedStore | null
+}
+
+/** How an installation uses a driver. */
+export interface DriverUse {
+  dataDir: string
+  accel: 'auto' | 'kvm' | 'tcg'
+  /** BERTH_COMPUTE names it. */
+  isChosen: boolean
+  /** A zone or an existing server has it. */
+  isHeld: boolean
+  /** The zones that name it. */
+  zoneSlugs: readonly string[]
+  /** Why the real driver of this host cannot be used; null: it can, or this is that driver. */
+  obstacle: string | null
+}
+
+/** Something that has to stand between strangers as customers and this host, its operator and each other. */
+export interface Wall {
+  /** A thing that is good to have, so that it reads well after "ok" and after "missing". */
+  name: string
+  /** What happens without it. */
+  stops: string
+  mend: string
+  /** What is missing of it, as a sentence part; null if it stands. */
+  gap: string | null
+}
+
+export interface Examination {
+  walls: Wall[]
+  /** A fault of the host that breaks no wall; null: none. */
+  warning: string | null
+  /** Why the driver cannot be used at all, as a sentence; null: it can. */
+  obstacle: string | null
+}
+
+/** A tar file that is being written, with the files that it has so far. */
+export interface Archive {
+  readonly files: Readonly<Record<string, object>>
+  /** @returns the names of those files that changed while they were read, and so do not count */
+  add(folder: string, names: readonly string[]): Promise<string[]>
+}
+
+/** Machines of a backup: all have a specification, and some their disk. */
+export interface ArchivedMachines {
+  specs: number
+  disks: string[]
+  /** Servers whose disk was asked for and is not in it. */
+  leftOut: string[]
+}
+
+/** A driver as the rest of the program sees it before it is opened: api/drivers/modules/modules.ts lists them all. */
+export interface DriverModule<Name extends string, Own extends TProperties, OfTemplates extends TProperties> {
+  /** As zones and settings name it. */
+  name: Name
+  /** As sentences name it. */
+  title: string
+  kind: (typeof serverKinds)[number]
+  /** False: its machines exist in memory only. */
+  isReal: boolean
+  /** Each zone has a driver and a pool of its own; else zones share the one of this host. */
+  isPerZone: boolean
+  /** Its machines are processes of this host, so that one process of the service alone can serve them. */
+  isBoundToProcess: boolean
+  image: ImageFormat<OfTemplates>
+  /** Its own fields of a zone in the catalogue file. */
+  zoneFields: Own
+  /** Mistakes in the zones of a catalogue that the schema cannot express. */
+  zoneFaults(zones: readonly ZoneOf<Own>[]): Fault[]
+  /** The features of a zone as far as they are known before its driver has ever answered. */
+  features(zone: ZoneOf<Own>): Feature[]
+  /** Where ports of a zone's servers listen; null: where those of the installation do. */
+  listensAt(zone: ZoneOf<Own>): string | null
+  /** The addresses of a server. @param number its number, of addresses.ts */
+  addresses(zone: ZoneOf<Own>, number: number): OwnAddresses
+  /** @throws DriverError unavailable, or unsafe; with what to do */
+  open(place: DriverPlace<ZoneOf<Own>>): Promise<{ driver: Driver; images: HostImages | null }>
+  /** Looks at its walls without opening it, also while it is open elsewhere. */
+  examine(use: DriverUse): Promise<Examination>
+  /** The images that it keeps on this host. */
+  openImages?(dataDir: string, log: ImageLog): HostImages
+  /** Whether the data folder holds the machine of one of these servers. */
+  hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
+  /** Adds to a backup what the data folder holds of its machines. */
+  archive?(archive: Archive, dataDir: string, withDisks: boolean): Promise<ArchivedMachines>
+}
