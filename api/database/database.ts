@@ -94,7 +94,7 @@ export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise
   return db.isTransaction ? run(db) : db.transaction().execute(run)
 }
 
-/** Whether it is a file of this process, without connections to take turns for. */
+/** Whether the database is a file of this process, without a pool of connections. */
 export function isSqlite(db: Queries): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
@@ -165,12 +165,12 @@ export function isBusy(error: unknown): boolean {
 /** SQLite's CORRUPT and NOTADB. */
 const SQLITE_DAMAGED = [11, 26]
 
-/** Whether an error means that the file is no database, or not a whole one. */
+/** Whether an error means that the file is not a database, or a damaged one. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof Error && SQLITE_DAMAGED.includes(sqliteCode(error) ?? 0)
 }
 
-/** Whether an error means that the database can't be written or reached now, rather than a mistake of ours. */
+/** Whether an error means that the database can't be written or reached now, and is not a bug. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = sqliteCode(error)
@@ -178,7 +178,7 @@ export function isUnavailable(error: unknown): boolean {
   return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
 }
 
-/** Whether an error of PostgreSQL's means that others hold what it takes, or that they wait for each other. */
+/** Whether a PostgreSQL error means that others hold a lock that is needed, or that transactions deadlock. */
 export function isLockFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 }

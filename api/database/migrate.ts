@@ -4,8 +4,8 @@ import { messageOf } from '../message-of.ts'
 import { type Database, isLockFailure, isSqlite, migrations, type Queries } from './database.ts'
 
 /**
- * On PostgreSQL, how long a migration waits for those who use a table. Whoever comes after it waits as long; and after a
- * second PostgreSQL would look for transactions that wait in a circle, and could end a customer's.
+ * The time a migration on PostgreSQL waits for users of a table. Later users wait as long. After a second, PostgreSQL
+ * would look for deadlocks, and could end a customer's transaction.
  */
 const LOCK_MS = 400
 /** Then all of it is undone and tried again, so that the others are served meanwhile. */
@@ -58,7 +58,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
  * @throws SchemaTooNew
  */
 export async function pendingMigrations(db: Database): Promise<string[]> {
-  // Where there is no table of records yet, there is nothing else either.
+  // Without the table of records there are no other tables either.
   const { rows } = await sql<{ name: string | null }>`SELECT to_regclass('kysely_migration') AS name`.execute(
     db,
   )

@@ -44,7 +44,7 @@ function tablesOf(file: string): Map<string, Table> {
   return new Map(tables)
 }
 
-/** What of a change a program that knows the tables from before can't live with. */
+/** Lists changes that a program made for the earlier tables can't work with. */
 function takenAway(before: Map<string, Table>, after: Map<string, Table>): string[] {
   const held = [...after].flatMap(([name, { holds }]) =>
     [...holds]

@@ -16,7 +16,7 @@ export async function pageOf<Table extends keyof Schema, Row>(
   return { items, total: await countOf(query) }
 }
 
-/** How many rows a query selects. */
+/** Counts the rows that a query selects. */
 export async function countOf<Table extends keyof Schema, Row>(
   query: SelectQueryBuilder<Schema, Table, Row>,
 ): Promise<number> {

@@ -9,12 +9,12 @@ import {
 import pg from 'pg'
 import { currentCaller, Line } from './line.ts'
 
-/** How long one waits for a free connection. */
+/** The longest wait for a free connection. */
 const LINE_MS = 5_000
-/** How long, and how often, it is asked whether a commit took place whose answer was lost. */
+/** The time, and the pause between looks, to find out whether a commit took place whose reply was lost. */
 const FIND_OUT_MS = 20_000
 const ASK_EVERY_MS = 250
-/** How long queries that run may take to end at a stop. */
+/** The time that running queries get to end at a stop. */
 const FAREWELL_MS = 5_000
 
 /** The connection to the database is gone, or none could be had. What was written by then may have been committed. */
@@ -49,7 +49,7 @@ function isLost(error: unknown): boolean {
 /** The last change of a transaction found no row, so that nothing of the transaction took place. */
 export class Unchanged extends Error {}
 
-/** What goes with the commit. */
+/** A change that is made together with the commit. */
 interface LastChange {
   query: CompiledQuery
   isNeeded: boolean
@@ -165,11 +165,11 @@ export class PostgresDriver implements Driver {
 export class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient
   readonly caller: string
-  /** Of the transaction that is open. */
+  /** The id of the open transaction. */
   transaction = ''
   /** Goes with the commit of the transaction that is open. */
   last: LastChange | null = null
-  /** Whether nothing more can be said over it. */
+  /** Whether the connection is no longer usable. */
   isLost = false
 
   constructor(client: pg.PoolClient, caller: string) {

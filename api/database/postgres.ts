@@ -6,14 +6,14 @@ import type { Schema } from './schema.ts'
 
 const INT8 = 20
 
-/** What takes longer is ended by the server: statements, waits for locks, transactions that do nothing. */
+/** The server ends statements, waits for locks and idle transactions that take longer than this. */
 const STATEMENT_MS = 30_000
 const LOCK_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 30_000
 const LIMITS = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-  // How long the server has to answer: a little longer than it may take itself.
+  // The time the server has to answer: a little longer than a statement may take.
   query_timeout: STATEMENT_MS + 5_000,
 }
 const CONNECT_MS = 5_000
@@ -24,7 +24,7 @@ const KEEPALIVE =
 export interface PostgresOptions {
   /** The most connections at once. */
   connections?: number
-  /** What the server's own tools call us. */
+  /** The name of this client in the server's own tools. */
   name?: string
   /** For what takes as long as it takes, such as migrations. */
   isPatient?: boolean
@@ -75,7 +75,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
   })
   // Without a listener a restart of the database would end this process too.
   pool.on('error', onIdleError)
-  // One that is in use says so to whoever asks over it, and as an event, which nobody else would hear.
+  // A connection in use reports an error to its caller, and also as an event, which has no other listener.
   pool.on('connect', (client) => client.on('error', () => {}))
   const driver = new PostgresDriver(pool, onCommit)
   return new Kysely<Schema>({

@@ -25,7 +25,7 @@ export class Replica {
   readonly #options: ReplicaOptions
   readonly #loop: Loop
   #isRecent = false
-  /** How far the primary was at the last look. */
+  /** The primary's position at the last look. */
   #written: string | null = null
 
   constructor(options: ReplicaOptions) {

@@ -18,7 +18,7 @@ interface Prepared {
   blank: Values
 }
 
-/** What shares one commit of SQLite's. */
+/** The transactions that share one commit of SQLite. */
 interface Group {
   /** Resolves when all that was written in it is on the disk; rejects where none of it will ever be. */
   committed: Promise<void>
@@ -238,7 +238,7 @@ export class SqliteDriver implements Driver {
   }
 }
 
-/** What is prepared on one connection. */
+/** The statements prepared on one connection. */
 class Statements {
   readonly #sqlite: DatabaseSync
   readonly #known = new Map<string, Prepared>()
@@ -268,7 +268,7 @@ class Statements {
     if (known) return known
     if (!this.#sqlite.isOpen) throw new Error('the database is closed')
     const statement = this.#sqlite.prepare(sql)
-    // What changes the schema, in a migration's transaction, may change which columns a statement has.
+    // A change of the schema, in a migration's transaction, may change the columns of a statement's result.
     if (/^\s*(ALTER|CREATE|DROP)\b/i.test(sql)) this.#known.clear()
     statement.setReturnArrays(true)
     const columns = statement.columns().map(({ name }) => name)
@@ -294,7 +294,7 @@ function readRows({ statement, columns, blank }: Prepared, values: readonly SQLI
 
 class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver
-  /** Where a transaction is open on it. */
+  /** The group whose transaction is open on this connection. */
   group: Group | null = null
 
   constructor(driver: SqliteDriver) {

@@ -13,7 +13,7 @@ import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
 import { SqliteDriver } from './sqlite-driver.ts'
 
-/** How long another process may hold the database's lock before who needs it is told. */
+/** The time another process may hold the database's lock before the caller gets an error. */
 const PATIENCE_MS = 10_000
 /** Most processes hold it for a moment only; a longer wait, in which this one stands still, is the driver's. */
 const STANDSTILL_MS = 10

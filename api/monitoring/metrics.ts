@@ -10,9 +10,9 @@ import { LONGEST_SPAN, tiers } from './tiers.ts'
 
 const HOUR_MS = 3_600_000
 const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z')
-/** What fits on a chart. */
+/** The number of points that fit on a chart. */
 const FEW_POINTS = 200
-/** What a reply may have at the most; over it the step becomes longer. */
+/** The most points in a reply; beyond that the step becomes longer. */
 export const MAX_POINTS = 2_000
 /** Steps that people count in: seconds, minutes, hours. */
 const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400]
@@ -20,13 +20,13 @@ const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_
 export interface MetricsOptions {
   recent: RecentReads
   clock: Clock
-  /** How often machines are measured: in a shorter step there need be no sample. */
+  /** The interval of measurements: a shorter step may contain no sample. */
   sampleSeconds: number
 }
 
 /**
- * What a server has used over time. A point stands for the step that begins with it; points lie on the multiples of
- * the step since the epoch.
+ * Returns a server's usage over time. A point stands for the step that begins with it; points are at multiples of the
+ * step since the epoch.
  * @throws ApiError validation_failed
  */
 export async function serverMetrics(

@@ -20,7 +20,7 @@ const look = (measuredAt: number, more: Partial<Measurement>): Measurement => ({
   ...more,
 })
 
-/** What is read and used at each of these looks at one machine. */
+/** Returns the readings and the usage after each of these looks at one machine. */
 function follow(...looks: Measurement[]) {
   let reading: Reading | null = null
   return looks.map((measured) => {

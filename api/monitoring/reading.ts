@@ -10,7 +10,7 @@ export interface Reading {
   startedAt: number
   /** As the process counts. */
   counters: Counters
-  /** What all earlier processes of the machine had counted. */
+  /** The totals of all earlier processes of the machine. */
   before: Counters
   /** Both together, as far as they were ever known. */
   totals: Counters
@@ -18,7 +18,7 @@ export interface Reading {
   written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
 }
 
-/** What was used between two looks: percent of all cores, and bytes a second. */
+/** Usage between two looks: percent of all cores, and bytes a second. */
 export interface Usage {
   cpu: number | null
   diskRead: number | null

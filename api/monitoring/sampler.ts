@@ -26,7 +26,7 @@ interface SamplerOptions {
 
 /** So many servers are written in one transaction: few commits, and requests need not wait for long in between. */
 const BATCH = 500
-/** How many servers a round looks through for old samples, and how many samples it deletes at the most. */
+/** The number of servers that a round checks for old samples, and the most samples that it deletes. */
 const CLEANED_SERVERS = 50
 const CLEANED_SAMPLES = 20_000
 const DELETE_AT_ONCE = 2_000

@@ -13,7 +13,7 @@ const rate = (what: string) =>
     description: `Bytes per second ${what} since the last sample, a few seconds ago; ${UNKNOWN}`,
   })
 
-/** What a server's machine has and uses. */
+/** Resources of a server's machine, and their usage. */
 export const figures = {
   collected_at: timestamp('When it was measured'),
   cpu: Type.Object(

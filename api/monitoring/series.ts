@@ -7,7 +7,7 @@ interface Series {
   name: string
   type: SeriesType
   unit: string
-  /** Where its values are kept, and what they are multiplied with to be in its unit. */
+  /** The column of its values, and the factor that converts them to its unit. */
   column: ValueColumn
   scale: number
 }

@@ -21,7 +21,7 @@ interface StatsOptions {
   drivers: Drivers
 }
 
-/** What a server uses now: measured now, its rates since the last sample. */
+/** Returns a server's current usage: measured now, with rates since the last sample. */
 export async function serverFigures(
   { db, clock, drivers }: StatsOptions,
   {

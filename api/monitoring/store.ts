@@ -26,7 +26,7 @@ export async function highestSeries(db: Queries): Promise<number> {
   return highest ?? 0
 }
 
-/** When the last round was, of this process of the service or an earlier one. */
+/** Returns the time of the last round, of this process of the service or an earlier one. */
 export async function lastReadAt(db: Queries): Promise<number | null> {
   const { last } = await db
     .selectFrom('meters')

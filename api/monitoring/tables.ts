@@ -6,11 +6,11 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** What a server's card has let through in a month. */
+/** The traffic of a server's network card in a month. */
 export interface TrafficTable {
   server_id: string
   account_id: string
-  /** When it began. */
+  /** The beginning of the month. */
   month: number
   in_bytes: number
   out_bytes: number
@@ -26,7 +26,7 @@ export interface MeterTable {
   read_at: number
 }
 
-/** What a server used in one slot of time; null is not known. */
+/** A server's usage in one slot of time; null is unknown. */
 export interface SampleTable {
   series: number
   /** Seconds: how long the slot is; the finest are as long as the sampler's interval. */

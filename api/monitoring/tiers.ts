@@ -1,8 +1,9 @@
 const DAY = 86_400
 
 /**
- * How finely and for how long samples are kept, in seconds. The sampler writes the first tier, each other one is made
- * of the one before it: many slots at once, so that samples of one server, which are read together, lie together.
+ * The resolutions at which samples are kept, and for how long, in seconds. The sampler writes the first tier, and
+ * derives each other one from the tier before it. Many slots are derived at once, so that samples of one server,
+ * which are read together, are stored together.
  */
 export const tiers = [
   { resolution: 10, keptFor: DAY, madeEvery: 10 },

@@ -2,7 +2,7 @@ import type { Lent, Queries } from '../database/database.ts'
 import type { Reading } from './reading.ts'
 import type { TrafficTable } from './tables.ts'
 
-/** What came to a server and left it since traffic was last written down; null: nothing, as far as is known. */
+/** Returns the traffic of a server since it was last recorded; null: none, as far as is known. */
 export function trafficSince(
   previous: Reading | null,
   { at, totals }: Reading,
@@ -28,7 +28,10 @@ export function addTraffic(tx: Queries, rows: readonly TrafficTable[]) {
     .execute()
 }
 
-/** What these servers sent in each calendar month that began at a moment or later, in bytes by the month's start. */
+/**
+ * Returns the bytes that these servers sent in each calendar month that began at a moment or later, by the month's
+ * start.
+ */
 export async function sentSince(db: Queries, serverIds: readonly string[], moment: number) {
   const sent = new Map<string, Map<number, number>>()
   const rows = await db

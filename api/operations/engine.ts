@@ -32,7 +32,7 @@ export interface EngineOptions {
   saveEveryMs?: number | undefined
   /** By which name operations are taken. */
   owner?: string | undefined
-  /** How many operations are carried out side by side. */
+  /** The number of operations that run at the same time. */
   concurrency?: number
   /** Says when a step of an account's may begin, so that its many hold up nobody else. */
   takeTurn?: ((accountId: string) => Promise<void>) | undefined
@@ -53,14 +53,14 @@ export interface OperationEnd {
 
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
-/** How often to look for work that another process left. In this process, new work wakes the engine at once. */
+/** The interval of looks for work that another process left. New work in this process wakes the engine at once. */
 const LOOK_EVERY_MS = 5_000
 /** After a look that failed. */
 const LOOK_AGAIN_MS = 1_000
 const MAX_ATTEMPTS = 6
 /**
- * A step that ends sooner than this after the last write is not written down by itself: whoever takes over after a
- * crash begins one step earlier, which every step allows, and a commit is what quick steps cost most.
+ * A step that ends sooner than this after the last write is not saved by itself, since commits are most of a quick
+ * step's cost. After a crash, the next process begins one step earlier, which every step allows.
  */
 const SAVE_EVERY_MS = 250
 /** Until an operation whose result could not be written is tried again. */
@@ -212,7 +212,7 @@ export class Engine {
       await Promise.all([...this.#inFlight.values()].map((running) => running.done))
   }
 
-  /** When the next operation is due, or null. */
+  /** Returns the time at which the next operation is due, or null. */
   nextDueAt(): Promise<number | null> {
     const { db, clock } = this.#options
     return nextDueAt(db, { now: clock.now(), steps: this.#steps })

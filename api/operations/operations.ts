@@ -7,12 +7,12 @@ import { ApiError } from '../http/contract/problem.ts'
 import { operationProblems } from './schema.ts'
 import type { OperationTable } from './tables.ts'
 
-/** What operations are carried out on; an operation names its own. */
+/** The object that an operation is carried out on. */
 export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
 
 /**
- * Whether an operation is not over. In words, not in parameters: only so do the databases see that their partial
- * indexes hold the answer.
+ * Whether an operation is unfinished. The values are written out and not parameters: only so do the databases see
+ * that their partial indexes apply.
  */
 export const isActive = (column: 'status' | 'due.status' = 'status') =>
   sql<boolean>`${sql.ref(column)} IN ('pending', 'running')`
@@ -106,7 +106,7 @@ export async function findActiveOf(
   return new Map(rows.map((row) => [row.subject_id, row]))
 }
 
-/** How many operations are due and wait for their turn. */
+/** Counts the operations that are due and wait for a slot. */
 export async function queueDepth(db: Queries, now: number): Promise<number> {
   const { total } = await db
     .selectFrom('operations')
@@ -145,7 +145,7 @@ export async function subjectIsGone(tx: Queries, subject: Subject, now: number):
     .execute()
 }
 
-/** Which operations a list shows; all of the account without any. */
+/** The operations to list; all of the account if empty. */
 export interface OperationFilter extends Partial<Subject> {
   status?: OperationTable['status']
   type?: string
@@ -190,7 +190,7 @@ export function listOperations(
   return pageOf(readable(db, accountId, filter, now).selectAll().orderBy('operation_id', 'desc'), page)
 }
 
-/** How far back those that failed are looked for, so that the look costs the same however many there are. */
+/** The number of recent operations among which failed ones are counted, which bounds the cost of counting. */
 export const FAILED_AMONG = 10_000
 
 /** The operations of all accounts that are not over, or have failed lately, newest first: for operators. */
@@ -225,7 +225,7 @@ export async function forgetOperations(tx: Queries, serverIds: readonly string[]
   await tx.deleteFrom('operations').where('server_id', 'in', serverIds).execute()
 }
 
-/** Of an account's operations that are over deletes some beyond the newest; @returns how many */
+/** Deletes some of an account's finished operations beyond the newest. @returns the number deleted */
 export async function forgetExcessOperations(
   db: Queries,
   accountId: string,

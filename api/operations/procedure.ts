@@ -6,8 +6,8 @@ export type Operation<Data> = Omit<OperationTable, 'data'> & { data: Data }
 export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
 /**
- * What a step says at its end. A step is short and safe to run twice: whatever dies, at whatever moment, it may
- * run again from its beginning, also after a later step of the same operation had begun.
+ * The result of a step. A step is short and safe to run twice: after a crash at any moment it may run again from its
+ * beginning, even if a later step of the same operation had begun.
  */
 export type StepResult<Kept> =
   | { kind: 'next'; step: string; progress: number; data: Kept }
@@ -34,7 +34,7 @@ export type Step<Data> = (
   signal: AbortSignal,
 ) => Promise<StepResult<Partial<Data> | undefined>>
 
-/** How operations of one type are carried out. */
+/** Carries out operations of one type. */
 export interface Procedure<Data> {
   steps: Readonly<Record<string, Step<Data>>>
   /**
@@ -53,7 +53,7 @@ export interface Runner {
   conclude(row: OperationTable, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
 }
 
-/** What a feature hands to the engine: by the type of the subject, then by that of the operation. */
+/** The procedures that features hand to the engine, by the type of the subject and then by that of the operation. */
 export type Procedures = Readonly<Record<string, Readonly<Record<string, Runner>>>>
 
 /** The names of all steps, by which the table of operations has them too. */
@@ -64,8 +64,8 @@ export function stepNames(procedures: Procedures): string[] {
 }
 
 /**
- * What an operation keeps. It is trusted to be a `Data`, not checked: nothing writes it but insertOperation and the
- * steps of the procedure, which the compiler holds to that type.
+ * Returns the data that an operation keeps. It is trusted to be a `Data` and not checked: only insertOperation and
+ * the steps of the procedure write it, and the compiler holds these to that type.
  */
 export function dataOf<Data>(row: Pick<OperationTable, 'data'>): Data {
   return JSON.parse(row.data) as Data // see above

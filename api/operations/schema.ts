@@ -29,7 +29,7 @@ export const operationProblems = defineProblems({
 })
 const SubjectId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the resource that the operation is on')
 
-/** What goes over the wire. Which operations there are, and on what, the procedures of the features say. */
+/** Returns the wire format of operations. Their types and subjects come from the procedures of the features. */
 export function operationSchemas(procedures: Procedures) {
   const SubjectType = Type.Enum(Object.keys(procedures), {
     description: 'Type of the resource that the operation is on',

@@ -6,7 +6,7 @@ import { isActive } from './operations.ts'
 import type { Outcome } from './procedure.ts'
 import type { OperationTable } from './tables.ts'
 
-/** What a process looks for. */
+/** The operations that a process looks for. */
 interface Look {
   now: number
   /** The names of steps that it can carry out. */
@@ -16,9 +16,9 @@ interface Look {
 interface Claim extends Look {
   owner: string
   leaseMs: number
-  /** How many to take. */
+  /** The most operations to take. */
   limit: number
-  /** How many an account may hold, with what it holds by now. */
+  /** The most operations that an account may hold, with the number that each holds now. */
   share?: number
   held?: ReadonlyMap<string, number>
 }
@@ -122,9 +122,7 @@ function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, { now, steps }:
     )
 }
 
-/**
- * What only a process of another version can carry out is left to that. Once its time is over any process ends it.
- */
+/** An operation that only another version's process knows is left to it. After its deadline any process ends it. */
 function isFeasible(table: 'due' | 'operations', { now, steps }: Look) {
   const column = (name: 'subject_type' | 'type' | 'step' | 'deadline_at') => sql.ref(`${table}.${name}`)
   const step = sql`${column('subject_type')} || '.' || ${column('type')} || '.' || ${column('step')}`

@@ -7,12 +7,12 @@ declare module '../database/schema.ts' {
 export interface OperationTable {
   operation_id: string
   account_id: string
-  /** What it is carried out on: the kind, such as `server`, and the id. */
+  /** The object that the operation is carried out on: its kind, such as `server`, and its id. */
   subject_type: string
   subject_id: string
   /** The server that it concerns; null where it concerns none. */
   server_id: string | null
-  /** What is done, in the words of the subject's feature. */
+  /** The type of the operation, in the words of the subject's feature. */
   type: string
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   step: string

@@ -7,13 +7,13 @@ import { type Listener, Listeners, type Topic, topics } from './peers.ts'
 
 /** Held by those who serve an installation: by one alone, or by several together. */
 const SERVING = 0x6265_7274
-/** What all processes listen to. */
+/** The channel that all processes listen to. */
 const CHANNEL = 'berth'
-/** What happens within so long is told as one. */
+/** Messages within this time are sent together. */
 const GATHER_MS = 5
 /** A notification has less than 8000 bytes. */
 const IDS_AT_ONCE = 200
-/** How often the connection is tried out, and how long it may take. */
+/** The interval of connection checks; a check may take as long. */
 const TRY_EVERY_MS = 2_000
 const ANSWER_MS = 4_000
 const RECONNECT_EVERY_MS = 500
@@ -28,7 +28,7 @@ export class InUse extends Error {
 
 interface LinkOptions {
   url: string
-  /** What the server's own tools call it. */
+  /** The name of the connection in the server's own tools. */
   name: string
   /** Whether no other process may serve the installation. */
   isAlone: boolean
@@ -46,7 +46,7 @@ interface LinkOptions {
 export class Link {
   readonly #options: LinkOptions
   readonly #listeners = new Listeners()
-  /** What is to be told, by topic. */
+  /** Messages to send, by topic. */
   readonly #news = new Map<Topic, Set<string>>()
   #isTelling = false
   readonly #stopping = new AbortController()
@@ -111,7 +111,7 @@ export class Link {
     })
     this.#news.clear()
     const text = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
-    // What is lost the others find by themselves, as long as they can't be told.
+    // A lost message does no lasting harm: the other processes also look by themselves.
     await this.#client.query(text, [CHANNEL, messages]).catch(() => {})
     this.#isTelling = false
     if (this.#news.size > 0) this.#tellSoon()
@@ -125,7 +125,7 @@ export class Link {
   #listen(): void {
     const client = this.#client
     client.on('notification', ({ processId, payload = '' }) => {
-      // What is its own was told at once.
+      // The process's own message was delivered at once.
       if (processId === ownProcessId(client)) return
       for (const { topic, ids } of newsIn(payload)) this.#listeners.tell(topic, ids)
     })
@@ -168,7 +168,7 @@ export class Link {
         this.#client = await connect(this.#options)
         this.#listen()
         log.warn('the database can be reached again')
-        // What was told meanwhile was missed.
+        // Messages sent during the interruption were missed.
         for (const topic of topics) this.#listeners.tell(topic, [])
         return
       } catch (error) {
@@ -206,7 +206,7 @@ async function connect({
   throw new InUse('the installation is served by another process')
 }
 
-/** Whether somebody serves the installation of a database. */
+/** Whether a process serves the installation of a database. */
 export async function isServedFrom(url: string): Promise<boolean> {
   try {
     const link = await connect({ url, name: 'berthd', isAlone: true })
@@ -218,7 +218,7 @@ export async function isServedFrom(url: string): Promise<boolean> {
   }
 }
 
-/** What another process says: none, if that is for a later version alone. */
+/** Parses another process's message; empty if only a later version understands it. */
 function newsIn(payload: string): { topic: Topic; ids: string[] }[] {
   try {
     const [topic, ...ids]: [Topic, ...string[]] = JSON.parse(payload)

@@ -19,7 +19,7 @@ interface MembersOptions {
   clock: Clock
   log: Logger
   role: Role
-  /** What carries words between processes. */
+  /** Delivers messages between processes. */
   bells: Pick<Peers, 'ring' | 'on'>
 }
 
@@ -27,17 +27,17 @@ interface MembersOptions {
 type Heir = (tx: Queries, owner: string) => Promise<void>
 
 /**
- * This process among those that serve the same database. Each says every two seconds that it is there; what one process
- * does for all is done by whoever has it in the table of duties, and free for others once its owner is silent.
+ * One of the processes that serve the same database. Each reports every two seconds that it is alive. Work that one
+ * process does for all belongs to the owner in the table of duties, and is free once the owner is silent.
  */
 export class Members implements Peers {
-  /** What this process takes, it takes by this name. */
+  /** The id under which this process takes work. */
   readonly processId = randomUUID()
   readonly #options: MembersOptions
   readonly #loop: Loop
   readonly #heirs: Heir[] = []
   #held = new Set<string>()
-  /** When the last beat began that reached the database, by a clock that never goes back. */
+  /** The start of the last heartbeat that reached the database, by a monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY
   #answering = 1
   #isOff = false

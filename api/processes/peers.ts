@@ -1,11 +1,11 @@
 /**
- * What one process tells the others, and itself: operations are due, these have ended, these were canceled, something
- * was committed (there may be events without a position), events have their positions, there are mails to send.
+ * Topics of messages to all processes: operations are due, have ended or were canceled; something was committed (so
+ * events may lack positions); events have positions; there are mails to send.
  */
 export const topics = ['operations', 'ended', 'canceled', 'recorded', 'published', 'mailed'] as const
 export type Topic = (typeof topics)[number]
 
-/** What one process does for all. */
+/** Work that one process does for all. */
 export const duties = ['reconciler', 'sampler', 'billing', 'relay', 'retention', 'totals'] as const
 export type Duty = (typeof duties)[number]
 
@@ -14,13 +14,13 @@ export type Role = 'all' | 'api' | 'worker'
 
 /** The other processes that serve the same installation, as a part of this one sees them. */
 export interface Peers {
-  /** Whether it is this process that does it for all, at this moment. */
+  /** Whether this process has a duty at this moment. */
   holds(duty: Duty): boolean
-  /** How many processes answer requests. */
+  /** The number of processes that answer requests. */
   readonly answering: number
   /**
-   * Tells all processes; this one at once, the others in some milliseconds, or never when the database is away: whoever
-   * listens must look by itself now and then.
+   * Notifies all processes: this one at once, the others in some milliseconds, or never if the database is away.
+   * Listeners must therefore also look by themselves now and then.
    */
   ring(topic: Topic, ids?: readonly string[]): void
   /** @param listener is given no ids where it may have missed some */
@@ -31,7 +31,7 @@ export interface Peers {
 
 export type Listener = Parameters<Peers['on']>[1]
 
-/** Who listens in this process. */
+/** The listeners in this process. */
 export class Listeners {
   readonly #listeners = new Map<Topic, Listener[]>()
 

@@ -8,7 +8,10 @@ export interface Range {
   family: 'ipv4' | 'ipv6'
 }
 
-/** What of IPv4 is not the public internet (IANA's special-purpose registry, multicast, and Azure's own service). */
+/**
+ * Ranges of IPv4 outside of the public internet (IANA's special-purpose registry, multicast, and Azure's own
+ * service).
+ */
 const CLOSED_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -30,7 +33,7 @@ const CLOSED_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** Of IPv6 only this is public, but for what leads into other networks, or nowhere. */
+/** The only public range of IPv6, except for parts that lead into other networks, or nowhere. */
 const OPEN_V6 = ['2000::/3']
 const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
@@ -42,7 +45,7 @@ export class Addresses {
   readonly #allowedV4: BlockList
   readonly #allowedV6: BlockList
   readonly #own: () => readonly string[]
-  /** Whether the operator opens any. */
+  /** Whether the operator has allowed any ranges. */
   readonly hasRanges: boolean
   readonly #closed = blockList([...CLOSED_V4, ...CLOSED_V6].map(rangeOf))
   readonly #openV6 = blockList(OPEN_V6.map(rangeOf))

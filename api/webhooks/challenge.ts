@@ -5,7 +5,7 @@ import { isoTime } from '../http/contract/fields.ts'
 import { type Answer, send } from './send.ts'
 import type { WebhookTable } from './tables.ts'
 
-/** Of one webhook. */
+/** The most verified addresses kept for a webhook. */
 const ADDRESSES_KEPT = 16
 
 interface Challenged {
@@ -34,8 +34,8 @@ export async function challenge(
 }
 
 /**
- * Whether a reply is the challenge and nothing else: as text, or as JSON that has only it. One that returns what it
- * was sent, or a part of it, did not read the question.
+ * Whether a reply is exactly the challenge's value: as text, or as JSON with nothing else. An endpoint that echoes
+ * the request, or a part of it, has not read the challenge.
  */
 function isAnswer(reply: string, value: string): boolean {
   const text = reply.trim()
@@ -50,8 +50,8 @@ function isAnswer(reply: string, value: string): boolean {
 }
 
 /**
- * Whether the endpoint's consent holds at this address. With TLS the certificate says that it is the same host; without
- * it a name could lead to somebody who was never asked.
+ * Whether the endpoint's consent covers this address. With TLS, the certificate proves that it is the same host;
+ * without it, a name could lead to a host that was never asked.
  */
 export function isProven({ url, verified_addresses }: WebhookTable, address: string): boolean {
   if (verified_addresses === null || new URL(url).protocol === 'https:') return true

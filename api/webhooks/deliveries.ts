@@ -12,7 +12,7 @@ import { typesOf } from './view.ts'
 
 /** Bounds the parameters of one statement. */
 const ROWS_AT_ONCE = 500
-/** Of each webhook, for as long as events are. */
+/** The finished deliveries kept of each webhook, as long as their events exist. */
 export const FINISHED_KEPT = 1000
 
 /** Puts events into the queues of the webhooks that want them, in the transaction that gives them their positions. */
@@ -30,7 +30,7 @@ export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now
       .values(rows.slice(at, at + ROWS_AT_ONCE))
       .execute()
   await callWebhooks(tx, webhooksOf(rows), now)
-  // What waits for its next attempt is tried again then as well.
+  // Deliveries that wait for their next attempt are retried then as well.
   await hastenWebhooks(tx, webhooksOf(rows.filter((row) => row.is_first === 1)), now)
 }
 
@@ -61,7 +61,7 @@ function deliveryOf({ webhook_id }: WebhookTable, event: NumberedEvent, now: num
   }
 }
 
-/** What is to be sent next, with its event. */
+/** Selects the next delivery to send, with its event. */
 export function nextDelivery(db: Queries, webhookId: string) {
   return db
     .selectFrom('deliveries')
@@ -116,8 +116,8 @@ export async function restartDelivery(tx: Queries, webhookId: string): Promise<v
 }
 
 /**
- * What is still to be sent to endpoints that are verified, all accounts together, and when the oldest of it was put
- * into its queue.
+ * Counts the deliveries still to be sent to verified endpoints of all accounts, and returns when the oldest was
+ * queued.
  */
 export async function deliveryBacklog(
   db: Queries,
@@ -171,7 +171,7 @@ async function giveUpDeliveries(
         .where('status', '=', 'pending')
         .where('position', '<=', upTo)
         .limit(limit)
-        // What is deleted meanwhile is not counted: fewer than asked for are then all that there are.
+        // Deliveries deleted in the meantime are not counted, so fewer than the limit means that there are no more.
         .forUpdate(),
     )
     .updateTable('deliveries')
@@ -240,7 +240,7 @@ async function deleteSome(
 ): Promise<number> {
   const { numDeletedRows } = await db
     .with('some', (select) =>
-      // What another one is just deleting needs no waiting for.
+      // Rows that another process is deleting are skipped.
       which(select.selectFrom('deliveries').select('delivery_id')).limit(limit).forUpdate().skipLocked(),
     )
     .deleteFrom('deliveries')

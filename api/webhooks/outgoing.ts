@@ -32,7 +32,7 @@ export interface Later {
   waitMs: number
 }
 
-/** What came of a challenge. */
+/** The result of a challenge. */
 export interface Proof extends Pick<Answer, 'status' | 'error'> {
   /** Null where the host has none that is open. */
   address: string | null
@@ -48,7 +48,7 @@ export class Outgoing {
     this.#shares = new Shares(options.clock)
   }
 
-  /** How many messages wait for their turn. */
+  /** The number of messages that wait for their turn. */
   get waiting(): number {
     return this.#shares.waiting
   }
@@ -129,12 +129,12 @@ type Kind = 'lookup' | 'challenge' | 'delivery'
 const challengeOf = ({ webhook_id }: WebhookTable) => `challenge ${webhook_id}`
 const deliveryOf = ({ webhook_id }: WebhookTable) => `delivery ${webhook_id}`
 
-/** What challenges an account may send, wherever to. */
+/** The limits on an account's challenges to all destinations. */
 function accountLimits({ account_id }: WebhookTable): Limit[] {
   return [{ destination: `challenges of ${account_id}`, ...CHALLENGES_OF_ACCOUNT }]
 }
 
-/** What the name and the address of a host may be sent; of IPv6 a /64 is one address. */
+/** The limits on messages to a host's name and address; a /64 of IPv6 counts as one address. */
 function limitsOf(kind: Kind, url: string, address: string, name: Omit<Limit, 'destination'>): Limit[] {
   const { perMinute, burst, inFlight } = name
   return [

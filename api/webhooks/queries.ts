@@ -3,12 +3,12 @@ import { countOf } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { liveOf } from './store.ts'
 
-/** How many of its quota an account has; api/app.ts hands it to the account's profile. */
+/** Counts an account's webhooks against its quota. */
 function countWebhooks(db: Queries, accountId: string): Promise<number> {
   return countOf(liveOf(db, accountId))
 }
 
-/** How many webhooks there are of each state of verification, all accounts together. */
+/** Counts the webhooks of all accounts by state of verification. */
 export function countVerifications(db: Queries) {
   return db
     .selectFrom('webhooks')

@@ -2,17 +2,17 @@ import { Resolver } from 'node:dns/promises'
 import type { Lookup } from './send.ts'
 
 const TIMEOUT_MS = 3_000
-/** What every host has of its own (RFC 6761). */
+/** Names that lead to the host itself everywhere (RFC 6761). */
 const LOCALHOST = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ]
 
 /**
- * Asks DNS where a name leads. The system's own lookup would also read the hosts file, which is the operator's and not
- * the customers', and waits in one of the few threads that files need too: four slow name servers stop them all.
- * @param servers to ask; the system's unless told
- * @throws Error with the code of what DNS says, where the name has no address
+ * Resolves a name by DNS. The system's own lookup would also read the hosts file, which is the operator's and not the
+ * customers'. It would also block one of the few threads that files need: four slow name servers would stop them all.
+ * @param servers the name servers (default: the system's)
+ * @throws Error with DNS's code if the name has no address
  */
 export async function lookupName(
   name: string,

@@ -8,7 +8,7 @@ import type { Addresses } from './addresses.ts'
 const http = process.getBuiltinModule('node:http')
 const https = process.getBuiltinModule('node:https')
 
-/** How long an endpoint may take for all of it: name, connection, reply. */
+/** The time an endpoint has for everything: name, connection and reply. */
 export const TIMEOUT_MS = 10_000
 /** So much of a reply is read, and kept. */
 export const REPLY_BYTES = 4096
@@ -27,13 +27,13 @@ export interface Answer {
   /** Null where there was none. */
   status: number | null
   reply: string
-  /** What went wrong, for the customer; null where nothing did. */
+  /** The failure, in words for the customer; null for success. */
   error: string | null
 }
 
 interface Message {
   url: string
-  /** Of its host; `locate` has found and checked it. */
+  /** The host's address, which `locate` has found and checked. */
   address: string
   id: string
   body: string
@@ -140,7 +140,7 @@ function post(
     })
     request
       .once('response', (reply) => read(reply).then(resolve, reject))
-      // Node gives the connection to whoever listens, who has no use for it.
+      // Node passes an upgraded connection to this listener, which has no use for it.
       .once('upgrade', (reply, socket) => {
         socket.destroy()
         resolve(answerOf(reply.statusCode ?? 0, ''))

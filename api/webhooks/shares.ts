@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { Recent } from '../http/limits/recent.ts'
 
-/** What may be sent to one destination, of all accounts together. */
+/** The limit on messages to one destination from all accounts together. */
 export interface Limit {
   destination: string
   perMinute: number
@@ -11,17 +11,17 @@ export interface Limit {
   inFlight: number
 }
 
-/** What one account sends to one destination. */
+/** One account's part of a destination's limit. */
 interface Share {
-  /** When its next message may go, if all before it go at their time. */
+  /** The time of its next message, if all earlier ones go out on time. */
   nextAt: number
   inFlight: number
   seenAt: number
-  /** When the next message that finds no place may look again. */
+  /** The time at which the next message that finds no room may look again. */
   lookAt: number
 }
 
-/** When a message may go that has to wait. */
+/** The time at which a waiting message may go. */
 interface Turn {
   at: number
   /** They know of it. */
@@ -50,7 +50,7 @@ export class Shares {
     this.#clock = clock
   }
 
-  /** How many messages wait for their turn. */
+  /** The number of messages that wait for their turn. */
   get waiting(): number {
     const now = this.#now()
     for (const [message, { at }] of this.#turns) if (at < now - ACTIVE_MS) this.#turns.delete(message)
@@ -61,7 +61,7 @@ export class Shares {
     return this.#turns.has(message)
   }
 
-  /** How long a message has still to wait for its turn, if it has one. */
+  /** Returns how long a message still has to wait for its turn, if it has one. */
   waitOf(message: string): number {
     return Math.max(0, (this.#turns.get(message)?.at ?? 0) - this.#now())
   }
@@ -137,7 +137,7 @@ function nextLook(share: Share, now: number): number {
   return share.lookAt
 }
 
-/** When an account's next message may go; the one after that is due an interval later. */
+/** Returns when an account's next message may go; the one after that is due an interval later. */
 function turnOf({ perMinute, burst }: Limit, share: Share, accounts: number, now: number): number {
   const intervalMs = (60_000 / perMinute) * accounts
   const turn = Math.max(share.nextAt, now - (part(burst, accounts) - 1) * intervalMs)

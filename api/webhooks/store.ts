@@ -42,7 +42,7 @@ export function lockWebhook(
   return liveWebhook(tx, accountId, webhookId).forUpdate().executeTakeFirst()
 }
 
-/** Of a webhook that is locked. @param type of the event that tells it; null where customers need not know */
+/** Changes a locked webhook. @param type of the event that reports the change; null if customers need not know */
 export async function changeWebhook(
   tx: Queries,
   webhookId: string,
@@ -113,7 +113,7 @@ export function listWebhooks(db: Queries, accountId: string, page: Page) {
 
 // ---- the job of a webhook ----
 
-/** When a webhook is due that somebody holds: whoever wants it sooner meanwhile leaves another time, which counts. */
+/** Marks a webhook that a process holds. Another time written meanwhile takes precedence, so that it runs sooner. */
 const HELD = 0
 
 /** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
@@ -186,7 +186,7 @@ export function claimWebhooks(
   )
 }
 
-/** How many webhooks of the same account are held, or due earlier. */
+/** Counts the webhooks of the same account that are held, or due earlier. */
 function aheadOf(eb: ExpressionBuilder<Schema & { due: WebhookTable }, 'due'>, now: number) {
   return eb
     .selectFrom('webhooks as other')
@@ -261,7 +261,7 @@ export async function addAddress(
     .execute()
 }
 
-/** What was given up is written down. */
+/** Ends the clearing of deliveries that were given up. */
 export async function endGivingUp(tx: Queries, webhookId: string): Promise<void> {
   await tx.updateTable('webhooks').set({ given_up_to: null }).where('webhook_id', '=', webhookId).execute()
 }

@@ -5,7 +5,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** Where an account wants its events sent; the row is also the job that sends them, one after the other. */
+/** A destination of an account's events. The row is also the job that sends them, one after the other. */
 export interface WebhookTable {
   webhook_id: string
   account_id: string
@@ -17,7 +17,7 @@ export interface WebhookTable {
   secret: string
   is_enabled: number
   disabled_reason: 'failing' | 'gone' | 'unverified' | null
-  /** When there is something to send; null: nothing is pending. */
+  /** The time of the next message; null: nothing is pending. */
   next_run_at: number | null
   lease_owner: string | null
   lease_until: number
@@ -29,9 +29,9 @@ export interface WebhookTable {
   /** Sealed: what signs as well until a moment, null where nothing was replaced. */
   previous_secret: string | null
   previous_secret_until: number | null
-  /** Whether the endpoint at this url has answered a challenge; events wait until then. */
+  /** Whether the endpoint at this URL has answered a challenge; events wait until then. */
   verification: 'pending' | 'verified' | 'failed'
-  /** What was wrong with the last challenge's reply. */
+  /** The fault of the last challenge's reply. */
   verification_error: string | null
   challenged_at: number | null
   /** Challenges since verification was asked for. */

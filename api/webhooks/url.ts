@@ -15,7 +15,7 @@ const PRIVATE_DOMAINS = [
   'onion',
   'private',
 ]
-/** Where clouds tell their machines secrets; *.internal is in the other list. */
+/** Names of clouds' metadata services; *.internal is in the other list. */
 const METADATA_NAMES = ['metadata.packet.net', 'metadata.platformequinix.com', 'metadata.tencentyun.com']
 /** Below 1024 only those of HTTP; above it, what other protocols listen on that read lines or that browsers refuse. */
 const HTTP_PORTS = [80, 443]
@@ -25,7 +25,7 @@ const FOREIGN_PORTS = [
   6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 9100, 10080, 11211, 27017,
 ]
 
-/** What is wrong with the address of an endpoint, to follow the name of its field; null if nothing is. */
+/** Describes the fault of an endpoint's URL, to follow the name of its field; null if there is none. */
 export function flawOf(url: string, addresses: Addresses): string | null {
   if (!URL.canParse(url)) return 'must be an address such as https://example.com/hooks.'
   // The parser has undone what hides a host: other digits, other forms of numbers, percent signs.
@@ -35,7 +35,7 @@ export function flawOf(url: string, addresses: Addresses): string | null {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   if (isIP(host))
     return addresses.isOpen(host) ? null : `must be on the public internet; the address ${host} is not.`
-  // Where a name leads is looked at each time that something is sent.
+  // A name's addresses are checked each time that something is sent.
   return flawOfName(host, addresses)
 }
 

@@ -3,7 +3,7 @@ import { isoTime } from '../http/contract/fields.ts'
 import type { Delivery, Webhook } from './schema.ts'
 import type { DeliveryTable, WebhookTable } from './tables.ts'
 
-/** What a webhook wants to be sent. */
+/** Returns the types of events that a webhook subscribes to. */
 export function typesOf(row: Pick<WebhookTable, 'event_types'>): Webhook['event_types'] {
   const types: Webhook['event_types'] = JSON.parse(row.event_types)
   return types

@@ -18,11 +18,11 @@ import type { WebhookTable } from './tables.ts'
 import { flawOf } from './url.ts'
 import { typesOf } from './view.ts'
 
-/** How long a secret signs after it was replaced, so that customers can change theirs in between. */
+/** The time for which a replaced secret still signs, so that customers can change theirs in between. */
 const PREVIOUS_SIGNS_MS = 24 * 3600_000
 
 const asked = { verification: 'pending', challenges: 0 } as const
-/** Of an address that has not been asked yet. */
+/** The state of an address that has not been challenged yet. */
 const unproven = {
   ...asked,
   verification_error: null,
@@ -71,7 +71,7 @@ export async function createWebhook(
     previous_secret_until: null,
     ...unproven,
   }
-  // What was before is none of its business.
+  // The new webhook does not get earlier events.
   await relay()
   await db.transaction().execute(async (tx) => {
     await requireRoom(tx, await lockAccount(tx, actor.accountId), webhookQuota)
@@ -96,7 +96,7 @@ export async function updateWebhook(
       await lockWebhook(tx, actor.accountId, webhook_id),
       webhookProblems.webhook_not_found,
     )
-    // Whoever says where events go, or which, must be allowed to see them.
+    // A caller who sets the destination or the types of events must be allowed to see them.
     if (url !== undefined || event_types !== undefined) requireSight(actor, event_types ?? typesOf(before))
     const isMoved = url !== undefined && url !== before.url
     const change = {
@@ -104,7 +104,7 @@ export async function updateWebhook(
       ...(url === undefined ? {} : { url }),
       ...(event_types === undefined ? {} : { event_types: JSON.stringify(event_types) }),
       ...(is_enabled === undefined ? {} : { is_enabled: is_enabled ? 1 : 0, disabled_reason: null }),
-      // What waits for its next attempt is tried again at once.
+      // Deliveries that wait for their next attempt are retried at once.
       ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
       ...(isMoved ? unproven : {}),
       // Asked anew.
@@ -144,7 +144,7 @@ function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
-/** What a webhook's messages are signed with: the present secret, and one that was replaced of late. */
+/** Returns the secrets that sign a webhook's messages: the current one, and a recently replaced one. */
 export function signingSecrets(secrets: Secrets, webhook: WebhookTable, now: number): string[] {
   const { secret, previous_secret, previous_secret_until } = webhook
   const isBothSign = previous_secret !== null && now < (previous_secret_until ?? 0)

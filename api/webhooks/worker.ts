@@ -113,7 +113,7 @@ export class WebhookWorker {
     await this.settled()
   }
 
-  /** How many messages wait for their turn at a destination. */
+  /** The number of messages that wait for their turn at a destination. */
   get waiting(): number {
     return this.#outgoing.waiting
   }
@@ -191,7 +191,7 @@ export class WebhookWorker {
     await releaseWebhook(db, webhook, this.#owner, clock.now() + waitMs)
   }
 
-  /** Whether it came to nothing because the service stops. */
+  /** Whether the attempt failed only because the service stops. */
   #isCut({ error }: Pick<Answer, 'error'>): boolean {
     return this.#stopping.signal.aborted && error !== null
   }
@@ -221,7 +221,7 @@ export class WebhookWorker {
     await db.transaction().execute(async (tx) => {
       const pauseMs = error === null ? 0 : (CHALLENGE_BACKOFF_MS[webhook.challenges] ?? 0)
       const row = await releaseWebhook(tx, webhook, this.#owner, clock.now() + pauseMs)
-      // What is deleted, or leads elsewhere by now, has its own question.
+      // A webhook that was deleted or moved has a challenge of its own.
       if (!row || row.deleted_at !== null || row.url !== webhook.url) return
       const seen = { verification_error: error, challenged_at: at, challenges: row.challenges + 1 }
       const isOver = row.challenges >= CHALLENGE_BACKOFF_MS.length || status === GONE
@@ -244,7 +244,7 @@ export class WebhookWorker {
       const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
       if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
-      // What is not delivered counts neither against another address nor for a queue that was given up.
+      // A failure counts neither against another address nor for a queue that was given up.
       const isStale = row.url !== webhook.url || row.given_up_to !== null || row.deleted_at !== null
       if (isStale && (isOver || verdict === 'pending')) return
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
@@ -271,7 +271,10 @@ function backoffAfter(attempts: number): number {
   return BACKOFF_MS[Math.min(attempts, BACKOFF_MS.length) - 1] ?? 0
 }
 
-/** What follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried once. */
+/**
+ * Decides what follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried
+ * once.
+ */
 function verdictOn(
   attempts: readonly Attempt[],
   { error, status, at }: Attempt,

@@ -55,14 +55,14 @@ const statements = [
   `ALTER TABLE accounts DROP COLUMN balance`,
   `CREATE INDEX ledgers_depleted ON ledgers (depleted_since) WHERE depleted_since IS NOT NULL`,
 
-  // What a server costs an hour, from when until when. Times between two rates are not billed.
+  // The hourly cost of a server over a period. Times between two rates are not billed.
   `CREATE TABLE rates (
     server_id text NOT NULL REFERENCES servers, starts_at bigint NOT NULL, ends_at bigint,
     account_id text NOT NULL, price_hour bigint NOT NULL, price_month bigint NOT NULL,
     PRIMARY KEY (server_id, starts_at), CHECK (ends_at IS NULL OR ends_at > starts_at))`,
   `CREATE UNIQUE INDEX rates_open ON rates (server_id) WHERE ends_at IS NULL`,
   `CREATE INDEX rates_account ON rates (account_id) WHERE ends_at IS NULL`,
-  // How far a server is charged, and when it is due next.
+  // The time up to which a server is charged, and when it is due next.
   `CREATE TABLE billing_meters (
     server_id text PRIMARY KEY REFERENCES servers, account_id text NOT NULL,
     charged_until bigint NOT NULL, due_at bigint)`,

@@ -15,7 +15,7 @@ const statements = [
   `CREATE UNIQUE INDEX events_position ON events (position) WHERE position IS NOT NULL`,
   `CREATE INDEX events_account ON events (account_id, position)`,
   `CREATE INDEX events_unnumbered ON events (event_id) WHERE position IS NULL`,
-  // One row, and whoever holds it gives out positions.
+  // There is one row, and the transaction that holds it assigns positions.
   `CREATE TABLE event_relay (relay_id integer PRIMARY KEY, position bigint NOT NULL, CHECK (relay_id = 1))`,
   `INSERT INTO event_relay VALUES (1, 0)`,
 

@@ -2,8 +2,7 @@ import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 
 /**
- * What is given up of a webhook's queue, and webhooks that are deleted, are cleared away in steps; a secret that was
- * replaced signs for a while yet.
+ * Abandoned deliveries and deleted webhooks are cleared away in steps; a replaced secret signs for a while longer.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What is old, or more than an account may fill, is found without a look at all the rest. */
+/** Adds indexes by which old and excess rows are found without reading all others. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Which token a token was created with. Those from before have no parent. */
+/** Adds the token that a token was created with. Earlier tokens have no parent. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }

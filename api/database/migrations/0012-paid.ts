@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What each account has paid in all: those that never paid have smaller quotas, and no grace. */
+/** Adds the total that each account has paid: accounts that never paid have smaller quotas, and no grace period. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }

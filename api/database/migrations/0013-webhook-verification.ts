@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Whether an endpoint has answered a challenge. Webhooks from before are trusted, or they would stop. */
+/**
+ * Adds whether an endpoint has answered a challenge. Earlier webhooks are trusted, since they would stop otherwise.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What came to servers and left them in each calendar month. */
+/** Adds the traffic that servers received and sent in each calendar month. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What holds for the installation as a whole, by name. */
+/** Adds facts about the installation as a whole, by name. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`CREATE TABLE installation (name text NOT NULL PRIMARY KEY, value text NOT NULL)`.execute(db)
 }

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * What servers may send a month and what more of it costs, as it was ordered, and what the ledger says of it. Servers
- * from before keep what they were promised: traffic that costs nothing. An hour has two charges of a server at most,
- * one for its time and one for its traffic.
+ * Adds the traffic that a server's price includes, the price beyond it, and both in the ledger. Earlier servers keep
+ * free traffic, as they were promised. An hour has at most two charges of a server: one for its time and one for its
+ * traffic.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Whether a published port leads to its server, or what becomes of it at the server's next start. */
+/** Adds whether a published port leads to its server, or will from the server's next start. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql.raw(`ALTER TABLE ports ADD COLUMN status text NOT NULL DEFAULT 'active'`).execute(db)
 }

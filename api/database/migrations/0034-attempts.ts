@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What was tried of somebody lately, such as passwords: counted for all processes together. */
+/** Adds recent attempts at a person, such as passwords, counted for all processes together. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
