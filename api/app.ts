@@ -69,45 +69,45 @@ export interface AppOptions {
   catalog: Catalog
   secrets: Secrets
   log: Logger
-  /** Where the security log goes; with the rest unless told. */
+  /** Receives the security log (default: the other log). */
   securityLog?: Logger | undefined
   sshPorts: PortRange
   rateLimits: RateLimits
-  /** How long servers go on after the balance of their account is used up; a day unless told. */
+  /** The time that servers keep running after the account's balance is used up (default: a day). */
   graceMs?: number
-  /** After how long suspended servers are deleted; never unless told. */
+  /** The time after which suspended servers are deleted (default: never). */
   keepSuspendedMs?: number | null
   /** The address that customers' ssh commands name. */
   sshHost: string
-  /** Where customers find the API, up to and with /v1; unless told, wherever its description was loaded from. */
+  /** The URL of the API, including /v1 (default: the address that its description was loaded from). */
   publicUrl?: string | undefined
-  /** How often machines are measured; every 10 s unless told. */
+  /** The interval of measurements of machines (default: 10 s). */
   sampleSeconds?: number
-  /** Where webhooks may go besides the public internet; nowhere unless told. */
+  /** Ranges that webhooks may reach besides the public internet (default: none). */
   webhookAllow?: readonly Range[]
-  /** Ranges of reverse proxies that are believed who calls; nobody is unless told. */
+  /** Ranges of reverse proxies whose X-Forwarded-For is trusted (default: none). */
   trustProxy?: readonly string[]
-  /** Finds the addresses of webhooks' hosts; by DNS unless told. */
+  /** Resolves the names of webhooks' hosts (default: DNS). */
   lookup?: Lookup
-  /** What takes mails from here; unless told they wait. */
+  /** Sends mails (default: they stay in the queue). */
   mailer?: Mailer
-  /** Hashes passwords; as costly as the service does unless told. */
+  /** Hashes passwords (default: at the service's own cost). */
   passwords?: Passwords
-  /** Who can sign up; everybody unless told. */
+  /** The people who can sign up (default: everybody). */
   signUp?: SignUpPolicy
-  /** The OpenID Connect provider that people can sign in with; none unless told. */
+  /** The OpenID Connect provider that people can sign in with (default: none). */
   oidc?: ProviderSettings | null
   /** Where people open the console, for the links in mails. */
   siteUrl?: () => string
   /** The console as it was built; without one `/` leads to the API's documentation. */
   pages?: Pages | null
-  /** Whether people have the console somewhere; they do unless told. */
+  /** Whether people can use a console somewhere (default: yes). */
   hasConsole?: boolean
   /** Where the operator watches the service. */
   telemetry?: Telemetry | undefined
-  /** Where reads go that may be a second old; to the database unless told. */
+  /** Runs reads that may be a second old (default: on the database). */
   recent?: RecentReads
-  /** The other processes that serve the same database; none unless told. */
+  /** The other processes that serve the same database (default: none). */
   peers?: Peers
   /** By which name this process takes work. */
   owner?: string
@@ -138,7 +138,7 @@ export interface App {
   close(lingerMs?: number): Promise<void>
 }
 
-/** What the parts of the program are made of. */
+/** The options with their defaults. */
 type Wired = AppOptions & { peers: Peers; recent: RecentReads }
 
 const DAY_MS = 24 * 3600_000
@@ -197,7 +197,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   }
 }
 
-/** What carries out what customers do with servers, and watches their machines. */
+/** Wires the parts that carry out orders of servers and watch machines. */
 function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
@@ -232,7 +232,7 @@ function renting(options: Wired, capacity: Capacity, turns: Turns) {
   return { engine, servers, connectivity, reconciler, sampler, parts }
 }
 
-/** What money comes and goes by. */
+/** Wires the parts that charge accounts and book payments. */
 function charging(options: Wired, engine: Engine) {
   const { db, clock, log, catalog, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
   const billing = new BillingWorker({
@@ -248,7 +248,7 @@ function charging(options: Wired, engine: Engine) {
   return { billing, parts: { billedServers: billedThings, missingToResume: missing } }
 }
 
-/** What answers requests. */
+/** Wires the HTTP server. */
 function answering(
   options: Wired,
   routes: readonly Route[],
@@ -293,7 +293,7 @@ function watching({ log, securityLog = log, clock, telemetry }: AppOptions): Sec
   return new SecurityLog({ log: securityLog, clock, count: telemetry?.security })
 }
 
-/** What people come in by, and the mails to them. */
+/** Wires sign-in and its mails. */
 function signingIn(options: Wired) {
   const {
     db,
@@ -321,7 +321,7 @@ const NO_MAILER: Mailer = {
   close: () => {},
 }
 
-/** What brings events to customers: the relay, streams, webhooks. */
+/** Wires the parts that deliver events to customers: the relay, streams, webhooks. */
 function pushing(options: Wired, access: Access) {
   const { db, clock, log, secrets, webhookAllow = [], lookup = (name) => lookupName(name) } = options
   const { peers, owner } = options

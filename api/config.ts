@@ -22,11 +22,11 @@ export interface Config {
   /** The name that customers use for this installation; null: the addresses listened on. */
   readonly publicName: string | null
   readonly dataDir: string
-  /** Of PostgreSQL, where the installation is there; null: SQLite in the data folder. */
+  /** The URL of PostgreSQL; null: SQLite in the data folder. */
   readonly databaseUrl: string | null
-  /** Of a replica of it, for what may be a second old. */
+  /** The URL of a replica, for reads that may be a second old. */
   readonly databaseReplicaUrl: string | null
-  /** What this process does, where several serve one database. */
+  /** The role of this process, if several serve one database. */
   readonly role: Role
   readonly databaseConnections: number
   readonly catalogFile: string
@@ -48,7 +48,7 @@ export interface Config {
   /** The server that takes mails; null: they are written to files. */
   readonly smtp: URL | null
   readonly mailFrom: string
-  /** Who can sign up in the console. */
+  /** The people who can sign up in the console. */
   readonly signUp: 'open' | 'invitation' | 'closed'
   /** The OpenID Connect provider that people can sign in with; null: none. */
   readonly oidc: ProviderSettings | null
@@ -122,13 +122,13 @@ function readHost(name: SettingName, value: string): string {
   return /^[\w.:-]+$/.test(value) ? value : refuse(name, value, 'it must be an address or a host name.')
 }
 
-/** What stands in URLs and SSH commands: an IPv6 address is no part of both that reads the same. */
+/** Reads a host name for URLs and SSH commands. An IPv6 address is refused, since the two write it differently. */
 function readName(value: string | null): string | null {
   if (value === null || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value)) return value
   return refuse('publicName', value, 'it must be a host name or an IPv4 address, without scheme and port.')
 }
 
-/** What is wrong is said without the value, which can hold a password. */
+/** The message leaves out the value, which may contain a password. */
 function readDatabaseUrl(name: SettingName, value: string | null): string | null {
   if (value === null) return null
   const isUrl = /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)

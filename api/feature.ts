@@ -5,7 +5,7 @@ import type { Route } from './http/contract/route.ts'
 /** A limit on how much of something an account may have. */
 export interface Quota {
   name: string
-  /** What is counted, for the API's description. */
+  /** A description of the counted things, for the API's description. */
   description: string
   /** How much an account may have once it has paid. */
   limit: number
@@ -36,7 +36,9 @@ export interface Cleaning {
   excess?: Readonly<Record<string, ExcessRows>>
 }
 
-/** What a feature brings to the service. `api/features.ts` lists the features; nothing is registered on import. */
+/**
+ * A feature's contributions to the service. `api/features.ts` lists the features; nothing is registered on import.
+ */
 export interface Feature<Parts = never> {
   /** Groups of its routes with their descriptions, for the API's description. */
   tags: Readonly<Record<string, string>>
@@ -45,7 +47,10 @@ export interface Feature<Parts = never> {
   /** Types of its events, each with the scope that is required to see it. */
   events: Readonly<Record<string, Scope>>
   quotas: readonly Quota[]
-  /** What is deleted in time. Called once by each service, since a function may remember how far it got. */
+  /**
+   * Returns the deletions that are due in time. Called once by each service, since a function may remember its
+   * position.
+   */
   cleaning: () => Cleaning
 }
 

@@ -60,7 +60,7 @@ function listEvents(): Command {
   return addLimitOption(command)
 }
 
-/** Who names the last event that it has seen continues from there. */
+/** A client that names the last event it has seen continues from there. */
 function eventsOf({ berth }: Session, options: EventOptions) {
   const { after } = options
   return wanted(berth.events.listAll(after === undefined ? { order: 'desc' } : { after }), options)

@@ -224,7 +224,7 @@ function deleteRuleCommand(): Command {
         let meant: string | null = null
         const firewall = await changeRules(berth, given, (rules) => {
           const rule = /^[1-9]\d*$/.test(number) ? rules[Number(number) - 1] : undefined
-          // Another rule has this number by now: whoever asked did not mean it.
+          // Another rule has this number by now, and the caller did not mean that one.
           if (!rule || (meant !== null && meant !== JSON.stringify(rule)))
             throw new Refusal(
               meant

@@ -29,7 +29,7 @@ const aliases = new Map([
 
 const foreign = new Set([...aliases.values()].flat())
 
-/** What to suggest for words that stand in another place here, or need more. */
+/** Suggestions for words that belong in another place here, or need more. */
 const suggestions = new Map([
   ["command 'ssh'", 'berth server ssh'],
   ["command 'create'", 'berth server create'],

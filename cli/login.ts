@@ -20,8 +20,8 @@ async function readToken(terminal: Terminal): Promise<string> {
 }
 
 /**
- * A token that a person approves in a browser, on whatever machine that is.
- * @throws Refusal if she does not, or on Ctrl-C
+ * Gets a token that a person approves in a browser, on any machine.
+ * @throws Refusal if they deny it, or on Ctrl-C
  */
 async function approvedToken(
   terminal: Terminal,

@@ -37,7 +37,7 @@ export function addGlobalOptions(program: Program): Program {
   return program
 }
 
-/** What a command works with. */
+/** The client, settings and terminal that a command works with. */
 export interface Session {
   berth: Berth
   terminal: Terminal

@@ -120,7 +120,7 @@ function checkName(name = ''): void {
   )
 }
 
-/** What is piped in, else the key that ssh would use by default; says which. */
+/** Returns the piped key, or else the key that ssh would use by default, and prints which. */
 async function defaultKey(session: Session): Promise<string> {
   const piped = await pipedIn(session.terminal)
   if (!piped.trim()) return readKey(session, defaultFile(session))
@@ -131,7 +131,7 @@ async function defaultKey(session: Session): Promise<string> {
 /** How long a pipe may stay silent: programs that start others may leave it open, with nothing to say. */
 const SILENCE_MS = 1000
 
-/** What comes from a pipe or a file; nothing from a terminal, /dev/null, or a pipe that stays silent. */
+/** Returns the input from a pipe or a file; nothing from a terminal, /dev/null, or a pipe that stays silent. */
 async function pipedIn({ stdin }: Session['terminal']): Promise<string> {
   if (stdin.isTTY) return ''
   const silent = setTimeout(() => stdin.destroy(), SILENCE_MS)

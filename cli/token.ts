@@ -130,7 +130,8 @@ interface ChildrenOptions {
 }
 
 /**
- * Whoever rotates a token creates the next one with it: to revoke that unasked locks them out.
+ * Refuses to revoke a token that others were created with. A rotated token creates its successor, so revoking it
+ * without a question would lock the customer out.
  * @throws Refusal if tokens were created with this one, or with those
  */
 async function refuseParent(berth: Berth, id: string): Promise<void> {

@@ -42,7 +42,7 @@ interface Traffic {
   bandwidth_mbit: number | null
 }
 
-/** What may be sent a month for a price: `1000 GB`, or `unlimited`. */
+/** The monthly traffic that a price includes: `1000 GB`, or `unlimited`. */
 export const includedOf = ({ traffic_gb, traffic_tb_rub }: Traffic) =>
   Number(traffic_tb_rub) === 0 ? 'unlimited' : `${traffic_gb} GB`
 

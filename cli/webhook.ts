@@ -109,7 +109,7 @@ async function showSecret({ show, note }: Session, webhook: NewWebhook): Promise
   note('The secret is shown only once. Use it to verify the signatures of events.')
 }
 
-/** What follows from another address. */
+/** The next step after a change of address. */
 const nextStep = (webhook: string) =>
   `Events are sent once the endpoint has answered a challenge. When it has the secret: berth webhook verify ${webhook}`
 

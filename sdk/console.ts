@@ -1,7 +1,7 @@
 import { ConnectionError } from './errors.ts'
 import type { Call, CallOptions, Settings } from './request.ts'
 
-/** What of the standard WebSocket is used. */
+/** The parts of the standard WebSocket that are used. */
 interface Socket {
   binaryType: string
   send(data: string | Uint8Array<ArrayBuffer>): void

@@ -35,7 +35,7 @@ export function deviceLogins({ sleep }: Settings, call: Call) {
         }
       }
     },
-    /** What shows a code, for the person who is signed in. */
+    /** Shows the login that a code belongs to, for the person who is signed in. */
     look: (body: DeviceCodeEntry, options?: CallOptions) => call('POST /device/look', { body }, options),
     approve: (body: DeviceApproval, options?: CallOptions) => call('POST /device/approve', { body }, options),
     deny: (body: DeviceCodeEntry, options?: CallOptions) => call('POST /device/deny', { body }, options),

@@ -28,7 +28,7 @@ export class BerthError<Code extends string = ErrorCode | (string & {})> extends
   override readonly name = 'BerthError'
   readonly status: number
   readonly code: Code
-  /** What is wrong and what to do, for people. */
+  /** A description of the error and its remedy, for people. */
   readonly detail: string
   /** Quote it when you contact the operator. */
   readonly requestId: string

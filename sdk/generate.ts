@@ -29,7 +29,7 @@ interface Parameter {
   schema: Schema
 }
 
-/** What stands among the components, under the name that its path ends with. */
+/** A reference to a component, by the name that its path ends with. */
 interface Reference {
   $ref: string
 }

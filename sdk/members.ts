@@ -42,7 +42,7 @@ export function invitations(call: Call) {
       call('POST /account/invitations', { body }, options),
     delete: (invitation_id: string, options?: CallOptions) =>
       call('DELETE /account/invitations/{invitation_id}', { path: { invitation_id } }, options),
-    /** What a link is for, for whoever has it. */
+    /** Shows the invitation of a link, to anyone who has it. */
     look: (body: LinkUse, options?: CallOptions) => call('POST /invitations/look', { body }, options),
     accept: (body: InvitationAcceptance, options?: CallOptions) =>
       call('POST /invitations/accept', { body }, options),

@@ -26,7 +26,7 @@ export const patience = ({ wait = 0 }: { wait?: number | undefined }) => ({
   timeoutMs: wait * 1000 + PATIENCE_MS,
 })
 
-/** What was done with one server. */
+/** Lists the operations of one server. */
 export const operationsOf =
   (call: Call) =>
   (server_id: string, query: Query<'GET /servers/{server_id}/operations'> = {}, options?: CallOptions) =>

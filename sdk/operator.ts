@@ -1,7 +1,7 @@
 import type { Credit, StatusChange } from './openapi.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
-/** What those who run the installation see and do, signed in on a page of the service; a token will not do. */
+/** Operators' views and actions. They need a person signed in on a page of the service; a token will not do. */
 export const operator = (call: Call) => ({
   /** One page of all accounts. */
   accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
@@ -13,7 +13,7 @@ export const operator = (call: Call) => ({
   /** Adds to a balance, once for each reference. */
   creditAccount: (account_id: string, body: Credit, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/credit', { path: { account_id }, body }, options),
-  /** What each zone has, and how much of it is sold. */
+  /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),
   /** One page of the operations of all accounts that are in progress, or have failed. */

@@ -24,7 +24,7 @@ import type { Call, CallOptions, Query } from './request.ts'
 
 /** Signing up and in, on a page of the service: the session is a cookie that no script sees. */
 export const signIn = (call: Call) => ({
-  /** What the operator allows. */
+  /** Shows the ways to sign in that the operator allows. */
   options: (options?: CallOptions) => call('GET /sign-in/options', {}, options),
   withPassword: (body: SignInRequest, options?: CallOptions) => call('POST /sign-in', { body }, options),
   /** The second step, with the ticket of the first and a code. */
@@ -64,7 +64,7 @@ export const person = (call: Call) => ({
   /** With the link of the mail. Ends all other sessions. */
   confirmEmailChange: (body: LinkUse, options?: CallOptions) =>
     call('POST /person/email/confirm', { body }, options),
-  /** For good, with all that signs her in; accounts that she alone is in are closed. */
+  /** Deletes the person for good, with everything that signs them in. Accounts that only they are in are closed. */
   delete: (body: PersonDeletion = {}, options?: CallOptions) =>
     call('POST /person/delete', { body }, options),
   /** Gets a secret for an app. */
@@ -77,7 +77,7 @@ export const person = (call: Call) => ({
     call('POST /person/two-factor/disable', { body }, options),
   replaceRecoveryCodes: (body: CodeProof, options?: CallOptions) =>
     call('POST /person/two-factor/recovery-codes', { body }, options),
-  /** Connects who has just signed in with what she is at the provider. */
+  /** Connects the signed-in person with their identity at the provider. */
   addIdentity: (body: IdentityTicket, options?: CallOptions) =>
     call('POST /person/identity', { body }, options),
   removeIdentity: (options?: CallOptions) => call('DELETE /person/identity', {}, options),

@@ -7,13 +7,13 @@ export interface WebhookChallenge {
   data: { webhook_id: string; challenge: string }
 }
 
-/** What the service posts to an endpoint. */
+/** A message that the service posts to an endpoint. */
 export type WebhookMessage = BerthEvent | WebhookChallenge
 
 export interface ReceivedMessage {
   /** The webhook's secret: `whsec_…`. */
   secret: string
-  /** Of the request, from Node's `http` or from a `Request`. */
+  /** The request's headers, from Node's `http` or from a `Request`. */
   headers: Headers | Record<string, string | string[] | undefined>
   /** The text as it came: JSON that was parsed and written again has another signature. */
   body: string

@@ -37,7 +37,7 @@ export function servers(settings: Settings, call: Call) {
       query: Query<'GET /servers/{server_id}/metrics'> = {},
       options?: CallOptions,
     ) => call('GET /servers/{server_id}/metrics', { path: { server_id }, query }, options),
-    /** What was done with it, also with one that is gone: one page, newest first. */
+    /** Lists the operations of a server, even of a deleted one: one page, newest first. */
     operations: operationsOf(call),
     /** An operation on it as it stands; with `wait` when it is over, or after that many seconds. */
     operation: (

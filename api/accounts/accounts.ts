@@ -77,7 +77,9 @@ export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
-/** Takes away from an account what it was known by, so that the next who signs up with the address gets one of her own. */
+/**
+ * Removes the e-mail address of an account, so that the next person to sign up with it gets an account of their own.
+ */
 export async function forgetAccountEmail(tx: Queries, accountId: string): Promise<void> {
   // No mail ever arrives below .invalid.
   const nobody = { email: `${accountId}@deleted.invalid`, name: 'Deleted' }

@@ -12,7 +12,7 @@ import { cidrsOf } from './view.ts'
 export const USE_IS_NOTED_EVERY = 60_000
 
 /**
- * Who an Authorization header speaks for, if it comes from an address that its token may be used from.
+ * Returns the caller that an Authorization header identifies, if its token may be used from that address.
  * @throws ApiError missing_token, invalid_token, token_expired, token_revoked, address_not_allowed
  */
 export function authenticator(

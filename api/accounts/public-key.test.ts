@@ -16,7 +16,7 @@ test('a key is read whatever its comment and the space around it', () => {
 })
 
 test('fingerprints are those of ssh-keygen', () => {
-  // What ssh-keygen -lf says of this key.
+  // The fingerprint that ssh-keygen -lf prints for this key.
   const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
   const fingerprint = 'SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA'
   expect(parsePublicKey(key)).toMatchObject({ fingerprint })

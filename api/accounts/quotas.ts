@@ -5,7 +5,7 @@ import { ApiError } from '../http/contract/problem.ts'
 import { accountProblems } from './schema.ts'
 import type { AccountTable } from './tables.ts'
 
-/** What the limits of an account depend on: its own ones, set by the operator, and how much it has paid. */
+/** The facts that an account's limits depend on: its own limits, set by the operator, and how much it has paid. */
 export type Limited = Pick<AccountTable, 'account_id' | 'quotas'> & { paid: number | null }
 
 /** The example of a refusal on a route that creates something with a quota. */

@@ -33,7 +33,7 @@ export async function requireUnrevoked(
   return bounds
 }
 
-/** How far what an actor creates or revokes may reach: a person is bound by her role alone. */
+/** Returns the widest rights that an actor may create or revoke: a person is bound by their role alone. */
 function boundsOf(
   db: Queries,
   { tokenId }: Pick<Actor, 'tokenId'>,

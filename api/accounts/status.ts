@@ -6,7 +6,7 @@ import type { AccountTable } from './tables.ts'
 
 type Status = AccountTable['status']
 
-/** What an account may do in each status. What pays for it, a top-up, is the operator's. */
+/** The requests that an account may send in each status. Top-ups, which pay for it, are the operator's. */
 export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
   active: ['read', 'follow', 'stop', 'delete', 'change'],
   suspended: ['read', 'stop', 'delete'],

@@ -15,7 +15,7 @@ export interface AccountTable {
   default_project_id: string
   /** Limits that differ from the settings: JSON of a partial Quotas. */
   quotas: string
-  /** What the account's servers hold now; kept beside them so that a quota is checked by one conditional update. */
+  /** The resources that the account's servers hold now, kept here so that one conditional update checks a quota. */
   servers_used: number
   cpu_used: number
   ram_mb_used: number

@@ -26,7 +26,7 @@ export async function createToken(
     cidrs?: readonly string[]
     /** The token that it is created with; it is revoked with that one. */
     parentId?: string | null
-    /** The person who creates it; it is revoked when she leaves the account. */
+    /** The person who creates the token, which is revoked when they leave the account. */
     personId?: string | null
   },
 ): Promise<{ tokenId: string; value: string }> {
@@ -136,7 +136,7 @@ export function forgetTokens(db: Database, before: number, limit: number): Promi
   return forget(db, ids(db).where('revoked_at', '<', before).limit(limit))
 }
 
-/** Of an account's revoked tokens deletes some beyond the newest; @returns how many */
+/** Deletes some of an account's revoked tokens beyond the newest. @returns the number deleted */
 export function forgetExcessTokens(
   db: Database,
   accountId: string,

@@ -12,7 +12,7 @@ export interface AddressTable {
   project_id: string
   zone_slug: string
   family: 'ipv4' | 'ipv6'
-  /** Of IPv6 a whole /64. */
+  /** An IPv4 address, or a whole /64 of IPv6. */
   address: string
   server_id: string | null
   /** The server that it came with, and is given back with. */

@@ -21,7 +21,7 @@ export type Family = AddressTable['family']
 type AddressPrice = Pick<AddressTable, 'price_month' | 'price_hour'>
 type Wanted = Pick<AddressTable, 'account_id' | 'project_id' | 'family' | 'server_id' | 'goes_with'>
 
-/** What an address costs now: the price of the zone's first CPU type holds for all of it. IPv6 is free. */
+/** The current price of an address. The price of the zone's first CPU type holds for the whole zone. IPv6 is free. */
 export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at: number): AddressPrice {
   const [cpuType = 'amd'] = zone.cpu_types
   const month = family === 'ipv6' ? 0 : (pricesAt(prices, zone.zone_slug, cpuType, at)?.ipv4 ?? 0)
@@ -68,8 +68,8 @@ export async function takeAddress(
 }
 
 /**
- * Those first that the account gave back a while ago, so that whoever takes and gives back all day uses up none. Then
- * random ones, which costs the same for ten addresses as for ten thousand; then all.
+ * Finds a free address: first one that the account released a while ago, so that taking and releasing all day uses up
+ * none. Then random ones, which costs the same for ten addresses as for ten thousand; then all.
  */
 async function firstFree(
   tx: Queries,

@@ -17,7 +17,7 @@ export function addressView(row: AddressTable): Address {
   }
 }
 
-/** What a server is by IPv6, of the /64 that it has. */
+/** Returns a server's own IPv6 address in its /64. */
 export function ipv6Of(network: string | null): string | null {
   return network === null ? null : network.replace(/::\/64$/, '::2')
 }

@@ -10,12 +10,12 @@ export interface Rate {
   ends_at: number | null
   price_hour: number
   price_month: number
-  /** What may be sent in a calendar month for it, and what a TB more costs. */
+  /** Bytes that a server may send in a calendar month for its price, and the price of a TB beyond that. */
   traffic_gb: number
   traffic_price: number
 }
 
-/** What a server is to be charged for one stretch of time. */
+/** A charge for one stretch of time. */
 export interface Charge {
   /** The hour that it begins in. */
   hour: number
@@ -46,9 +46,9 @@ export function monthStart(at: number, monthsLater: 0 | 1 = 0): number {
 }
 
 /**
- * What a server has cost from the start of a calendar month until a moment in it: each second at its rate, never
- * more than the highest month price that it had in this month, rounded half up to whole kopecks, and a kopeck at least:
- * else whoever replaces servers before they come to half of one pays nothing. This is the one place where billing rounds.
+ * Returns the cost from the start of a calendar month until a moment in it. Each second costs its rate, up to the
+ * highest monthly price in this month. The sum is rounded half up to whole kopecks, and is at least one: replacing
+ * servers before they cost half a kopeck would otherwise be free. This is the one place where billing rounds.
  * @returns units
  */
 export function monthCost(rates: readonly Rate[], until: number, month = monthStart(until)): number {

@@ -8,7 +8,7 @@ const BELIEVED_AFTER_MS = 10 * 60_000
  */
 export class ClockWatch {
   #last: { wall: number; count: number } | null = null
-  /** What the count was at the jump. */
+  /** The count at the jump. */
   #jumpedAt: number | null = null
 
   /** @param count milliseconds that only go on, from anywhere */

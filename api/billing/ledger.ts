@@ -201,7 +201,7 @@ export function balanceIn(db: Queries, accountId: string) {
   return db.selectFrom('ledgers').select('balance').where('account_id', '=', accountId)
 }
 
-/** What an account has paid in all, less what was charged back; gifts do not count. Units. */
+/** Returns what an account has paid in all, less chargebacks; gifts do not count. In units. */
 export async function paidBy(db: Queries, accountId: string): Promise<number> {
   const row = await paid.first(db, { accountId })
   return row?.paid ?? 0

@@ -110,7 +110,7 @@ interface Used {
   now: number
 }
 
-/** What is to be charged for a server now, and where its meter stands after it. */
+/** Computes a pending charge, and where the meter stands after it. */
 function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
   // Also of a rate that has ended: nothing is charged in an hour after its one charge, not even if a rate begins anew.
   const until = Math.max(meter.charged_until, wholeHour(now))

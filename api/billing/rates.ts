@@ -5,7 +5,10 @@ import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
 export interface Price {
   price_hour: number
   price_month: number
-  /** What may be sent in a calendar month for it, and what a TB more costs; nothing and free unless told. */
+  /**
+   * Bytes that a server may send in a calendar month for its price, and the price of a TB beyond that (default: none,
+   * free).
+   */
   traffic_gb?: number
   traffic_price?: number
 }
@@ -143,7 +146,7 @@ export function hourlyCost(db: Queries, accountId: string) {
     .where('ends_at', 'is', null)
 }
 
-/** What accounts pay an hour and a month for all that is billed now, in units. */
+/** Sums up the hourly and monthly cost, in units, of everything billed now. */
 export async function costsNow(
   db: Queries,
   accountIds: readonly string[],

@@ -19,7 +19,7 @@ export interface BillingRoutesOptions {
   clock: Clock
   /** Also those that are gone. */
   servers: Lent<{ server_id: string; name: string }>
-  /** What must be paid until suspended servers resume, in units; null if there are none. */
+  /** Returns the payment, in units, that suspended servers need to resume; null if there are none. */
   missingToResume: (accountId: string) => Promise<number | null>
 }
 

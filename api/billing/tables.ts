@@ -20,11 +20,11 @@ export interface TransactionTable {
   amount: number
   balance_after: number
   server_id: string | null
-  /** Of a charge: the project of the server when it was charged, the hour that it begins in, and the seconds billed. */
+  /** For a charge: the project at that time, the hour in which it begins, and the seconds billed. */
   project_id: string | null
   hour: number | null
   seconds: number | null
-  /** Of a charge for traffic: what it is for. */
+  /** For a charge of traffic: the bytes charged. */
   bytes: number | null
   description: string
   /** Makes a repeat harmless: unique within the account. */
@@ -55,7 +55,7 @@ export interface RateTable {
   account_id: string
   price_hour: number
   price_month: number
-  /** What may be sent in a calendar month for it, and what a TB more costs. */
+  /** Bytes that a server may send in a calendar month for its price, and the price of a TB beyond that. */
   traffic_gb: number
   traffic_price: number
 }

@@ -6,17 +6,17 @@ const BYTES_PER_TB = 1_000_000_000_000
 
 /** Traffic that costs something, of one stretch of time. */
 export interface TrafficCharge {
-  /** What it is for. */
+  /** The bytes charged. */
   bytes: number
   /** Units. */
   amount: number
 }
 
 /**
- * What a server may send in a calendar month for its price, as it stands at a moment of it: of each rate's allowance the
- * share of the month that the rate holds. A server that is there is taken to stay until the month ends, so that it has
- * its whole allowance from its first day; one that is gone keeps the share of its time, or whoever replaces servers
- * would have an allowance each time.
+ * Returns the traffic that a server's price includes in a calendar month, as of a moment in it: each rate adds its
+ * allowance for the share of the month that it holds. An existing server is assumed to stay until the month ends, so
+ * it has its whole allowance from its first day. A deleted one keeps the share of its time; otherwise replacing
+ * servers would bring a new allowance each time.
  * @param rates oldest first
  * @param at the month's start, and the moment in it
  * @returns bytes
@@ -37,16 +37,16 @@ export function includedBytes(
   return Number((sum * BYTES_PER_GB) / BigInt(end - month)) // not money: bytes
 }
 
-/** What this much traffic costs at units a TB, rounded half up to whole kopecks. @returns units */
+/** Returns the price of traffic at units a TB, rounded half up to whole kopecks. @returns units */
 export function trafficCost(bytes: number, priceTb: number): number {
   return costOf(bytes, priceTb, BYTES_PER_TB)
 }
 
 /**
- * What is to be charged for what was sent in a month, beyond what is included and charged already. Charges of a month
- * add up to what all of it costs, unless its price changes: then each byte costs what holds when it is charged.
+ * Returns the charge for traffic of a month beyond what is included or charged already. The charges of a month add up
+ * to the price of all of it. If the price changes, each byte costs what holds when it is charged.
  * @param included from includedBytes
- * @returns null where it comes to no kopeck
+ * @returns null if it is less than a kopeck
  */
 export function trafficCharge(
   { sent, included, charged }: { sent: number; included: number; charged: number },

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
 import { monthStart } from './accrual.ts'
 
-/** What a server was charged for in a month, while it was in one project. */
+/** The charges for one item in a month, while it was in one project. */
 export interface UsageRow {
   server_id: string
   server_name: string

@@ -6,7 +6,7 @@ import type { Peers } from '../processes/peers.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { type BilledServers, chargeDue } from './metering.ts'
 
-/** What an operator suspends stops within five seconds. */
+/** An operator's suspension takes effect within five seconds. */
 const LOOK_EVERY_MS = 4_000
 
 interface BillingWorkerOptions {

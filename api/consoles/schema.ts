@@ -3,7 +3,7 @@ import { timestamp } from '../http/contract/fields.ts'
 
 /** Where the WebSockets of consoles are, relative to /v1. */
 export const CONSOLE_PATH = '/console'
-/** What a client and the service speak on one. */
+/** The WebSocket subprotocol of consoles. */
 export const CONSOLE_PROTOCOL = 'berth.console.v1'
 
 export const ConsoleTicket = Type.Object(

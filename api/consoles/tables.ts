@@ -4,7 +4,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** What opens one console. */
+/** A ticket that opens one console. */
 export interface ConsoleTicketTable {
   /** Its hash. */
   ticket: string

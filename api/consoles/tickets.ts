@@ -7,7 +7,7 @@ import type { ServerTable } from '../servers/tables.ts'
 const LIVES_MS = 60_000
 const MAX_OF_ACCOUNT = 20
 
-/** What a ticket opens, and for whom. */
+/** The console that a ticket opens, and its holder. */
 export interface Admission {
   actor: Credential
   server: Pick<ServerTable, 'server_id' | 'pool'>
@@ -60,12 +60,12 @@ export class Tickets {
   }
 }
 
-/** Without what else is known of whoever asks. */
+/** Keeps only the parts of a caller that a ticket needs. */
 function credentialOf({ accountId, tokenId, person }: Credential): Credential {
   return { accountId, tokenId, person }
 }
 
-/** Of an account those that have expired, and the oldest of too many: who asks for so many uses none of them. */
+/** Deletes an account's expired tickets, and the oldest beyond the limit. */
 async function forget(tx: Queries, accountId: string, now: number): Promise<void> {
   const old = tx
     .selectFrom('console_tickets')

@@ -17,14 +17,14 @@ export type Ending = keyof typeof endings
 /** Bytes a second of one viewer: faster than a line is, and than anybody types. */
 const SHOWN = { perSecond: 512 * 1024, burst: 128 * 1024 }
 const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
-/** What a viewer has seen last is found again by these bytes. */
+/** The number of bytes by which a viewer's last position is found again. */
 const REMEMBERED = 512
 /** Between two looks at a machine that is off, and about to be on. */
 const RETRY_MS = 1_000
 const PING_MS = 15_000
 /** Long enough for an answer to a ping that waits behind all that a slow network holds. */
 const SILENCE_MS = 90_000
-/** Who types nothing for this long has left. */
+/** A viewer that types nothing for this long is disconnected. */
 const IDLE_MS = 60 * 60_000
 /** A client may take so long to say goodbye. */
 const GOODBYE_MS = 1_000

@@ -1,7 +1,7 @@
 import type { Database, Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
 
-/** Who changed what in an account, newest first. */
+/** Lists the audit entries of an account, newest first. */
 export function listAudit(db: Queries, accountId: string, page: Page) {
   const ofAccount = db.selectFrom('audit').selectAll().where('account_id', '=', accountId)
   return pageOf(ofAccount.orderBy('audit_id', 'desc'), page)
@@ -12,7 +12,7 @@ export function forgetAudit(db: Database, before: number, limit: number): Promis
   return forget(db, ids(db).where('created_at', '<', before).limit(limit))
 }
 
-/** Of an account's entries deletes some beyond the newest; @returns how many */
+/** Deletes some of an account's entries beyond the newest. @returns the number deleted */
 export function forgetExcessAudit(
   db: Database,
   accountId: string,

@@ -14,7 +14,7 @@ export async function excessPosition(db: Queries, accountId: string, most: numbe
   return row?.position ?? null
 }
 
-/** Of an account's events deletes some beyond the newest; @returns how many */
+/** Deletes some of an account's events beyond the newest. @returns the number deleted */
 export async function forgetExcessEvents(
   db: Database,
   accountId: string,

@@ -10,7 +10,7 @@ export interface Event {
   eventId?: string
   accountId: string
   type: EventType
-  /** What the API shows of the object: never a secret. */
+  /** The object as the API shows it, which never has a secret. */
   data: Record<string, unknown>
   at: number
 }

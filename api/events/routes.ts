@@ -40,7 +40,7 @@ function listRoute({ db, recent, eventWorker }: EventRoutesOptions): Route {
     query: EventQuery,
     reply: { 200: listOf(Event) },
     run: async ({ actor, query, url, setHeader }) => {
-      // What has just been replied to is here as well.
+      // The list includes events of requests that were just answered.
       await eventWorker.relay()
       const { limit = DEFAULT_LIMIT, order = 'asc' } = query
       const after = (await cursor(db, actor, query.after, 'after')) ?? (order === 'asc' ? 0 : END)

@@ -7,9 +7,9 @@ import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 const BATCH = 500
 
 /**
- * Gives events that came to light their positions. Only one transaction does so at a time, on any number of processes:
- * whoever sees a position sees all before it as well.
- * @param publish what else follows from them, in the same transaction
+ * Gives committed events their positions. Only one transaction at a time does so, on any number of processes, so that
+ * a reader of a position sees all earlier ones as well.
+ * @param publish further work for these events, in the same transaction
  * @returns the events, at most some hundred
  */
 export async function numberEvents(
@@ -98,7 +98,7 @@ interface Reader {
 /** A position behind all events, where a reader of the newest begins. */
 export const END = Number.MAX_SAFE_INTEGER
 
-/** What a reader has not seen, in its order. */
+/** Lists the events that a reader has not seen, in their order. */
 export async function eventsAfter(db: Queries, reader: Reader, page: Page): Promise<NumberedEvent[]> {
   if (reader.types.length === 0) return []
   const rows = await unseen(db, reader)
@@ -107,7 +107,7 @@ export async function eventsAfter(db: Queries, reader: Reader, page: Page): Prom
     .limit(page.limit)
     .offset(page.offset)
     .execute()
-  // What `unseen` selects has a position, and its type is one of those that were asked for.
+  // Events that `unseen` selects have a position and a requested type.
   return rows as NumberedEvent[]
 }
 
@@ -143,7 +143,7 @@ export async function forgetEvents(db: Database, before: number, limit: number):
         .selectFrom('events as old')
         .select('old.event_id')
         .where('old.created_at', '<', before)
-        // What nobody could read yet is not old.
+        // An event that nobody could read yet is not old.
         .where('old.position', 'is not', null)
         .limit(limit),
     )

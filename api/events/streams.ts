@@ -63,7 +63,7 @@ export class Streams {
   async open(actor: Actor, after: number | undefined, hangup: AbortSignal): Promise<Readable> {
     this.#refuseTooMany(actor)
     const now = await lastPosition(this.#options.db)
-    // Whoever asked meanwhile counts too.
+    // Streams opened in the meantime count as well.
     this.#refuseTooMany(actor)
     if (this.#readers.size === 0) this.#seen = now
     const reader: Reader = {
@@ -148,7 +148,7 @@ export class Streams {
 
   /** Begins with where the reader is and repeats it in each heartbeat, as what moves it on may be hidden from it. */
   async *#chunks(reader: Reader): AsyncGenerator<string> {
-    // Whoever is cut off comes back after two seconds.
+    // A disconnected reader reconnects after two seconds.
     for (let line = 'retry: 2000'; !reader.isOver; line = ':') {
       const id = await this.#ask(reader, lastEventId(this.#options.db, reader.actor.accountId, reader.after))
       if (reader.isOver) return
@@ -157,7 +157,7 @@ export class Streams {
     }
   }
 
-  /** What happens, until it is time for a heartbeat. */
+  /** Yields events until it is time for a heartbeat. */
   async *#news(reader: Reader): AsyncGenerator<string> {
     const { db, clock } = this.#options
     let quietSince = clock.now()
@@ -177,13 +177,13 @@ export class Streams {
         quietSince = clock.now()
       }
       if (events.length === BATCH) continue
-      // What it may not see need not be looked through again.
+      // Events that the reader may not see need not be read again.
       reader.after = Math.max(reader.after, seen)
       await reader.news.sleep(left())
     }
   }
 
-  /** What the database says; where it can't be asked, the stream is over and its reader comes back. */
+  /** Returns the result of a query; if the database can't be reached, the stream ends and its reader reconnects. */
   async #ask<Result>(reader: Reader, query: Promise<Result>): Promise<Result | undefined> {
     return query.catch((error: unknown) => {
       this.#options.log.warn(

@@ -6,7 +6,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** What happened, written in the transaction in which it did. */
+/** An event, written in the transaction of the change that it reports. */
 export interface EventTable {
   event_id: string
   account_id: string
@@ -24,7 +24,7 @@ export interface EventRelayTable {
   position: number
 }
 
-/** Who changed what, from where. */
+/** An entry of the audit log: the actor, the change, and the address. */
 export interface AuditTable {
   audit_id: string
   account_id: string
@@ -33,7 +33,7 @@ export interface AuditTable {
   object_type: string
   object_id: string | null
   token_id: string | null
-  /** Who had signed in, and her address then. */
+  /** The person who was signed in, and their address at that time. */
   person_id: string | null
   person_email: string | null
   address: string | null

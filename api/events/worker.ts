@@ -25,7 +25,7 @@ export interface EventWorkerOptions {
   streams: Streams
   /** Also cleaned of what is older than events are kept; @returns how many rows were deleted, at most `limit` */
   forget: (before: number, limit: number) => Promise<number>
-  /** What follows from events, in the transaction that gives them their positions. */
+  /** Further work for events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
   peers: Peers
 }
@@ -50,7 +50,7 @@ export class EventWorker {
       if (peers.holds('relay')) this.#loop.wake()
     })
     peers.on('published', () => {
-      // Who relays looks after its streams in the same turn.
+      // The process that relays events serves its own streams in the same turn.
       if (!peers.holds('relay')) this.#loop.wake()
     })
   }

@@ -8,7 +8,7 @@ import { firewallProblems, MOST_FIREWALLS } from './schema.ts'
 import type { FirewallTable } from './tables.ts'
 import { rulesOf } from './view.ts'
 
-/** What of a server decides which firewalls it has. */
+/** The fields of a server that decide which firewalls it has. */
 export interface Protected {
   server_id: string
   account_id: string
@@ -52,7 +52,7 @@ export async function firewallsOf(
   return new Map(found.filter(([, own]) => own.length > 0))
 }
 
-/** What all firewalls of servers together let through; servers without one are absent. */
+/** Returns the rules of servers' firewalls together; servers without a firewall are absent. */
 export async function rulesOfServers(
   db: Queries,
   servers: readonly Protected[],

@@ -9,7 +9,7 @@ export const firewallProblems = defineProblems({
   firewall_limit_reached: { status: 409, title: 'Too many servers of a firewall, or firewalls of a server' },
 })
 
-/** Of all rules together, as they are kept, shown and told as events. */
+/** The most bytes of all rules together, as they are stored, shown and sent in events. */
 export const MOST_BYTES = 16_000
 export const MOST_SERVERS = 100
 export const MOST_FIREWALLS = 5
@@ -154,7 +154,7 @@ export const FirewallQuery = Type.Object({
   server_id: Type.Optional(uuid(SERVER, 'Only those that this server has, by its id or its labels')),
 })
 
-/** Of an order. */
+/** The firewalls of an order. */
 export const FirewallIds = Type.Array(uuid(FIREWALL), {
   maxItems: MOST_FIREWALLS,
   uniqueItems: true,

@@ -34,7 +34,7 @@ export function consoleCommand(): Command {
 
 /** For a server that was created with keys, and so without a password; null for others, or if it can't be read. */
 async function loginHint({ berth }: Session, serverId: string): Promise<string | null> {
-  // Not its details: they have the password, and whoever gets to see that is written down.
+  // The server's details are not read: they contain the password, and reading them is audited.
   const server = await berth.servers.get(serverId).catch(() => null)
   if (server === null || server.ssh_key_ids.length === 0) return null
   const { name, ssh } = server

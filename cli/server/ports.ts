@@ -121,7 +121,7 @@ const WEB = new Map([
   [443, 'https'],
 ])
 
-/** What to connect to; for web servers, an address to click. */
+/** Returns the address to connect to; for web servers, a URL to click. */
 export function addressOf({ host, host_port, port, protocol }: PublishedPort): string {
   const address = `${host.includes(':') ? `[${host}]` : host}:${host_port}`
   const scheme = protocol === 'tcp' ? WEB.get(port) : undefined

@@ -77,7 +77,7 @@ function inLines({ terminal: { stdout } }: Session): ShowReading {
   }
 }
 
-/** Of all columns but the time: fits `1023.9 MiB/s`, as later readings are unknown. */
+/** The width of all columns but the time: fits `1023.9 MiB/s`, as later readings are unknown. */
 const WIDTH = 12
 
 /** A reading on one line. */
