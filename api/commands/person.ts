@@ -3,12 +3,18 @@ import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { type Role, roleNames } from '../http/contract/auth.ts'
-import { createLink } from '../people/links.ts'
-import { addMember, membership, membershipsOf } from '../people/members.ts'
-import { noteChange } from '../people/notices.ts'
-import { canonicalEmail, createPerson, listPeople, personByEmail, setOperator } from '../people/people.ts'
-import { endSessions, holdPerson } from '../people/sessions.ts'
-import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor-store.ts'
+import { noteChange } from '../people/letters/notices.ts'
+import { addMember, membership, membershipsOf } from '../people/membership/members.ts'
+import { createLink } from '../people/person/links.ts'
+import {
+  canonicalEmail,
+  createPerson,
+  listPeople,
+  personByEmail,
+  setOperator,
+} from '../people/person/people.ts'
+import { endSessions, holdPerson } from '../people/person/sessions.ts'
+import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor/enrollment.ts'
 import { operatorName } from './command-log.ts'
 import { openSecrets } from './installation.ts'
 import { accountByNameOrId, printTable, type ReadConfig, withDatabase } from './operator.ts'

@@ -13,12 +13,12 @@ import {
 } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import type { Credentials } from '../http/server/admission.ts'
-import { readCookie } from './cookie.ts'
-import { hashSecret } from './links.ts'
-import { membership } from './members.ts'
-import { findPerson } from './people.ts'
-import { isLive, liveMemberships, noteSessionUse, sessionByHash, sessionEnded } from './sessions.ts'
-import { isTwoFactorOn } from './two-factor-store.ts'
+import { membership } from './membership/members.ts'
+import { readCookie } from './person/cookie.ts'
+import { hashSecret } from './person/links.ts'
+import { findPerson } from './person/people.ts'
+import { isLive, liveMemberships, noteSessionUse, sessionByHash, sessionEnded } from './person/sessions.ts'
+import { isTwoFactorOn } from './two-factor/enrollment.ts'
 
 /**
  * Who sends a request: whose token it shows, or else whose session.

@@ -1,5 +1,5 @@
 import { feature } from '../feature.ts'
-import { memberQuota } from './members.ts'
+import { memberQuota } from './membership/members.ts'
 import { peopleRoutes } from './routes.ts'
 
 export const people = feature({

@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { readPages } from '../../api/http/server/pages.ts'
-import { createLink } from '../../api/people/links.ts'
-import { addMember } from '../../api/people/members.ts'
-import { createPerson } from '../../api/people/people.ts'
+import { addMember } from '../../api/people/membership/members.ts'
+import { createLink } from '../../api/people/person/links.ts'
+import { createPerson } from '../../api/people/person/people.ts'
 import { type TestApp, testApp } from '../harness/app.ts'
 
 export interface Console extends TestApp {

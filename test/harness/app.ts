@@ -12,7 +12,7 @@ import { Simulator, type SimulatorOptions } from '../../api/drivers/simulator/si
 import type { ScopeName } from '../../api/http/contract/auth.ts'
 import type { Mail } from '../../api/mail/mailer.ts'
 import { parseMoney } from '../../api/money.ts'
-import { Passwords } from '../../api/people/passwords.ts'
+import { Passwords } from '../../api/people/guard/passwords.ts'
 import { Secrets } from '../../api/secrets.ts'
 import { ManualClock } from './clock.ts'
 import { testDatabase } from './database.ts'

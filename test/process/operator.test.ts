@@ -6,7 +6,7 @@ import { changeStatus } from '../../api/accounts/accounts.ts'
 import { systemClock } from '../../api/clock.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { quotas } from '../../api/features.ts'
-import { createPerson } from '../../api/people/people.ts'
+import { createPerson } from '../../api/people/person/people.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
 

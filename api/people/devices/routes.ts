@@ -4,8 +4,8 @@ import { isoTime } from '../../http/contract/fields.ts'
 import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import { networkOf } from '../../http/limits/rate-limit.ts'
-import { pageOn } from '../links.ts'
-import type { SignInOptions } from '../sign-in.ts'
+import { pageOn } from '../person/links.ts'
+import type { SignInOptions } from '../sign-in/sign-in.ts'
 import { askedScopes, DeviceLogins, withDash } from './devices.ts'
 import {
   DeviceApproval,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Attempts, NetworkAttempts } from '../../../api/people/attempts.ts'
 import { forgetExpired } from '../../../api/people/expired.ts'
+import { Attempts, NetworkAttempts } from '../../../api/people/guard/attempts.ts'
 import { ManualClock } from '../../harness/clock.ts'
 import { testDatabase } from '../../harness/database.ts'
 

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
-import { codeOf } from '../../../api/people/totp.ts'
+import { codeOf } from '../../../api/people/two-factor/totp.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { fromBase32, linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { codeOf } from '../../../api/people/totp.ts'
+import { codeOf } from '../../../api/people/two-factor/totp.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { fromBase32, linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 import { openProvider } from '../harness/provider.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Passwords } from '../../../api/people/passwords.ts'
+import { Passwords } from '../../../api/people/guard/passwords.ts'
 import { testApp } from '../../harness/app.ts'
 import { linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 import { NOBODY } from '../harness/ordering.ts'

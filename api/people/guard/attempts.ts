@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import { ApiError, httpProblems } from '../../http/contract/problem.ts'
+import { networkOf, siteOf } from '../../http/limits/rate-limit.ts'
+import { Recent } from '../../http/limits/recent.ts'
+import type { Peers } from '../../processes/peers.ts'
+
+const MOST_KEYS = 100_000
+/** For so long a refusal is repeated without a look: whoever goes on trying costs no writes. */
+const REFUSED_MS = 1_000
+/** How far the clocks of processes may be apart, and how late a statement may be after it was made. */
+const SKEW_MS = 60_000
+
+interface Allowance {
+  /** How many at once. */
+  burst: number
+  /** How long until one more is allowed. */
+  everyMs: number
+}
+
+/**
+ * Counts what may be tried of somebody only so often, such as passwords and mails: in the database, for all processes
+ * together. There is one row for each whose attempts are not forgotten, which says until when; a day's is none.
+ */
+export class Attempts {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #name: string
+  readonly #allowance: Allowance
+  /** When those that were refused just now are looked at again. */
+  readonly #refused = new Recent<{ until: number; waitMs: number }>(MOST_KEYS)
+
+  /** @param name of what is counted */
+  constructor({ db, clock }: { db: Database; clock: Clock }, name: string, allowance: Allowance) {
+    this.#db = db
+    this.#clock = clock
+    this.#name = name
+    this.#allowance = allowance
+  }
+
+  /** Counts one. @throws ApiError rate_limited */
+  async take(key: string): Promise<void> {
+    const now = this.#clock.now()
+    const refused = this.#refused.get(key)
+    if (refused && refused.until > now && refused.until <= now + REFUSED_MS) throw tooMany(refused.waitMs)
+    const waitMs = await this.#count(key, now)
+    if (waitMs <= 0) return
+    this.#refused.set(key, { until: now + Math.min(waitMs, REFUSED_MS), waitMs })
+    throw tooMany(waitMs)
+  }
+
+  /** It was no attempt after all. */
+  async giveBack(key: string): Promise<void> {
+    this.#refused.delete(key)
+    await this.#db
+      .updateTable('attempts')
+      .set((eb) => ({ expires_at: eb('expires_at', '-', this.#allowance.everyMs) }))
+      .where('attempt_key', '=', this.#rowOf(key))
+      .execute()
+  }
+
+  /** One statement that writes where there is room: of any number at once no more than may do so. @returns how long to wait */
+  async #count(key: string, now: number): Promise<number> {
+    const { burst, everyMs } = this.#allowance
+    const attempt_key = this.#rowOf(key)
+    const most = now + burst * everyMs
+    // What ends later than it ever could is of a clock that was set back since.
+    const latest = most + SKEW_MS
+    const taken = await this.#db
+      .insertInto('attempts')
+      .values({ attempt_key, expires_at: now + everyMs })
+      .onConflict((conflict) =>
+        conflict
+          .column('attempt_key')
+          .doUpdateSet((eb) => ({
+            expires_at: eb
+              .case()
+              .when(eb.or([eb('attempts.expires_at', '<', now), eb('attempts.expires_at', '>', latest)]))
+              .then(now + everyMs)
+              .else(eb('attempts.expires_at', '+', everyMs))
+              .end(),
+          }))
+          .where((eb) =>
+            eb.or([eb('attempts.expires_at', '<=', most - everyMs), eb('attempts.expires_at', '>', latest)]),
+          ),
+      )
+      .executeTakeFirstOrThrow()
+    if (taken.numInsertedOrUpdatedRows !== 0n) return 0
+    const row = await this.#db
+      .selectFrom('attempts')
+      .select('expires_at')
+      .where('attempt_key', '=', attempt_key)
+      .executeTakeFirst()
+    // Given back since, the next one is counted anew.
+    return Math.max(1, (row?.expires_at ?? 0) + everyMs - most)
+  }
+
+  /** Not in words: strangers type whose attempts these are. */
+  #rowOf(key: string): string {
+    return hash('sha256', `${this.#name} ${key}`, 'base64url')
+  }
+}
+
+function tooMany(waitMs: number): ApiError {
+  const seconds = Math.ceil(waitMs / 1000)
+  return new ApiError(
+    httpProblems.rate_limited,
+    `Too many attempts. Try again in ${seconds} s.`,
+    {},
+    { 'retry-after': String(seconds) },
+  )
+}
+
+/** How much more than a network a /48 may try, which may be an office's or one person's. */
+const OF_A_SITE = 8
+
+/**
+ * Counts what is tried from networks: an IPv4 address or a /64 of IPv6, and the /48 around that. In memory, as strangers
+ * have any number of them: a restart forgives. Where several processes answer requests each has an equal share.
+ */
+export class NetworkAttempts {
+  readonly #clock: Clock
+  readonly #peers: Pick<Peers, 'answering'>
+  readonly #allowance: Allowance
+  /** When what was tried is forgotten, by who tried. */
+  readonly #until = new Recent<number>(MOST_KEYS)
+
+  constructor({ clock, peers }: { clock: Clock; peers: Pick<Peers, 'answering'> }, allowance: Allowance) {
+    this.#clock = clock
+    this.#peers = peers
+    this.#allowance = allowance
+  }
+
+  /** Counts one. @throws ApiError rate_limited */
+  take(address: string): void {
+    // The narrow one first: what it refuses is nobody else's loss.
+    for (const [key, share] of this.#shares(address)) this.#take(key, share)
+  }
+
+  /** It was no attempt after all. */
+  giveBack(address: string): void {
+    for (const [key, { everyMs }] of this.#shares(address)) {
+      const until = this.#until.get(key)
+      if (until !== undefined) this.#until.set(key, until - everyMs)
+    }
+  }
+
+  #take(key: string, { burst, everyMs }: Allowance): void {
+    const now = this.#clock.now()
+    // A clock that was set back must not hold anybody for longer than it ever would.
+    const until = Math.min(Math.max(now, this.#until.get(key) ?? now), now + burst * everyMs)
+    const waitMs = until + everyMs - now - burst * everyMs
+    if (waitMs > 0) throw tooMany(waitMs)
+    this.#until.set(key, until + everyMs)
+  }
+
+  /** This process's share of what a network may try, and of what the site around it may. */
+  #shares(address: string): [key: string, share: Allowance][] {
+    const processes = this.#peers.answering
+    const { burst, everyMs } = this.#allowance
+    const shareOf = (times: number) => ({
+      burst: Math.ceil((burst * times) / processes),
+      everyMs: (everyMs * processes) / times,
+    })
+    const shares: [string, Allowance][] = [[`network ${networkOf(address)}`, shareOf(1)]]
+    const site = siteOf(address)
+    if (site !== null) shares.push([`site ${site}`, shareOf(OF_A_SITE)])
+    return shares
+  }
+}

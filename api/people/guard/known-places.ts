@@ -1,0 +1,51 @@
+import type { Database } from '../../database/database.ts'
+import { ApiError } from '../../http/contract/problem.ts'
+import { networkOf } from '../../http/limits/rate-limit.ts'
+import { Recent } from '../../http/limits/recent.ts'
+import { addressesOf } from '../person/sessions.ts'
+import type { Attempts } from './attempts.ts'
+
+const MOST_KNOWN = 100_000
+
+/** From which networks people sign in: what strangers use up of theirs elsewhere is no loss to them there. */
+export class KnownPlaces {
+  readonly #db: Database
+  /** Since the start, also of those who have signed out again. */
+  readonly #recent = new Recent<true>(MOST_KNOWN)
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** A person has signed in from there. */
+  note(email: string, address: string): void {
+    this.#recent.set(keyOf(email, address), true)
+  }
+
+  /**
+   * Counts an attempt of what a person has from everywhere; where that is used up, one from where she is known passes.
+   * What there is of her from one network has to be counted as well.
+   * @returns whether it was counted
+   * @throws ApiError rate_limited
+   */
+  async take(attempts: Attempts, email: string, address: string): Promise<boolean> {
+    try {
+      await attempts.take(email)
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (await this.#isKnown(email, address)) return false
+      throw error
+    }
+  }
+
+  async #isKnown(email: string, address: string): Promise<boolean> {
+    if (this.#recent.get(keyOf(email, address))) return true
+    const addresses = await addressesOf(this.#db, email)
+    return addresses.some((one) => networkOf(one) === networkOf(address))
+  }
+}
+
+function keyOf(email: string, address: string): string {
+  return `${networkOf(address)} ${email}`
+}

@@ -1,0 +1,236 @@
+import { v7 as uuid } from 'uuid'
+import { findAccount, lockAccount } from '../../accounts/accounts.ts'
+import { requireRoom } from '../../accounts/quotas.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { type Page, pageOf } from '../../database/page.ts'
+import { record } from '../../events/outbox.ts'
+import type { EventType } from '../../events/types.ts'
+import type { Actor, Role, SignedIn } from '../../http/contract/auth.ts'
+import { ApiError, bodyIssue, invalid, notFound } from '../../http/contract/problem.ts'
+import type { Remember, Visit } from '../../http/contract/route.ts'
+import { enqueueMail } from '../../mail/queue.ts'
+import { Attempts } from '../guard/attempts.ts'
+import { letter } from '../letters/mails.ts'
+import { actorNow, addMember, memberQuota, membership, requireRoleOver } from '../membership/members.ts'
+import { hashSecret, linkInvalid, newSecret, pageOn } from '../person/links.ts'
+import { canonicalEmail, createPerson, personByEmail, requireGoodPassword } from '../person/people.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { createSession, holdPerson, moveSession } from '../person/sessions.ts'
+import type { InvitationTable, PersonTable } from '../person/tables.ts'
+import { invitationView } from '../person/view.ts'
+import { asPerson, type Entry, type SignInOptions, signUpClosed } from '../sign-in/sign-in.ts'
+
+const LIVES_MS = 7 * 24 * 3600_000
+const MINUTE = 60_000
+
+/** People who are asked into accounts, by mail. */
+export class Invitations {
+  readonly #options: SignInOptions
+  readonly #byAccount: Attempts
+  readonly #byEmail: Attempts
+  /** Of an account to one address: others may still invite who has it. */
+  readonly #byBoth: Attempts
+
+  constructor(options: SignInOptions) {
+    this.#options = options
+    this.#byAccount = new Attempts(options, 'invitations of', { burst: 20, everyMs: 10 * MINUTE })
+    this.#byEmail = new Attempts(options, 'invitations to', { burst: 12, everyMs: 15 * MINUTE })
+    this.#byBoth = new Attempts(options, 'invitations of to', { burst: 3, everyMs: 60 * MINUTE })
+  }
+
+  /**
+   * Invites somebody, in place of an earlier invitation to the same address.
+   * @throws ApiError role_not_allowed, already_member, quota_exceeded, rate_limited
+   */
+  async create(
+    actor: Actor,
+    given: { email: string; role: Role; language: PersonTable['language'] },
+    remember: Remember,
+  ): Promise<InvitationTable> {
+    const { db, clock, mailed } = this.#options
+    requireRoleOver(actor, [given.role])
+    const email = canonicalEmail(given.email)
+    await this.#byAccount.take(actor.accountId)
+    await this.#byBoth.take(`${actor.accountId} ${email}`)
+    await this.#byEmail.take(email)
+    const invitation = await db.transaction().execute(async (tx) => {
+      const row = await this.#replace(tx, actor, { email, role: given.role })
+      const { secret, ...kept } = row
+      const person = await personByEmail(tx, email)
+      const { name } = await findAccount(tx, actor.accountId)
+      const to = { email, language: person?.language ?? given.language }
+      const link = pageOn(this.#options, '/invitation', secret)
+      const invitedBy = actor.person?.email ?? name
+      await enqueueMail(tx, this.#options, letter(to, 'invitation', link, { account: name, invitedBy }))
+      await remember(tx, kept.invitation_id)
+      await tell(tx, 'invitation.created', kept, clock.now())
+      return kept
+    })
+    mailed()
+    return invitation
+  }
+
+  async #replace(
+    tx: Queries,
+    actor: Actor,
+    { email, role }: { email: string; role: Role },
+  ): Promise<InvitationTable & { secret: string }> {
+    const { clock } = this.#options
+    const { accountId, person } = actor
+    const account = await lockAccount(tx, accountId)
+    requireRoleOver(await actorNow(tx, actor), [role])
+    const known = await personByEmail(tx, email)
+    if (known && (await membership.first(tx, { accountId, personId: known.person_id })))
+      throw new ApiError(peopleProblems.already_member, `${email} is in the account already.`)
+    const before = tx.deleteFrom('invitations').where('account_id', '=', accountId)
+    await before.where('email', '=', email).execute()
+    await requireRoom(tx, account, memberQuota)
+    const secret = newSecret()
+    const now = clock.now()
+    const row: InvitationTable = {
+      invitation_id: uuid(),
+      account_id: accountId,
+      email,
+      role,
+      hash: hashSecret(secret),
+      invited_by: person?.email ?? null,
+      created_at: now,
+      expires_at: now + LIVES_MS,
+    }
+    await tx.insertInto('invitations').values(row).execute()
+    return { ...row, secret }
+  }
+
+  /** What the link of an invitation is for. @throws ApiError link_invalid */
+  async look(token: string) {
+    const { db, clock } = this.#options
+    const { account_id, email, role, expires_at } = await byToken(db, clock, token)
+    const { name } = await findAccount(db, account_id)
+    const hasPerson = (await personByEmail(db, email)) !== undefined
+    return { accountName: name, email, role, expiresAt: expires_at, hasPerson }
+  }
+
+  /**
+   * Makes who was invited a member: the person who is signed in, or one who signs up by it.
+   * @param signedIn called where somebody must be
+   * @returns a new session, where one was made
+   * @throws ApiError link_invalid, invitation_for_another, sign_up_closed, validation_failed, rate_limited
+   */
+  async accept(
+    given: { token: string; name?: string; password?: string },
+    { visit, signedIn }: { visit: Visit; signedIn: () => SignedIn },
+  ): Promise<Entry | SignedIn> {
+    const { db, clock } = this.#options
+    const invitation = await byToken(db, clock, given.token)
+    const person = await personByEmail(db, invitation.email)
+    if (!person) return this.#signUp(invitation, given, visit)
+    const who = signedIn()
+    if (who.personId !== person.person_id)
+      throw new ApiError(
+        peopleProblems.invitation_for_another,
+        `The invitation is for ${invitation.email}. Sign in with that address.`,
+      )
+    await db.transaction().execute(async (tx) => {
+      await holdPerson(tx, who.personId)
+      await this.#redeem(tx, invitation, person)
+      await moveSession(tx, who.sessionId, invitation.account_id)
+    })
+    return { ...who, accountId: invitation.account_id }
+  }
+
+  async #signUp(
+    invitation: InvitationTable,
+    { name, password }: { name?: string; password?: string },
+    visit: Visit,
+  ): Promise<Entry> {
+    const { db, clock, passwords, signUp } = this.#options
+    if (signUp === 'closed') throw signUpClosed(signUp)
+    if (name === undefined || password === undefined)
+      throw invalid(
+        Object.entries({ name, password })
+          .filter(([, value]) => value === undefined)
+          .map(([field]) => bodyIssue(field, 'required', `${field} is required.`)),
+      )
+    const { email } = invitation
+    await requireGoodPassword('password', password, { email, name })
+    const hashed = await passwords.hash(password)
+    return db.transaction().execute(async (tx) => {
+      const person = await createPerson(tx, clock, { email, name, language: 'en', password: hashed })
+      if (!person) throw linkInvalid()
+      await this.#redeem(tx, invitation, person)
+      const { session, secret } = await createSession(tx, clock, { personId: person.person_id, visit })
+      const { session_id: sessionId, account_id: accountId } = session
+      return { signedIn: { personId: person.person_id, email, sessionId, accountId }, secret }
+    })
+  }
+
+  /** Of several who try at once, one has it. It is her doing, also where she was not signed in before. */
+  async #redeem(tx: Queries, invitation: InvitationTable, person: PersonTable): Promise<void> {
+    const { clock } = this.#options
+    const { account_id: accountId, role } = invitation
+    const { person_id: personId } = person
+    await asPerson(person, async () => {
+      if (!(await removeRow(tx, clock, invitation))) throw linkInvalid()
+      if (await membership.first(tx, { accountId, personId })) return
+      await addMember(tx, clock, { accountId, personId, role })
+    })
+  }
+}
+
+/** @throws ApiError link_invalid */
+async function byToken(db: Queries, clock: Clock, token: string): Promise<InvitationTable> {
+  const found = await db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('hash', '=', hashSecret(token))
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst()
+  if (!found || (await findAccount(db, found.account_id)).status === 'closed') throw linkInvalid()
+  return found
+}
+
+/** The invitations of an account that are neither accepted nor expired, newest first. */
+export function listInvitations(db: Queries, clock: Clock, accountId: string, page: Page) {
+  return pageOf(open(db, clock, accountId).orderBy('invitation_id', 'desc'), page)
+}
+
+export function findInvitation(db: Queries, clock: Clock, accountId: string, invitationId: string) {
+  return open(db, clock, accountId).where('invitation_id', '=', invitationId).executeTakeFirst()
+}
+
+function open(db: Queries, clock: Clock, accountId: string) {
+  return db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('expires_at', '>', clock.now())
+}
+
+/** Takes an invitation back. @throws ApiError role_not_allowed, invitation_not_found where it was used meanwhile */
+export function withdrawInvitation(
+  db: Database,
+  clock: Clock,
+  actor: Actor,
+  invitation: InvitationTable,
+): Promise<void> {
+  requireRoleOver(actor, [invitation.role])
+  return db.transaction().execute(async (tx) => {
+    if (!(await removeRow(tx, clock, invitation))) throw notFound(peopleProblems.invitation_not_found)
+  })
+}
+
+/** @returns false where it is gone already */
+async function removeRow(tx: Queries, clock: Clock, invitation: InvitationTable): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('invitations')
+    .where('invitation_id', '=', invitation.invitation_id)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  await tell(tx, 'invitation.deleted', invitation, clock.now())
+  return true
+}
+
+function tell(tx: Queries, type: EventType, row: InvitationTable, at: number): Promise<void> {
+  return record(tx, [{ accountId: row.account_id, type, data: invitationView(row), at }])
+}

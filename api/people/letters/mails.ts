@@ -1,0 +1,37 @@
+import type { Mail } from '../../mail/mailer.ts'
+import type { PersonTable } from '../person/tables.ts'
+import { type Facts, type Kind, letters } from './letters.ts'
+
+/**
+ * A mail in the reader's language, as text and as a page.
+ * @param link where its button leads
+ */
+export function letter(
+  to: { email: string; language: PersonTable['language'] },
+  kind: Kind,
+  link: URL,
+  facts: Partial<Facts> = {},
+): Mail {
+  const all = { site: link.host, account: '', invitedBy: '', reason: '', ...facts }
+  const { subject, before, button, after } = letters[to.language][kind](all)
+  const text = [...before, `${button}: ${link}`, after].join('\n\n')
+  const paragraphs = before.map((line) => `<p>${escapeHtml(line)}</p>`).join('\n')
+  const html = `<!doctype html>
+<html lang="${to.language}">
+<body style="font: 16px/1.5 sans-serif; max-width: 36em; margin: 2em auto; padding: 0 1em">
+${paragraphs}
+<p><a href="${escapeHtml(String(link))}">${escapeHtml(button)}</a></p>
+<p>${escapeHtml(after)}</p>
+</body>
+</html>
+`
+  return { to: to.email, subject, text: `${text}\n`, html }
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}

@@ -1,0 +1,240 @@
+import { v7 as uuid } from 'uuid'
+import { findAccount, findAccountByEmail, lockAccount } from '../../accounts/accounts.ts'
+import { requireUnrevoked, revokeTokensOf } from '../../accounts/revocation.ts'
+import type { AccountTable } from '../../accounts/tables.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { countOf, type Page, pageOf } from '../../database/page.ts'
+import { prepared } from '../../database/prepared.ts'
+import { record } from '../../events/outbox.ts'
+import type { EventType } from '../../events/types.ts'
+import type { Quota } from '../../feature.ts'
+import { type Actor, covered, notAMember, type Role, roleScopes } from '../../http/contract/auth.ts'
+import { ApiError, notFound } from '../../http/contract/problem.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { leaveAccount } from '../person/sessions.ts'
+import type { MemberTable, PersonTable } from '../person/tables.ts'
+import { memberView } from '../person/view.ts'
+
+export type MemberRow = MemberTable & { email: string; name: string }
+
+export const membership = prepared((db, { accountId, personId }: { accountId: string; personId: string }) =>
+  db.selectFrom('members').selectAll().where('person_id', '=', personId).where('account_id', '=', accountId),
+)
+
+/** The accounts that a person is in, with her role there, in the order in which she came. */
+export async function membershipsOf(
+  db: Queries,
+  personId: string,
+): Promise<(MemberTable & { account: AccountTable })[]> {
+  const rows = await db
+    .selectFrom('members')
+    .selectAll()
+    .where('person_id', '=', personId)
+    .orderBy('member_id')
+    .execute()
+  return Promise.all(rows.map(async (row) => ({ ...row, account: await findAccount(db, row.account_id) })))
+}
+
+export async function accountIdsOf(db: Queries, personId: string): Promise<string[]> {
+  const rows = await db.selectFrom('members').select('account_id').where('person_id', '=', personId).execute()
+  return rows.map(({ account_id }) => account_id)
+}
+
+/** Makes a person a member of an account. */
+export async function addMember(
+  tx: Queries,
+  clock: Clock,
+  { accountId, personId, role }: { accountId: string; personId: string; role: MemberTable['role'] },
+): Promise<MemberTable> {
+  const row = {
+    member_id: uuid(),
+    account_id: accountId,
+    person_id: personId,
+    role,
+    created_at: clock.now(),
+  }
+  await tx.insertInto('members').values(row).execute()
+  await tell(tx, 'member.created', await memberOf(tx, row), row.created_at)
+  return row
+}
+
+/** An account that is known by a person's address is hers, unless it has somebody: the operator opened it for her. */
+export async function claimAccount(
+  tx: Queries,
+  clock: Clock,
+  { person_id: personId, email }: PersonTable,
+): Promise<void> {
+  const known = await findAccountByEmail(tx, email)
+  if (!known || (await hasMembers(tx, known.account_id))) return
+  await addMember(tx, clock, { accountId: known.account_id, personId, role: 'owner' })
+}
+
+/** Tells the accounts that a person is in what she is called there from here on. */
+export async function tellMemberships(tx: Queries, clock: Clock, personId: string): Promise<void> {
+  const rows = await tx.selectFrom('members').selectAll().where('person_id', '=', personId).execute()
+  for (const row of rows) await tell(tx, 'member.updated', await memberOf(tx, row), clock.now())
+}
+
+async function memberOf(tx: Queries, row: MemberTable): Promise<MemberRow> {
+  const people = tx.selectFrom('people').select(['email', 'name'])
+  return { ...row, ...(await people.where('person_id', '=', row.person_id).executeTakeFirstOrThrow()) }
+}
+
+function tell(tx: Queries, type: EventType, row: MemberRow, at: number): Promise<void> {
+  return record(tx, [{ accountId: row.account_id, type, data: memberView(row), at }])
+}
+
+function ofAccount(db: Queries, accountId: string) {
+  return db
+    .selectFrom('members')
+    .innerJoin('people', 'people.person_id', 'members.person_id')
+    .selectAll('members')
+    .select(['people.email', 'people.name'])
+    .where('account_id', '=', accountId)
+}
+
+/** The people of an account, newest first. */
+export function listMembers(db: Queries, accountId: string, page: Page) {
+  return pageOf(ofAccount(db, accountId).orderBy('member_id', 'desc'), page)
+}
+
+export function findMember(db: Queries, accountId: string, memberId: string) {
+  return ofAccount(db, accountId).where('member_id', '=', memberId).executeTakeFirst()
+}
+
+/** How many of its quota an account has: people, and those who are invited. */
+async function countMembers(db: Queries, accountId: string): Promise<number> {
+  const invited = db.selectFrom('invitations').where('account_id', '=', accountId)
+  return (
+    (await countOf(db.selectFrom('members').where('account_id', '=', accountId))) + (await countOf(invited))
+  )
+}
+
+export const memberQuota: Quota = {
+  name: 'members',
+  description: 'People in the account, and invitations',
+  limit: 50,
+  example: 1,
+  count: countMembers,
+}
+
+/**
+ * Nobody gives or takes away a role that is beyond her own; and who owns an account is for owners to say.
+ * @throws ApiError role_not_allowed
+ */
+export function requireRoleOver(actor: Pick<Actor, 'scopes' | 'person'>, roles: readonly Role[]): void {
+  const own = covered(actor.scopes)
+  const isBeyond = (role: Role) =>
+    roleScopes[role].some((scope) => !own.includes(scope)) ||
+    (role === 'owner' && actor.person?.role !== 'owner')
+  const beyond = roles.find(isBeyond)
+  if (!beyond) return
+  const detail =
+    beyond === 'owner'
+      ? 'Only an owner who has signed in can make, change or remove an owner.'
+      : `The role ${beyond} may do more than you may.`
+  throw new ApiError(peopleProblems.role_not_allowed, detail)
+}
+
+/**
+ * The role of a person, behind the lock of the account, which whoever changes it holds: she may have lost it since she
+ * was let in.
+ * @throws ApiError not_a_member
+ */
+export async function roleNow(tx: Queries, accountId: string, personId: string): Promise<Role> {
+  const member = await membership.first(tx, { accountId, personId })
+  if (!member) throw notAMember()
+  return member.role
+}
+
+/**
+ * An actor with the role that she has by now, behind the lock of the account.
+ * @throws ApiError not_a_member, token_revoked
+ */
+export async function actorNow(tx: Queries, actor: Actor): Promise<Pick<Actor, 'scopes' | 'person'>> {
+  const { accountId, person } = actor
+  await requireUnrevoked(tx, actor)
+  if (!person) return actor
+  const role = await roleNow(tx, accountId, person.personId)
+  return { scopes: roleScopes[role], person: { ...person, role } }
+}
+
+/** Gives a member another role; her tokens that have more than that are revoked. @throws ApiError role_not_allowed, last_owner, member_not_found */
+export function changeRole(
+  db: Database,
+  clock: Clock,
+  { actor, memberId, role }: { actor: Actor; memberId: string; role: Role },
+): Promise<MemberRow> {
+  const { accountId } = actor
+  return db.transaction().execute(async (tx) => {
+    // Held, so that of two owners who go at once one stays.
+    await lockAccount(tx, accountId)
+    const member = await findMember(tx, accountId, memberId)
+    if (!member) throw notFound(peopleProblems.member_not_found)
+    requireRoleOver(await actorNow(tx, actor), [member.role, role])
+    if (role !== 'owner') await requireAnotherOwner(tx, member)
+    await tx.updateTable('members').set({ role }).where('member_id', '=', memberId).execute()
+    const { person_id: personId } = member
+    await revokeTokensOf(tx, clock, { accountId, personId, keep: roleScopes[role] })
+    const changed = { ...member, role }
+    await tell(tx, 'member.updated', changed, clock.now())
+    return changed
+  })
+}
+
+/**
+ * Takes a person out of an account, with the tokens that she created in it.
+ * @param actor null: she leaves by herself
+ * @throws ApiError role_not_allowed, last_owner, member_not_found
+ */
+export function removeMember(
+  db: Database,
+  clock: Clock,
+  { actor, accountId, memberId }: { actor: Actor | null; accountId: string; memberId: string },
+): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    await lockAccount(tx, accountId)
+    const member = await findMember(tx, accountId, memberId)
+    if (!member) throw notFound(peopleProblems.member_not_found)
+    if (actor) requireRoleOver(await actorNow(tx, actor), [member.role])
+    await requireAnotherOwner(tx, member)
+    await takeOut(tx, clock, member)
+    await leaveAccount(tx, { accountId, personId: member.person_id })
+  })
+}
+
+/** Takes a person out of an account that is locked, with the tokens that she created in it. */
+export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): Promise<void> {
+  const { member_id, account_id: accountId, person_id: personId } = member
+  const row = await memberOf(tx, member)
+  await tx.deleteFrom('members').where('member_id', '=', member_id).execute()
+  await revokeTokensOf(tx, clock, { accountId, personId, keep: [] })
+  await tell(tx, 'member.deleted', row, clock.now())
+}
+
+/** The others in the account of a member. */
+export function membersBeside(tx: Queries, { account_id, member_id }: MemberTable) {
+  return tx.selectFrom('members').where('account_id', '=', account_id).where('member_id', '<>', member_id)
+}
+
+/** Whether an account that is locked has no owner without this one. */
+export async function isLastOwner(tx: Queries, member: MemberTable): Promise<boolean> {
+  if (member.role !== 'owner') return false
+  return (await countOf(membersBeside(tx, member).where('role', '=', 'owner'))) === 0
+}
+
+/** @throws ApiError last_owner */
+async function requireAnotherOwner(tx: Queries, member: MemberTable): Promise<void> {
+  if (!(await isLastOwner(tx, member))) return
+  throw new ApiError(
+    peopleProblems.last_owner,
+    'This is the only owner of the account. Make somebody else an owner first.',
+  )
+}
+
+/** Whether anybody is in an account. */
+export async function hasMembers(db: Queries, accountId: string): Promise<boolean> {
+  const one = db.selectFrom('members').select('member_id').where('account_id', '=', accountId).limit(1)
+  return (await one.executeTakeFirst()) !== undefined
+}

@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto'
+import { parse, v7 as uuid } from 'uuid'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { countOf, type Page, pageOf } from '../../database/page.ts'
+import { CredentialRefused, type SignedIn } from '../../http/contract/auth.ts'
+import { ApiError, notFound } from '../../http/contract/problem.ts'
+import type { Proof } from '../guard/proof.ts'
+import type { Ticket, Tickets } from '../guard/tickets.ts'
+import { type Notify, noteChange } from '../letters/notices.ts'
+import { findPerson } from '../person/people.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { endSessions, requireSession } from '../person/sessions.ts'
+import type { PasskeyTable } from '../person/tables.ts'
+
+const MOST_PASSKEYS = 10
+
+/** Ed25519, P-256 and RSA, as the console asks for them. Left to itself the library tries what is experimental in Node. */
+const ALGORITHMS = [-8, -7, -257]
+
+/** Loaded when it is first wanted: it knows every vendor's certificates. */
+const webauthn = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
+type Options = Notify & { db: Database; clock: Clock; siteUrl: () => string }
+
+/** What a browser returns of a passkey that it made. */
+interface Made {
+  ticket: string
+  name: string
+  credential: string
+  client_data: string
+  attestation: string
+}
+
+/** What a browser returns of a challenge that was signed. */
+interface Signed {
+  credential: string
+  client_data: string
+  authenticator_data: string
+  signature: string
+}
+
+/** Keys that people's devices hold, for the host of this installation: whoever unlocks one has both factors. */
+export class Passkeys {
+  readonly #options: Options
+  readonly #proof: Proof
+  readonly #tickets: Tickets
+
+  constructor(options: Options, { proof, tickets }: { proof: Proof; tickets: Tickets }) {
+    this.#options = options
+    this.#proof = proof
+    this.#tickets = tickets
+  }
+
+  /** Of the pages that can use them: browsers want a name, and TLS or this machine; null where there is none. */
+  get origin(): string | null {
+    const { protocol, hostname, origin } = new URL(this.#options.siteUrl())
+    return hostname === 'localhost' || (protocol === 'https:' && /[a-z]$/i.test(hostname)) ? origin : null
+  }
+
+  /** What a browser needs to make one. @throws ApiError passkeys_unavailable, and of Proof */
+  async begin(signedIn: SignedIn, password: string | undefined) {
+    this.#requirePossible()
+    const { personId, sessionId } = signedIn
+    const { email } = await this.#proof.require(signedIn, password, 'password')
+    const challenge = newChallenge()
+    const ticket = this.#tickets.issue('passkey', { challenge, personId, sessionId })
+    const kept = await ofPerson(this.#options.db, personId).execute()
+    return {
+      ticket,
+      challenge,
+      relying_party: this.#rpId,
+      user_handle: Buffer.from(parse(personId)).toString('base64url'),
+      user_name: email,
+      exclude_credentials: kept.map(({ credential_id }) => credential_id),
+    }
+  }
+
+  /** Keeps one that a browser has made. @throws ApiError ticket_invalid, passkey_refused, passkey_limit_reached */
+  async create({ personId, sessionId }: SignedIn, made: Made): Promise<PasskeyTable> {
+    const { db, clock, mailed } = this.#options
+    const ticket = this.#tickets.open('passkey', made.ticket)
+    const { contents } = ticket
+    if (contents.personId !== personId || contents.sessionId !== sessionId) throw refused(personId)
+    const { credential, credentialBackedUp } = await this.#verifyMade(made, contents.challenge, personId)
+    const row: PasskeyTable = {
+      passkey_id: uuid(),
+      person_id: personId,
+      credential_id: credential.id,
+      public_key: Buffer.from(credential.publicKey).toString('base64url'),
+      is_synced: Number(credentialBackedUp),
+      name: made.name,
+      created_at: clock.now(),
+      last_used_at: null,
+    }
+    await db.transaction().execute(async (tx) => {
+      await this.#tickets.spend(tx, ticket)
+      // Her keys are counted behind it.
+      await requireSession(tx, { personId, sessionId })
+      if ((await countOf(tx.selectFrom('passkeys').where('person_id', '=', personId))) >= MOST_PASSKEYS)
+        throw new ApiError(
+          peopleProblems.passkey_limit_reached,
+          `You have ${MOST_PASSKEYS} passkeys. Remove one that you do not use.`,
+        )
+      const { numInsertedOrUpdatedRows = 0n } = await tx
+        .insertInto('passkeys')
+        .values(row)
+        .onConflict((conflict) => conflict.column('credential_id').doNothing())
+        .executeTakeFirst()
+      if (numInsertedOrUpdatedRows === 0n) throw refused(personId)
+      await noteChange(tx, this.#options, await findPerson(tx, personId), 'passkey_added')
+    })
+    mailed()
+    return row
+  }
+
+  async #verifyMade(made: Made, challenge: string, personId: string) {
+    try {
+      const attestation = Buffer.from(made.attestation, 'base64url')
+      const object = (await helpers()).decodeAttestationObject(attestation)
+      const format = object.get('fmt')
+      // Nobody is asked who made the key. A statement with certificates would have their addresses fetched.
+      if (format !== 'none' && (format !== 'packed' || object.get('attStmt').get('x5c')))
+        throw refused(personId)
+      const { verified, registrationInfo } = await (await webauthn()).verifyRegistrationResponse({
+        response: {
+          id: made.credential,
+          rawId: made.credential,
+          type: 'public-key',
+          clientExtensionResults: {},
+          response: { clientDataJSON: made.client_data, attestationObject: made.attestation },
+        },
+        expectedChallenge: challenge,
+        supportedAlgorithmIDs: ALGORITHMS,
+        ...this.#expected,
+      })
+      if (!verified) throw refused(personId)
+      return registrationInfo
+    } catch {
+      throw refused(personId)
+    }
+  }
+
+  /** What a browser signs to sign somebody in, whoever she is. @throws ApiError passkeys_unavailable */
+  challenge() {
+    this.#requirePossible()
+    const challenge = newChallenge()
+    return {
+      ticket: this.#tickets.issue('passkey_sign_in', { challenge }),
+      challenge,
+      relying_party: this.#rpId,
+    }
+  }
+
+  /** Whose passkey has signed the challenge. @throws ApiError passkey_refused */
+  async verify(signed: Signed, { contents }: Ticket<'passkey_sign_in'>): Promise<PasskeyTable> {
+    const { db } = this.#options
+    const { credential: id } = signed
+    const passkey = await db
+      .selectFrom('passkeys')
+      .selectAll()
+      .where('credential_id', '=', id)
+      .executeTakeFirst()
+    if (!passkey) throw refused(null)
+    const { verified } = await this.#verifySigned(signed, contents.challenge, passkey).catch(() => ({
+      verified: false,
+    }))
+    if (!verified) throw refused(passkey.person_id)
+    return passkey
+  }
+
+  async #verifySigned(
+    signed: Signed,
+    expectedChallenge: string,
+    { credential_id: id, public_key }: PasskeyTable,
+  ) {
+    const { verifyAuthenticationResponse } = await webauthn()
+    return verifyAuthenticationResponse({
+      response: {
+        id,
+        rawId: id,
+        type: 'public-key',
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: signed.client_data,
+          authenticatorData: signed.authenticator_data,
+          signature: signed.signature,
+        },
+      },
+      expectedChallenge,
+      ...this.#expected,
+      // Keys that several devices share count nothing: the challenge is what is used once.
+      credential: { id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter: 0 },
+    })
+  }
+
+  /** The passkeys of a person, newest first. */
+  list(personId: string, page: Page) {
+    return pageOf(ofPerson(this.#options.db, personId).orderBy('passkey_id', 'desc'), page)
+  }
+
+  /** @throws ApiError passkey_not_found */
+  async rename(personId: string, passkeyId: string, name: string): Promise<PasskeyTable> {
+    const row = await this.#options.db
+      .updateTable('passkeys')
+      .set({ name })
+      .where('person_id', '=', personId)
+      .where('passkey_id', '=', passkeyId)
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) throw notFound(peopleProblems.passkey_not_found)
+    return row
+  }
+
+  /** Also ends all other sessions: the device may be lost. @throws ApiError passkey_not_found */
+  async remove({ personId, sessionId }: SignedIn, passkeyId: string): Promise<void> {
+    const { db, mailed } = this.#options
+    await db.transaction().execute(async (tx) => {
+      await endSessions(tx, personId, sessionId)
+      const { numDeletedRows } = await tx
+        .deleteFrom('passkeys')
+        .where('person_id', '=', personId)
+        .where('passkey_id', '=', passkeyId)
+        .executeTakeFirst()
+      if (numDeletedRows === 0n) throw notFound(peopleProblems.passkey_not_found)
+      await noteChange(tx, this.#options, await findPerson(tx, personId), 'passkey_removed')
+    })
+    mailed()
+  }
+
+  get #rpId(): string {
+    return new URL(this.#options.siteUrl()).hostname
+  }
+
+  get #expected() {
+    const { origin } = new URL(this.#options.siteUrl())
+    return { expectedOrigin: origin, expectedRPID: this.#rpId, requireUserVerification: true }
+  }
+
+  #requirePossible(): void {
+    if (this.origin !== null) return
+    throw new ApiError(
+      peopleProblems.passkeys_unavailable,
+      'Passkeys need a host name and TLS. The operator sets them up with BERTH_PUBLIC_NAME.',
+    )
+  }
+}
+
+const newChallenge = () => randomBytes(32).toString('base64url')
+
+function ofPerson(db: Queries, personId: string) {
+  return db.selectFrom('passkeys').selectAll().where('person_id', '=', personId)
+}
+
+/** Notes that one has signed in. @returns false where it was removed meanwhile */
+export async function notePasskeyUse(tx: Queries, passkeyId: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('passkeys')
+    .set({ last_used_at: now })
+    .where('passkey_id', '=', passkeyId)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export function refused(personId: string | null): ApiError {
+  return new CredentialRefused(
+    peopleProblems.passkey_refused,
+    'The passkey was not accepted: it is not known here, or is for another address. Sign in with your password.',
+    personId === null ? null : { accountId: null, tokenId: null, personId },
+  )
+}

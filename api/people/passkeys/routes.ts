@@ -1,0 +1,108 @@
+import Type from 'typebox'
+import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
+import { type Route, route } from '../../http/contract/route.ts'
+import { PasswordProof, peopleProblems } from '../person/schema.ts'
+import { passkeyView } from '../person/view.ts'
+import type { Passkeys } from './passkeys.ts'
+import { Passkey, PasskeyCreate, PasskeySetUp, PasskeyUpdate } from './schema.ts'
+
+const tag = 'Person'
+const path = '/person/passkeys/:passkey_id'
+const params = { passkey_id: peopleProblems.passkey_not_found }
+
+/** What a person does with her passkeys. */
+export function passkeyRoutes(passkeys: Passkeys): Route[] {
+  return [...makeRoutes(passkeys), ...keepRoutes(passkeys)]
+}
+
+function makeRoutes(passkeys: Passkeys): Route[] {
+  return [
+    route({
+      id: 'beginPasskey',
+      method: 'POST',
+      path: '/person/passkey-challenge',
+      scope: 'person',
+      tag,
+      summary: 'Begin to add a passkey: get what the browser needs',
+      description:
+        'A person shows her password again; one without a password must have signed in within the last 10 minutes. The browser makes the key within 10 minutes, for the host `relying_party` alone.',
+      body: PasswordProof,
+      reply: { 200: PasskeySetUp },
+      errors: [
+        peopleProblems.wrong_password,
+        peopleProblems.sign_in_again,
+        peopleProblems.passkeys_unavailable,
+      ],
+      run: ({ signedIn, body }) => passkeys.begin(signedIn, body.password),
+    }),
+    route({
+      id: 'createPasskey',
+      method: 'POST',
+      path: '/person/passkeys',
+      scope: 'person',
+      tag,
+      summary: 'Add a passkey that the browser has made',
+      description:
+        'From here on it signs the person in by itself, as both factors: whoever uses it has the device and unlocks it. A person has at most 10.',
+      body: PasskeyCreate,
+      reply: { 201: Passkey },
+      errors: [
+        peopleProblems.ticket_invalid,
+        peopleProblems.passkey_refused,
+        peopleProblems.passkey_limit_reached,
+      ],
+      run: async ({ signedIn, body, report }) => {
+        const row = await passkeys.create(signedIn, body)
+        report({ event: 'passkey_added', objectId: row.passkey_id })
+        return passkeyView(row)
+      },
+    }),
+  ]
+}
+
+function keepRoutes(passkeys: Passkeys): Route[] {
+  return [
+    route({
+      id: 'listPasskeys',
+      method: 'GET',
+      path: '/person/passkeys',
+      scope: 'person',
+      tag,
+      summary: 'List the passkeys of the person',
+      description: 'The keys that sign the person in, newest first, with their last use. At most 10.',
+      query: Type.Object(pagingQuery),
+      reply: { 200: listOf(Passkey) },
+      run: (call) => paged(call, (page) => passkeys.list(call.signedIn.personId, page), passkeyView),
+    }),
+    route({
+      id: 'updatePasskey',
+      method: 'PATCH',
+      path,
+      scope: 'person',
+      tag,
+      summary: 'Rename a passkey',
+      description: 'The name is for the person alone. The device that holds the key keeps its own.',
+      params,
+      body: PasskeyUpdate,
+      reply: { 200: Passkey },
+      run: async ({ signedIn, params, body }) =>
+        passkeyView(await passkeys.rename(signedIn.personId, params.passkey_id, body.name)),
+    }),
+    route({
+      id: 'deletePasskey',
+      method: 'DELETE',
+      path,
+      scope: 'person',
+      tag,
+      summary: 'Remove a passkey',
+      description:
+        'It signs nobody in from here on. All other sessions of the person end, as its device may be lost.',
+      params,
+      reply: { 204: null },
+      run: async ({ signedIn, params, report }) => {
+        await passkeys.remove(signedIn, params.passkey_id)
+        report({ event: 'passkey_removed', objectId: params.passkey_id })
+      },
+    }),
+  ]
+}

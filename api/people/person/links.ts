@@ -1,0 +1,84 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { Queries } from '../../database/database.ts'
+import { ApiError } from '../../http/contract/problem.ts'
+import { peopleProblems } from './schema.ts'
+import type { LinkTable } from './tables.ts'
+
+const HOUR = 3600_000
+/** How long links can be opened. */
+export const linkLivesMs = { sign_up: 24 * HOUR, reset: HOUR, sign_in: 24 * HOUR, email: HOUR } as const
+
+/** 256 bits that a link or a cookie carries. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** What is kept of a secret. It has too many bits to be guessed from that. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret)
+}
+
+/** Makes a link; an earlier one for the same ends. @returns its secret, which is nowhere else */
+export async function createLink(
+  tx: Queries,
+  clock: Clock,
+  link: Pick<LinkTable, 'purpose' | 'email' | 'person_id' | 'language'>,
+): Promise<string> {
+  const now = clock.now()
+  const secret = newSecret()
+  await tx.deleteFrom('links').where('email', '=', link.email).where('purpose', '=', link.purpose).execute()
+  await tx
+    .insertInto('links')
+    .values({
+      ...link,
+      hash: hashSecret(secret),
+      created_at: now,
+      expires_at: now + linkLivesMs[link.purpose],
+    })
+    .execute()
+  return secret
+}
+
+/** What a link is for, before it is used. @throws ApiError link_invalid */
+export async function findLink(
+  db: Queries,
+  clock: Clock,
+  secret: string,
+  purpose: LinkTable['purpose'],
+): Promise<LinkTable> {
+  const link = await db
+    .selectFrom('links')
+    .selectAll()
+    .where('hash', '=', hashSecret(secret))
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst()
+  if (!link) throw linkInvalid()
+  return link
+}
+
+/** Uses a link up: of several who try at once, one has it. @throws ApiError link_invalid */
+export async function redeemLink(tx: Queries, link: LinkTable): Promise<void> {
+  const { numDeletedRows } = await tx.deleteFrom('links').where('hash', '=', link.hash).executeTakeFirst()
+  if (numDeletedRows === 0n) throw linkInvalid()
+}
+
+/** Ends the links that went to an address. */
+export async function endLinks(tx: Queries, email: string): Promise<void> {
+  await tx.deleteFrom('links').where('email', '=', email).execute()
+}
+
+export function linkInvalid(): ApiError {
+  return new ApiError(
+    peopleProblems.link_invalid,
+    'The link was used, has expired, or is not whole. Ask for another one.',
+  )
+}
+
+/** A page of the console. @param secret goes behind the #, which browsers keep to themselves */
+export function pageOn({ siteUrl }: { siteUrl: () => string }, path: string, secret: string): URL {
+  const url = new URL(path, siteUrl())
+  url.hash = secret
+  return url
+}

@@ -1,0 +1,210 @@
+import { v7 as uuid } from 'uuid'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { type Page, pageOf } from '../../database/page.ts'
+import { prepared } from '../../database/prepared.ts'
+import { CredentialRefused, type SignedIn } from '../../http/contract/auth.ts'
+import { type ApiError, httpProblems } from '../../http/contract/problem.ts'
+import type { Visit } from '../../http/contract/route.ts'
+import { hashSecret, newSecret } from './links.ts'
+import type { PersonTable, SessionTable } from './tables.ts'
+
+const DAY = 24 * 3600_000
+/** A session ends at the latest after this, and earlier where nobody uses it. */
+export const SESSION_LIVES_MS = 90 * DAY
+const IDLE_MS = 14 * DAY
+/** Of a person; the one that was used least recently goes for the next. */
+const MOST_SESSIONS = 20
+const MAX_USER_AGENT = 300
+
+/** Whether a session that is kept may still be used. */
+export function isLive(session: Pick<SessionTable, 'expires_at' | 'last_used_at'>, now: number): boolean {
+  return session.expires_at > now && session.last_used_at > now - IDLE_MS
+}
+
+/**
+ * Holds a person until the end of a transaction, so that of who signs her in and who ends her sessions at once one sees
+ * what the other did. Comes before all else that is hers is changed. @returns her as she is now
+ * @throws ApiError session_ended where she has deleted herself meanwhile
+ */
+export async function holdPerson(tx: Queries, personId: string): Promise<PersonTable> {
+  const held = await heldPerson(tx, personId)
+  if (!held) throw sessionEnded(personId)
+  return held
+}
+
+/** The same for who is about to sign in; undefined where she has deleted herself meanwhile. */
+export function heldPerson(tx: Queries, personId: string): Promise<PersonTable | undefined> {
+  const held = tx.updateTable('people').set({ person_id: personId }).where('person_id', '=', personId)
+  return held.returningAll().executeTakeFirst()
+}
+
+/** For what takes a while after a request was let in: its session may have ended meanwhile. @throws ApiError session_ended */
+export async function requireSession(
+  tx: Queries,
+  { personId, sessionId }: Pick<SignedIn, 'personId' | 'sessionId'>,
+): Promise<void> {
+  await holdPerson(tx, personId)
+  if ((await sessionStart(tx, sessionId)) === 0) throw sessionEnded(personId)
+}
+
+export function sessionEnded(personId: string | null): ApiError {
+  return new CredentialRefused(
+    httpProblems.session_ended,
+    'The session has ended. Sign in again.',
+    personId === null ? null : { accountId: null, tokenId: null, personId },
+  )
+}
+
+/** Signs a person in, who is held. @returns the session, and what its cookie holds, which is nowhere else */
+export async function createSession(
+  tx: Queries,
+  clock: Clock,
+  { personId, visit }: { personId: string; visit: Visit },
+): Promise<{ session: SessionTable; secret: string }> {
+  const now = clock.now()
+  const secret = newSecret()
+  const session: SessionTable = {
+    session_id: uuid(),
+    person_id: personId,
+    account_id: await lastAccount(tx, personId),
+    hash: hashSecret(secret),
+    address: visit.address,
+    user_agent: visit.userAgent.slice(0, MAX_USER_AGENT).toWellFormed().replaceAll('\0', ''),
+    created_at: now,
+    last_used_at: now,
+    expires_at: now + SESSION_LIVES_MS,
+  }
+  await tx.insertInto('sessions').values(session).execute()
+  const excess = tx
+    .selectFrom('sessions')
+    .select('session_id')
+    .where('person_id', '=', personId)
+    .orderBy('last_used_at', 'desc')
+    .orderBy('session_id', 'desc')
+    .limit(MOST_SESSIONS)
+    .offset(MOST_SESSIONS)
+  await tx.deleteFrom('sessions').where('session_id', 'in', excess).execute()
+  return { session, secret }
+}
+
+/** Where she was last, or else the first account that she came into. */
+async function lastAccount(db: Queries, personId: string): Promise<string | null> {
+  const memberships = await db
+    .selectFrom('members')
+    .leftJoin('sessions', (join) =>
+      join
+        .onRef('sessions.account_id', '=', 'members.account_id')
+        .onRef('sessions.person_id', '=', 'members.person_id'),
+    )
+    .select(['members.account_id', 'members.member_id', 'sessions.last_used_at'])
+    .where('members.person_id', '=', personId)
+    .execute()
+  const used = ({ last_used_at }: (typeof memberships)[number]) => last_used_at ?? 0
+  const [first] = memberships.sort((a, b) => used(b) - used(a) || (a.member_id < b.member_id ? -1 : 1))
+  return first?.account_id ?? null
+}
+
+export const sessionByHash = prepared((db, { hash }: { hash: string }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('people', 'people.person_id', 'sessions.person_id')
+    .select(['session_id', 'sessions.person_id', 'account_id', 'last_used_at', 'expires_at', 'people.email'])
+    .where('hash', '=', hash),
+)
+
+/** Where the sessions of a person were used last. */
+export async function addressesOf(db: Queries, email: string): Promise<string[]> {
+  const sessions = db.selectFrom('sessions').innerJoin('people', 'people.person_id', 'sessions.person_id')
+  const rows = await sessions.select('address').where('people.email', '=', email).execute()
+  return rows.map(({ address }) => address)
+}
+
+/** When a session began. */
+export async function sessionStart(db: Queries, sessionId: string): Promise<number> {
+  const session = db.selectFrom('sessions').select('created_at').where('session_id', '=', sessionId)
+  return (await session.executeTakeFirst())?.created_at ?? 0
+}
+
+export async function noteSessionUse(
+  db: Queries,
+  sessionId: string,
+  { now, address }: { now: number; address: string },
+): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ last_used_at: now, address })
+    .where('session_id', '=', sessionId)
+    .execute()
+}
+
+/** The sessions of a person that can still be used, newest first. */
+export function listSessions(db: Queries, clock: Clock, personId: string, page: Page) {
+  const now = clock.now()
+  const live = db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('person_id', '=', personId)
+    .where('expires_at', '>', now)
+    .where('last_used_at', '>', now - IDLE_MS)
+  return pageOf(live.orderBy('session_id', 'desc'), page)
+}
+
+/** Ends a session of a person. @returns false where she has none with this id */
+export async function endSession(db: Queries, personId: string, sessionId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sessions')
+    .where('person_id', '=', personId)
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** Ends the sessions of a person. @param but the one that goes on */
+export async function endSessions(tx: Queries, personId: string, but: string | null = null): Promise<void> {
+  await holdPerson(tx, personId)
+  let all = tx.deleteFrom('sessions').where('person_id', '=', personId)
+  if (but !== null) all = all.where('session_id', '<>', but)
+  await all.execute()
+}
+
+export async function moveSession(db: Queries, sessionId: string, accountId: string): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ account_id: accountId })
+    .where('session_id', '=', sessionId)
+    .execute()
+}
+
+/** The sessions of a person who is no longer in an account are in none. */
+export async function leaveAccount(
+  tx: Queries,
+  { accountId, personId }: { accountId: string; personId: string },
+): Promise<void> {
+  const here = tx.updateTable('sessions').where('account_id', '=', accountId)
+  await here.set({ account_id: null }).where('person_id', '=', personId).execute()
+}
+
+/** Of these sessions the ones that can still be used, with the accounts and roles of their people. */
+export function liveMemberships(db: Queries, clock: Clock, sessionIds: readonly string[]) {
+  const now = clock.now()
+  return db
+    .selectFrom('sessions')
+    .innerJoin('members', 'members.person_id', 'sessions.person_id')
+    .select(['session_id', 'members.account_id', 'role'])
+    .where('session_id', 'in', sessionIds)
+    .where('expires_at', '>', now)
+    .where('last_used_at', '>', now - IDLE_MS)
+    .execute()
+}
+
+/** Deletes some of the sessions that can't be used any more; @returns how many */
+export async function forgetSessions(db: Database, now: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('sessions')
+    .select('session_id')
+    .where((eb) => eb.or([eb('expires_at', '<=', now), eb('last_used_at', '<=', now - IDLE_MS)]))
+    .limit(limit)
+  const { numDeletedRows } = await db.deleteFrom('sessions').where('session_id', 'in', old).executeTakeFirst()
+  return Number(numDeletedRows)
+}

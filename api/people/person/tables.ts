@@ -1,0 +1,133 @@
+declare module '../../database/schema.ts' {
+  interface Schema {
+    people: PersonTable
+    members: MemberTable
+    sessions: SessionTable
+    links: LinkTable
+    two_factors: TwoFactorTable
+    recovery_codes: RecoveryCodeTable
+    passkeys: PasskeyTable
+    identities: IdentityTable
+    spent_tickets: SpentTicketTable
+    attempts: AttemptTable
+    invitations: InvitationTable
+  }
+}
+
+/** A person who can sign in. */
+export interface PersonTable {
+  person_id: string
+  /** In lower case; whoever it is has read a mail that went there. */
+  email: string
+  name: string
+  language: 'en' | 'ru'
+  /** As people/passwords.ts writes it; null where none was chosen. */
+  password: string | null
+  /** 1: she runs this installation. */
+  is_operator: number
+  created_at: number
+}
+
+export interface MemberTable {
+  member_id: string
+  account_id: string
+  person_id: string
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
+  created_at: number
+}
+
+/** A browser that a person has signed in with; one that has ended has no row. */
+export interface SessionTable {
+  session_id: string
+  person_id: string
+  /** The account that requests are for unless they name one. */
+  account_id: string | null
+  /** SHA-256 of what the cookie holds, hex. */
+  hash: string
+  address: string
+  user_agent: string
+  created_at: number
+  last_used_at: number
+  expires_at: number
+}
+
+/** What a link that was mailed opens, once. */
+export interface LinkTable {
+  /** SHA-256 of the link's secret, hex. */
+  hash: string
+  purpose: 'sign_up' | 'reset' | 'sign_in' | 'email'
+  /** Where it went. */
+  email: string
+  /** Null where nobody has the address yet. */
+  person_id: string | null
+  language: 'en' | 'ru'
+  created_at: number
+  expires_at: number
+}
+
+/** An app that shows codes, as the second factor of a person. */
+export interface TwoFactorTable {
+  person_id: string
+  /** Sealed. */
+  secret: string
+  /** Null until a first code has shown that the app has it. */
+  enabled_at: number | null
+  /** The 30 seconds of the last code that was taken: none before counts again. */
+  last_step: number
+  created_at: number
+}
+
+/** What signs in once in the place of a code. */
+export interface RecoveryCodeTable {
+  /** SHA-256, hex. */
+  hash: string
+  person_id: string
+}
+
+/** A key that a person's device holds. */
+export interface PasskeyTable {
+  passkey_id: string
+  person_id: string
+  /** As its authenticator names it, base64url. */
+  credential_id: string
+  /** COSE, base64url. */
+  public_key: string
+  is_synced: number
+  name: string
+  created_at: number
+  last_used_at: number | null
+}
+
+/** Whom the OpenID Connect provider means by whom: one of it for each person. */
+export interface IdentityTable {
+  person_id: string
+  issuer: string
+  /** The provider's name for her; her address there may change. */
+  subject: string
+  created_at: number
+}
+
+/** A ticket that was used, until it would not be valid anyway. */
+export interface SpentTicketTable {
+  ticket_id: string
+  expires_at: number
+}
+
+/** What was tried of somebody lately, until it is all forgotten. */
+export interface AttemptTable {
+  attempt_key: string
+  expires_at: number
+}
+
+export interface InvitationTable {
+  invitation_id: string
+  account_id: string
+  email: string
+  role: MemberTable['role']
+  /** SHA-256 of the link's secret, hex. */
+  hash: string
+  /** E-mail address of who sent it; null for a token or the operator. */
+  invited_by: string | null
+  created_at: number
+  expires_at: number
+}

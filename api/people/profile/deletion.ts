@@ -1,0 +1,103 @@
+import { changeStatus, findAccount, forgetAccountEmail, lockAccount } from '../../accounts/accounts.ts'
+import type { AccountTable } from '../../accounts/tables.ts'
+import { balanceOf } from '../../billing/ledger.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { countOf } from '../../database/page.ts'
+import type { Quota } from '../../feature.ts'
+import type { SignedIn } from '../../http/contract/auth.ts'
+import { ApiError } from '../../http/contract/problem.ts'
+import { formatMoney } from '../../money.ts'
+import type { Proof } from '../guard/proof.ts'
+import { type Notify, noteChange } from '../letters/notices.ts'
+import { accountIdsOf, isLastOwner, membersBeside, membership, takeOut } from '../membership/members.ts'
+import { endLinks } from '../person/links.ts'
+import { peopleProblems } from '../person/schema.ts'
+import type { MemberTable, PersonTable } from '../person/tables.ts'
+import { removeTwoFactor } from '../two-factor/enrollment.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
+
+export type DeletionOptions = Notify & {
+  db: Database
+  clock: Clock
+  /** How many public addresses an account has reserved. */
+  countAddresses: (db: Queries, accountId: string) => Promise<number>
+  /** The quotas of all features. */
+  quotas: readonly Quota[]
+}
+
+interface Parts {
+  proof: Proof
+  twoFactor: TwoFactor
+}
+
+/**
+ * Deletes a person with all that signs her in. What she did stays in the audits of her accounts; an account that is left
+ * with nobody is closed.
+ * @throws ApiError last_owner, account_in_use, wrong_code, and of Proof
+ */
+export async function deletePerson(
+  options: DeletionOptions,
+  { proof, twoFactor }: Parts,
+  { signedIn, password, code }: { signedIn: SignedIn; password?: string; code?: string },
+): Promise<void> {
+  const person = await proof.require(signedIn, password, 'password')
+  const { person_id: personId } = person
+  await twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
+    await noteChange(tx, options, person, 'person_deleted')
+    // In one order, so that two who go at once never wait for each other.
+    for (const accountId of (await accountIdsOf(tx, personId)).sort()) {
+      await lockAccount(tx, accountId)
+      const member = await membership.first(tx, { accountId, personId })
+      if (member) await leave(tx, options, member)
+    }
+    await forget(tx, person)
+  })
+}
+
+async function leave(tx: Queries, options: DeletionOptions, member: MemberTable): Promise<void> {
+  const { clock, quotas } = options
+  const { account_id: accountId } = member
+  const isLast = await isLastOwner(tx, member)
+  if (isLast) await requireUnused(tx, options, member)
+  await takeOut(tx, clock, member)
+  if (!isLast) return
+  const reason = 'Its last owner has deleted herself.'
+  await changeStatus({ db: tx, clock, quotas }, accountId, {
+    from: ['active', 'suspended'],
+    to: 'closed',
+    reason,
+  })
+  await forgetAccountEmail(tx, accountId)
+}
+
+/** @throws ApiError last_owner, account_in_use */
+async function requireUnused(
+  tx: Queries,
+  { countAddresses }: DeletionOptions,
+  member: MemberTable,
+): Promise<void> {
+  const { account_id: accountId } = member
+  const account = await findAccount(tx, accountId)
+  if ((await countOf(membersBeside(tx, member))) > 0)
+    throw new ApiError(
+      peopleProblems.last_owner,
+      `You are the only owner of the account “${account.name}”, which others are in. Make somebody else an owner first, or remove the others.`,
+    )
+  if (account.servers_used > 0) throw inUse(account, 'has servers. Delete them first.')
+  if ((await countAddresses(tx, accountId)) > 0)
+    throw inUse(account, 'has public addresses. Give them back first.')
+  const balance = await balanceOf(tx, accountId)
+  if (balance < 0) throw inUse(account, `owes ${formatMoney(-balance)} RUB. Pay them first.`)
+}
+
+function inUse({ name }: AccountTable, what: string): ApiError {
+  return new ApiError(peopleProblems.account_in_use, `The account “${name}” ${what}`)
+}
+
+async function forget(tx: Queries, { person_id: personId, email }: PersonTable): Promise<void> {
+  await removeTwoFactor(tx, personId)
+  await endLinks(tx, email)
+  for (const hers of ['sessions', 'passkeys', 'identities', 'device_logins', 'people'] as const)
+    await tx.deleteFrom(hers).where('person_id', '=', personId).execute()
+}

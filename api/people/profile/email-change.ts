@@ -1,0 +1,94 @@
+import { moveAccountEmail } from '../../accounts/accounts.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { SignedIn } from '../../http/contract/auth.ts'
+import type { Visit } from '../../http/contract/route.ts'
+import { enqueueMail } from '../../mail/queue.ts'
+import type { MailBounds } from '../guard/mail-bounds.ts'
+import type { Proof } from '../guard/proof.ts'
+import { letter } from '../letters/mails.ts'
+import { type Notify, noteChange } from '../letters/notices.ts'
+import { accountIdsOf, claimAccount, tellMemberships } from '../membership/members.ts'
+import { createLink, endLinks, findLink, linkInvalid, pageOn, redeemLink } from '../person/links.ts'
+import { findPerson, personByEmail } from '../person/people.ts'
+import { endSessions, requireSession } from '../person/sessions.ts'
+import type { LinkTable } from '../person/tables.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
+
+type Options = Notify & { db: Database; clock: Clock }
+
+interface Parts {
+  proof: Proof
+  twoFactor: TwoFactor
+  mailBounds: MailBounds
+}
+
+/** Gives a person another address, which she has shown to be hers. */
+export class EmailChange {
+  readonly #options: Options
+  readonly #parts: Parts
+
+  constructor(options: Options, parts: Parts) {
+    this.#options = options
+    this.#parts = parts
+  }
+
+  /**
+   * Mails a link to the address to be; where somebody has it, that she has.
+   * @throws ApiError of Proof, wrong_code, rate_limited, backend_unavailable
+   */
+  async request(
+    signedIn: SignedIn,
+    given: { email: string; password?: string; code?: string },
+    visit: Visit,
+  ): Promise<void> {
+    const { clock } = this.#options
+    const { proof, twoFactor, mailBounds } = this.#parts
+    const person = await proof.require(signedIn, given.password, 'password')
+    const email = await mailBounds.take(given.email, visit)
+    const { person_id, language } = person
+    await twoFactor.confirmed(signedIn, { person, code: given.code }, async (tx) => {
+      // Made in any case, so that the reply takes as long; whom it is not sent to it is no use.
+      const secret = await createLink(tx, clock, { purpose: 'email', email, person_id, language })
+      const mail = (await personByEmail(tx, email))
+        ? letter({ email, language }, 'email_taken', pageOn(this.#options, '/sign-in', ''))
+        : letter({ email, language }, 'email', pageOn(this.#options, '/email', secret))
+      await enqueueMail(tx, this.#options, mail)
+    })
+  }
+
+  /**
+   * Changes it, for who has the link and is signed in: a link to an address that was mistyped is of no use to its reader.
+   * Ends all other sessions. @throws ApiError link_invalid, session_ended
+   */
+  async confirm(signedIn: SignedIn, token: string): Promise<void> {
+    const { db, clock, mailed } = this.#options
+    const link = await findLink(db, clock, token, 'email')
+    if (link.person_id !== signedIn.personId) throw linkInvalid()
+    const change = db.transaction().execute((tx) => this.#change(tx, signedIn, link))
+    await change.catch(async (error: unknown) => {
+      // Of two who are given one address at once, the database refuses the second.
+      const holder = await personByEmail(db, link.email)
+      throw holder && holder.person_id !== signedIn.personId ? linkInvalid() : error
+    })
+    mailed()
+  }
+
+  async #change(tx: Queries, signedIn: SignedIn, link: LinkTable): Promise<void> {
+    const { clock } = this.#options
+    const { personId, sessionId } = signedIn
+    await requireSession(tx, signedIn)
+    await redeemLink(tx, link)
+    const before = await findPerson(tx, personId)
+    const { email } = link
+    if (await personByEmail(tx, email)) throw linkInvalid()
+    await tx.updateTable('people').set({ email }).where('person_id', '=', personId).execute()
+    // Those to choose another password with, too.
+    await endLinks(tx, before.email)
+    await endSessions(tx, personId, sessionId)
+    await noteChange(tx, this.#options, before, 'email_changed')
+    await claimAccount(tx, clock, { ...before, email })
+    await moveAccountEmail(tx, await accountIdsOf(tx, personId), { from: before.email, to: email })
+    await tellMemberships(tx, clock, personId)
+  }
+}

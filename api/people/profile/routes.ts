@@ -1,0 +1,190 @@
+import { notAMember } from '../../http/contract/auth.ts'
+import { httpProblems } from '../../http/contract/problem.ts'
+import { type Route, route } from '../../http/contract/route.ts'
+import type { Proof } from '../guard/proof.ts'
+import { membership } from '../membership/members.ts'
+import { writeCookie } from '../person/cookie.ts'
+import { changePassword, showPerson, updatePerson } from '../person/people.ts'
+import {
+  AccountChoice,
+  EmailChangeRequest,
+  LinkUse,
+  PasswordChange,
+  Person,
+  PersonDeletion,
+  PersonUpdate,
+  peopleProblems,
+} from '../person/schema.ts'
+import { moveSession } from '../person/sessions.ts'
+import type { SignInOptions } from '../sign-in/sign-in.ts'
+import { plain } from '../two-factor/routes.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
+import { type DeletionOptions, deletePerson } from './deletion.ts'
+import type { EmailChange } from './email-change.ts'
+
+const personTag = 'Person'
+
+export type PeopleOptions = SignInOptions & DeletionOptions
+
+interface Parts {
+  proof: Proof
+  twoFactor: TwoFactor
+  emailChange: EmailChange
+}
+
+/** What a person does with what is hers in whichever account. */
+export function personRoutes(options: PeopleOptions, parts: Parts): Route[] {
+  const { proof, emailChange } = parts
+  return [
+    ...profileRoutes(options),
+    passwordRoute(options, proof),
+    ...emailRoutes(emailChange),
+    accountRoute(options),
+    deleteRoute(options, parts),
+  ]
+}
+
+function profileRoutes({ db }: SignInOptions): Route[] {
+  return [
+    route({
+      id: 'getPerson',
+      method: 'GET',
+      path: '/person',
+      scope: 'person',
+      tag: personTag,
+      summary: 'Get the person who is signed in, and her accounts',
+      description:
+        'Shows who is signed in, with her role in each account that she is a member of. `account_id` is the account that requests are for.',
+      reply: { 200: Person },
+      run: ({ signedIn }) => showPerson(db, signedIn),
+    }),
+    route({
+      id: 'updatePerson',
+      method: 'PATCH',
+      path: '/person',
+      scope: 'person',
+      tag: personTag,
+      summary: 'Change the name or the language of the person',
+      description:
+        'Changes the fields in the body and leaves the others as they are. The e-mail address is changed by `POST /person/email`.',
+      body: PersonUpdate,
+      reply: { 200: Person },
+      run: async ({ signedIn, body }) => {
+        await updatePerson(db, signedIn.personId, body)
+        return showPerson(db, signedIn)
+      },
+    }),
+  ]
+}
+
+function passwordRoute(options: SignInOptions, proof: Proof): Route {
+  return route({
+    id: 'changePassword',
+    method: 'POST',
+    path: '/person/password',
+    scope: 'person',
+    tag: personTag,
+    summary: 'Change the password of the person',
+    description: 'Ends all her sessions but this one. Tokens stay valid: they belong to accounts.',
+    body: PasswordChange,
+    reply: { 204: null },
+    errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again],
+    run: async ({ signedIn, body, report }) => {
+      const { current_password: current, new_password: chosen } = body
+      const person = await proof.require(signedIn, current, 'current_password')
+      await changePassword(options, { person, sessionId: signedIn.sessionId, chosen })
+      report({ event: 'password_changed', objectId: signedIn.personId })
+    },
+  })
+}
+
+function emailRoutes(emailChange: EmailChange): Route[] {
+  return [
+    route({
+      id: 'requestEmailChange',
+      method: 'POST',
+      path: '/person/email',
+      scope: 'person',
+      tag: personTag,
+      summary: 'Send a link to another e-mail address of the person',
+      description:
+        'Nothing changes until the link is opened, within an hour. Takes the password, and a code if two-factor authentication is on. The reply is the same if somebody has the address already; then the mail says so.',
+      body: EmailChangeRequest,
+      reply: { 204: null },
+      errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again, peopleProblems.wrong_code],
+      run: ({ signedIn, body, visit }) => emailChange.request(signedIn, shown(body), visit),
+    }),
+    route({
+      id: 'confirmEmailChange',
+      method: 'POST',
+      path: '/person/email/confirm',
+      scope: 'person',
+      tag: personTag,
+      summary: 'Change the e-mail address of the person, with the link of the mail',
+      description:
+        'For the person who asked for it, who must be signed in. Ends all her other sessions, and tells the earlier address. An account that is known by the earlier address is known by this one from then on.',
+      body: LinkUse,
+      reply: { 204: null },
+      errors: [peopleProblems.link_invalid],
+      run: async ({ signedIn, body, report }) => {
+        await emailChange.confirm(signedIn, body.token)
+        report({ event: 'email_changed', objectId: signedIn.personId })
+      },
+    }),
+  ]
+}
+
+function deleteRoute(options: PeopleOptions, parts: Parts): Route {
+  return route({
+    id: 'deletePerson',
+    method: 'POST',
+    path: '/person/delete',
+    scope: 'person',
+    tag: personTag,
+    summary: 'Delete the person',
+    description:
+      'Takes the password, and a code if two-factor authentication is on. Her sessions end, and all that signs her in is deleted, with the tokens that she created. She leaves her accounts: one that she alone is in is closed for good, and what is left of its balance is not paid back by itself. Refused while she is the only owner of an account that others are in, or that has servers, public addresses or debts.',
+    body: PersonDeletion,
+    reply: { 204: null },
+    errors: [
+      peopleProblems.wrong_password,
+      peopleProblems.sign_in_again,
+      peopleProblems.wrong_code,
+      peopleProblems.last_owner,
+      peopleProblems.account_in_use,
+    ],
+    run: async ({ signedIn, body, visit, setHeader, report }) => {
+      await deletePerson(options, parts, { signedIn, ...shown(body) })
+      setHeader('set-cookie', writeCookie(null, visit.isSecure, 0))
+      report({ event: 'person_deleted', objectId: signedIn.personId })
+    },
+  })
+}
+
+/** Codes as people copy them: in groups. */
+function shown<Body extends { code?: string }>(body: Body): Body {
+  return body.code === undefined ? body : { ...body, ...plain({ code: body.code }) }
+}
+
+function accountRoute({ db }: SignInOptions): Route {
+  return route({
+    id: 'chooseAccount',
+    method: 'POST',
+    path: '/person/account',
+    scope: 'person',
+    tag: personTag,
+    summary: 'Choose the account to go on with',
+    description:
+      'Requests of this session are for that account from here on, unless they name another in `Berth-Account`: a page that may be open twice names it always.',
+    body: AccountChoice,
+    reply: { 200: Person },
+    run: async ({ signedIn, body }) => {
+      const { account_id: accountId } = body
+      const { personId, sessionId } = signedIn
+      if (!(await membership.first(db, { accountId, personId }))) throw notAMember()
+      await moveSession(db, sessionId, accountId)
+      return showPerson(db, { ...signedIn, accountId })
+    },
+    errors: [httpProblems.not_a_member],
+  })
+}

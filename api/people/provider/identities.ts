@@ -1,0 +1,123 @@
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { SignedIn } from '../../http/contract/auth.ts'
+import { ApiError, notFound } from '../../http/contract/problem.ts'
+import { requireRecent } from '../guard/proof.ts'
+import { type Tickets, ticketInvalid } from '../guard/tickets.ts'
+import { type Notify, noteChange } from '../letters/notices.ts'
+import { canonicalEmail } from '../person/people.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { endSessions, heldPerson, holdPerson } from '../person/sessions.ts'
+import type { IdentityTable, PersonTable } from '../person/tables.ts'
+import type { Identity } from './provider.ts'
+import { identityOf } from './store.ts'
+
+type Options = Notify & { db: Database; clock: Clock }
+
+/** The person whom a provider means, held. */
+export async function personOfIdentity(
+  tx: Queries,
+  identity: Pick<IdentityTable, 'issuer' | 'subject'>,
+): Promise<PersonTable | undefined> {
+  const found = await byIdentity(tx, identity)
+  if (!found) return undefined
+  await heldPerson(tx, found.person_id)
+  return byIdentity(tx, identity)
+}
+
+function byIdentity(
+  db: Queries,
+  { issuer, subject }: Pick<IdentityTable, 'issuer' | 'subject'>,
+): Promise<PersonTable | undefined> {
+  return db
+    .selectFrom('people')
+    .selectAll()
+    .where('person_id', 'in', (own) =>
+      own
+        .selectFrom('identities')
+        .select('person_id')
+        .where('issuer', '=', issuer)
+        .where('subject', '=', subject),
+    )
+    .executeTakeFirst()
+}
+
+/** From here on it is she; an earlier identity of hers is not. @throws ApiError ticket_invalid */
+export async function setIdentity(tx: Queries, row: IdentityTable): Promise<void> {
+  await tx.deleteFrom('identities').where('person_id', '=', row.person_id).execute()
+  const { numInsertedOrUpdatedRows = 0n } = await tx
+    .insertInto('identities')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 0n) throw ticketInvalid()
+}
+
+/** Connects a person who has signed in otherwise. @throws ApiError ticket_invalid, identity_for_another, sign_in_again */
+export async function addIdentity(
+  options: Options & { tickets: Tickets },
+  { personId, sessionId }: SignedIn,
+  sealed: string,
+): Promise<void> {
+  const { db, clock, tickets, mailed } = options
+  const ticket = tickets.open('identity', sealed)
+  const { personId: meant, issuer, subject } = ticket.contents
+  if (meant !== personId)
+    throw new ApiError(
+      peopleProblems.identity_for_another,
+      'The provider means another person. Sign in with the address that you have there.',
+    )
+  await db.transaction().execute(async (tx) => {
+    const person = await holdPerson(tx, personId)
+    await requireRecent(tx, clock, sessionId)
+    await tickets.spend(tx, ticket)
+    await setIdentity(tx, { person_id: personId, issuer, subject, created_at: clock.now() })
+    await note(tx, options, person, 'identity_added', issuer)
+  })
+  mailed()
+}
+
+/** Also ends all other sessions: somebody else may be in there. @throws ApiError identity_not_found */
+export async function removeIdentity(options: Options, { personId, sessionId }: SignedIn): Promise<void> {
+  const { db, mailed } = options
+  await db.transaction().execute(async (tx) => {
+    const person = await holdPerson(tx, personId)
+    const row = await identityOf(tx, personId)
+    if (!row) throw notFound(peopleProblems.identity_not_found)
+    await tx.deleteFrom('identities').where('person_id', '=', personId).execute()
+    await endSessions(tx, personId, sessionId)
+    await note(tx, options, person, 'identity_removed', row.issuer)
+  })
+  mailed()
+}
+
+function note(
+  tx: Queries,
+  options: Options,
+  person: PersonTable,
+  kind: 'identity_added' | 'identity_removed',
+  issuer: string,
+): Promise<void> {
+  return noteChange(tx, options, person, kind, new URL(issuer).hostname)
+}
+
+/** @throws ApiError email_unverified */
+export function verifiedEmail({ email }: Identity): string {
+  if (email !== null) return canonicalEmail(email)
+  throw new ApiError(
+    peopleProblems.email_unverified,
+    'The provider does not say that your e-mail address is yours. Confirm it there, or sign in with a password.',
+  )
+}
+
+/** What to call somebody who has not said it here. */
+export function nameOf({ name, email }: { name: string | null; email: string }): string {
+  return [...(name ?? '').replace(/\p{Cc}/gu, '').trim()].slice(0, 64).join('') || email.slice(0, 64)
+}
+
+export function noProvider(): ApiError {
+  return new ApiError(
+    peopleProblems.no_provider,
+    'Nobody can sign in with a provider here. The operator sets one with BERTH_OIDC_ISSUER.',
+  )
+}

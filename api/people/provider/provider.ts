@@ -1,0 +1,216 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Configuration } from 'openid-client'
+import type { Clock } from '../../clock.ts'
+import type { ProviderSettings } from '../../config.ts'
+import { CredentialRefused } from '../../http/contract/auth.ts'
+import { ApiError, httpProblems } from '../../http/contract/problem.ts'
+import { messageOf } from '../../message-of.ts'
+import { EMAIL, peopleProblems } from '../person/schema.ts'
+
+/** Loaded when it is first wanted. */
+const library = () => import('openid-client')
+
+const TIMEOUT_S = 10
+const MOST_BYTES = 256 * 1024
+/** After how long the provider is asked again how it works. */
+const KNOWN_MS = 24 * 3600_000
+const ADDRESS = new RegExp(EMAIL)
+
+export interface ProviderOptions {
+  clock: Clock
+  log: Logger
+  /** Where people open the console. */
+  siteUrl: () => string
+  provider: ProviderSettings
+}
+
+/** What the answer of a provider must fit. */
+export interface Expected {
+  state: string
+  nonce: string
+  verifier: string
+}
+
+/** Whom a provider has signed in. */
+export interface Identity {
+  issuer: string
+  subject: string
+  /** Null where the provider does not vouch for one. */
+  email: string | null
+  name: string | null
+}
+
+/** The provider does not answer, or not as one. */
+class ProviderDown extends Error {}
+
+/** The OpenID Connect provider of the operator's choice: authorization code, PKCE, state and nonce. */
+export class Provider {
+  readonly #options: ProviderOptions
+  #known: { configuration: Promise<Configuration>; until: number } | null = null
+
+  constructor(options: ProviderOptions) {
+    this.#options = options
+  }
+
+  /** What people know it by. */
+  get name(): string {
+    return this.#options.provider.issuer.hostname
+  }
+
+  /** Where the provider sends people back to. */
+  get returnUrl(): string {
+    return new URL('/sign-in/provider', this.#options.siteUrl()).href
+  }
+
+  /** Where to send a browser, and what only that browser may hold. @throws ApiError backend_unavailable */
+  async begin(): Promise<{ url: string; expected: Expected }> {
+    const { randomState, randomNonce, randomPKCECodeVerifier, ...made } = await library()
+    const configuration = await this.#configuration()
+    const expected = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
+    const url = made.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.returnUrl,
+      scope: 'openid email profile',
+      state: expected.state,
+      nonce: expected.nonce,
+      code_challenge: await made.calculatePKCECodeChallenge(expected.verifier),
+      code_challenge_method: 'S256',
+    })
+    return { url: requireSafe(url).href, expected }
+  }
+
+  /**
+   * Whom the provider has signed in.
+   * @param answer the query that it sent the browser back with
+   * @throws ApiError provider_refused, backend_unavailable
+   */
+  async finish(answer: string, { state, nonce, verifier }: Expected): Promise<Identity> {
+    const configuration = await this.#configuration()
+    const { authorizationCodeGrant, fetchUserInfo } = await library()
+    const url = new URL(this.returnUrl)
+    url.search = answer
+    try {
+      const tokens = await authorizationCodeGrant(configuration, url, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims()
+      if (!claims) throw this.#refused()
+      // Many providers name the address there alone.
+      const hasMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint
+      const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {}
+      return this.#identityOf({ ...more, ...claims })
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      if (isDown(error)) throw this.#down(error)
+      this.#options.log.info({ reason: messageOf(error) }, 'the OpenID Connect provider signed nobody in')
+      throw this.#refused()
+    }
+  }
+
+  #identityOf({ iss, sub, ...claims }: { iss: string; sub: string } & Record<string, unknown>): Identity {
+    // OpenID Connect Core 2: ASCII, and no longer than that.
+    if (!/^[\x20-\x7e]{1,255}$/.test(sub)) throw this.#refused()
+    const { email, email_verified: isVerified, name } = claims
+    const isAddress = typeof email === 'string' && email.length <= 254 && ADDRESS.test(email)
+    return {
+      issuer: iss,
+      subject: sub,
+      email: isAddress && isVerified === true ? email : null,
+      name: typeof name === 'string' ? name : null,
+    }
+  }
+
+  /** As the provider describes itself; many who ask at once ask once. */
+  async #configuration(): Promise<Configuration> {
+    const now = this.#options.clock.now()
+    if (!this.#known || this.#known.until <= now)
+      this.#known = { configuration: this.#discover(), until: now + KNOWN_MS }
+    const { configuration } = this.#known
+    try {
+      return await configuration
+    } catch (error) {
+      if (this.#known?.configuration === configuration) this.#known = null
+      throw this.#down(error)
+    }
+  }
+
+  async #discover(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#options.provider
+    const { allowInsecureRequests, customFetch, discovery, enableNonRepudiationChecks, ...auth } =
+      await library()
+    // As the provider wants it, of which it tells only in the reply; Basic is what all have unless they say so.
+    const authenticate: typeof auth.None extends () => infer Auth ? Auth : never = (server, ...rest) => {
+      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+      if (clientSecret === null) return auth.None()(server, ...rest)
+      const isBasic = methods.includes('client_secret_basic')
+      const way = isBasic ? auth.ClientSecretBasic : auth.ClientSecretPost
+      return way(clientSecret)(server, ...rest)
+    }
+    return discovery(issuer, clientId, undefined, authenticate, {
+      timeout: TIMEOUT_S,
+      [customFetch]: boundedFetch,
+      execute: [
+        enableNonRepudiationChecks,
+        // What may be without TLS is for boundedFetch to say.
+        ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
+      ],
+    })
+  }
+
+  #down(error: unknown): ApiError {
+    const { log, provider } = this.#options
+    const reason = [messageOf(error), error instanceof Error && error.cause ? messageOf(error.cause) : '']
+    log.warn({ issuer: provider.issuer.href, reason }, 'the OpenID Connect provider does not answer')
+    return new ApiError(
+      httpProblems.backend_unavailable,
+      `${this.name} does not answer right now. Sign in with your password, or try again later.`,
+      {},
+      { 'retry-after': '30' },
+    )
+  }
+
+  #refused(): ApiError {
+    return new CredentialRefused(
+      peopleProblems.provider_refused,
+      `${this.name} did not confirm who you are. Begin again with the page to sign in.`,
+      null,
+    )
+  }
+}
+
+/** TLS, or this machine. */
+function requireSafe(url: URL): URL {
+  const { protocol, hostname } = url
+  const isLocal = protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
+  if (protocol === 'https:' || isLocal) return url
+  throw new ProviderDown(`${url.origin} is not reached by TLS`)
+}
+
+/** However much the provider sends, so much is read. */
+async function boundedFetch(url: string, options: object): Promise<Response> {
+  requireSafe(new URL(url))
+  try {
+    const response = await fetch(url, options)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length
+      if (size > MOST_BYTES) throw new ProviderDown(`${url} sent more than ${MOST_BYTES} bytes`)
+      chunks.push(chunk)
+    }
+    const { status, headers } = response
+    if (status >= 500) throw new ProviderDown(`${url} replied ${status}`)
+    return new Response(size > 0 ? Buffer.concat(chunks) : null, { status, headers })
+  } catch (error) {
+    if (error instanceof ProviderDown) throw error
+    throw new ProviderDown(`${url} can't be reached`, { cause: error })
+  }
+}
+
+/** Libraries wrap what was thrown. */
+function isDown(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof ProviderDown || isDown(error.cause)
+}

@@ -1,0 +1,28 @@
+import type { Database } from '../../database/database.ts'
+import type { Report, Visit } from '../../http/contract/route.ts'
+import { writeCookie } from '../person/cookie.ts'
+import { showPerson } from '../person/people.ts'
+import type { SignIn } from '../person/schema.ts'
+import { SESSION_LIVES_MS } from '../person/sessions.ts'
+import type { Entry, Pending } from './sign-in.ts'
+
+/** What an answer to somebody who signs in needs of its call. */
+interface Answer {
+  visit: Visit
+  setHeader(name: string, value: string): void
+  report(report: Report): void
+}
+
+/** Sets the cookie of the session that was just made, or asks for what is still missing. */
+export async function letIn(
+  db: Database,
+  entry: Entry | Pending,
+  { visit, setHeader, report }: Answer,
+): Promise<SignIn> {
+  if ('ticket' in entry) return { is_signed_in: false, person: null, ticket: entry.ticket }
+  const { signedIn, secret } = entry
+  setHeader('set-cookie', writeCookie(secret, visit.isSecure, SESSION_LIVES_MS))
+  const { sessionId, personId } = signedIn
+  report({ event: 'signed_in', objectId: sessionId, personId })
+  return { is_signed_in: true, person: await showPerson(db, signedIn), ticket: null }
+}
