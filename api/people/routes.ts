@@ -1,45 +1,25 @@
-import Type from 'typebox'
-import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
-import { notFound } from '../http/contract/problem.ts'
-import { type Route, route } from '../http/contract/route.ts'
+import type { Route } from '../http/contract/route.ts'
 import { deviceRoutes } from './devices/routes.ts'
 import { KnownPlaces } from './guard/known-places.ts'
 import { MailBounds } from './guard/mail-bounds.ts'
-import { MIN_PASSWORD } from './guard/passwords.ts'
 import { Proof } from './guard/proof.ts'
 import { Tickets } from './guard/tickets.ts'
+import { invitationRoutes } from './invitations/routes.ts'
 import { memberRoutes } from './membership/routes.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
 import { passkeyRoutes } from './passkeys/routes.ts'
-import { PasskeyChallenge, PasskeyUse } from './passkeys/schema.ts'
-import { writeCookie } from './person/cookie.ts'
-import {
-  AddressRequest,
-  LinkUse,
-  PasswordReset,
-  peopleProblems,
-  Session,
-  SignIn,
-  SignInOptions,
-  SignInRequest,
-  SignUpCompletion,
-  TicketUse,
-} from './person/schema.ts'
-import { endSession, listSessions } from './person/sessions.ts'
-import { sessionView } from './person/view.ts'
 import { EmailChange } from './profile/email-change.ts'
 import { type PeopleOptions, personRoutes } from './profile/routes.ts'
+import { sessionRoutes } from './profile/session-routes.ts'
 import { Provider } from './provider/provider.ts'
-import { providerRoutes } from './provider/routes.ts'
-import { letIn } from './sign-in/entry.ts'
-import { type SignInOptions as Options, SignIns } from './sign-in/sign-in.ts'
-import { plain, twoFactorRoutes } from './two-factor/routes.ts'
+import { identityRoutes } from './provider/routes.ts'
+import { providerSignInRoutes } from './sign-in/provider-routes.ts'
+import { resetRoutes, signInRoutes } from './sign-in/routes.ts'
+import { SignIns } from './sign-in/sign-in.ts'
+import { twoFactorRoutes } from './two-factor/routes.ts'
 import { TwoFactor } from './two-factor/two-factor.ts'
 
-const signInTag = 'Sign-in'
-const personTag = 'Person'
-
-/** The ways in, and what a person does with what is hers alone. */
+/** The routes for signing in, for a person's own settings, and for members of accounts. */
 export function peopleRoutes(options: PeopleOptions): Route[] {
   const proof = new Proof(options)
   const twoFactor = new TwoFactor(options, proof)
@@ -52,12 +32,9 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
   const provider = oidc && new Provider({ ...options, provider: oidc })
   const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds, known })
   return [
-    optionsRoute(options, passkeys, provider),
-    ...signUpRoutes(options, signIns),
-    ...signInRoutes(options, signIns),
-    codeRoute(options, signIns),
-    ...passkeySignInRoutes(options, { signIns, passkeys }),
-    ...providerRoutes(options, { provider, tickets, signIns }),
+    ...signInRoutes(options, { signIns, passkeys, provider }),
+    ...providerSignInRoutes(options, { provider, tickets, signIns }),
+    ...identityRoutes({ ...options, tickets }),
     ...resetRoutes(options, signIns),
     ...deviceRoutes(options),
     ...personRoutes(options, { proof, twoFactor, emailChange }),
@@ -65,235 +42,6 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
     ...passkeyRoutes(passkeys),
     ...sessionRoutes(options),
     ...memberRoutes(options),
-  ]
-}
-
-function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provider | null): Route {
-  return route({
-    id: 'getSignInOptions',
-    method: 'GET',
-    path: '/sign-in/options',
-    scope: 'anybody',
-    tag: signInTag,
-    summary: 'Get the ways to sign in and up',
-    description: 'What the operator of this installation has set. A page to sign in shows what this allows.',
-    reply: { 200: SignInOptions },
-    run: async () => ({
-      sign_up: signUp,
-      passkey_origin: passkeys.origin,
-      provider: provider && { name: provider.name, origin: new URL(provider.returnUrl).origin },
-      min_password: MIN_PASSWORD,
-    }),
-  })
-}
-
-function signUpRoutes({ db }: Options, signIns: SignIns): Route[] {
-  return [
-    route({
-      id: 'requestSignUp',
-      method: 'POST',
-      path: '/sign-up',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Sign up: send a link to an e-mail address',
-      description:
-        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is signed up already; then the mail says so. The link works once, for 24 hours, and the last one alone.',
-      body: AddressRequest,
-      reply: { 204: null },
-      errors: [peopleProblems.sign_up_closed],
-      run: ({ body, visit }) => signIns.requestSignUp({ language: 'en', ...body }, visit),
-    }),
-    route({
-      id: 'completeSignUp',
-      method: 'POST',
-      path: '/sign-up/complete',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Finish signing up, with the link of the mail',
-      description:
-        'Creates the person, with an account that she owns, and signs her in. An account that the operator opened for this address before, and that nobody is in, becomes hers.',
-      body: SignUpCompletion,
-      reply: { 200: SignIn },
-      errors: [peopleProblems.link_invalid],
-      run: async (call) => letIn(db, await signIns.completeSignUp(call.body, call.visit), call),
-    }),
-  ]
-}
-
-function signInRoutes({ db }: Options, signIns: SignIns): Route[] {
-  return [
-    route({
-      id: 'signIn',
-      method: 'POST',
-      path: '/sign-in',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Sign in with e-mail address and password',
-      description:
-        'Sets the cookie of a session, which lasts 90 days, or until it is not used for 14; or returns a `ticket`, if the person has turned on two-factor authentication. The refusal does not tell whether the address is known; after ten wrong passwords for an address from one network the next ones have to wait.',
-      body: SignInRequest,
-      reply: { 200: SignIn },
-      errors: [peopleProblems.sign_in_failed],
-      run: async (call) => letIn(db, await signIns.signIn(call.body, call.visit), call),
-    }),
-    route({
-      id: 'signInByLink',
-      method: 'POST',
-      path: '/sign-in/link',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Sign in with a link of the operator',
-      description:
-        'Sets the cookie of a session. Such a link comes from `npm start` or `npx berthd person link`, and works once.',
-      body: LinkUse,
-      reply: { 200: SignIn },
-      errors: [peopleProblems.link_invalid],
-      run: async (call) => letIn(db, await signIns.useLink(call.body.token, call.visit), call),
-    }),
-    route({
-      id: 'signOut',
-      method: 'POST',
-      path: '/sign-out',
-      scope: 'person',
-      tag: signInTag,
-      summary: 'Sign out',
-      description:
-        'Ends the session of this request, and what it has opened: streams of events and consoles.',
-      reply: { 204: null },
-      run: async ({ signedIn, visit, setHeader, report }) => {
-        await endSession(db, signedIn.personId, signedIn.sessionId)
-        setHeader('set-cookie', writeCookie(null, visit.isSecure, 0))
-        report({ event: 'signed_out', objectId: signedIn.sessionId })
-      },
-    }),
-  ]
-}
-
-/** The step that follows all others where there is a second factor. */
-function codeRoute({ db }: Options, signIns: SignIns): Route {
-  return route({
-    id: 'signInByCode',
-    method: 'POST',
-    path: '/sign-in/two-factor',
-    scope: 'anybody',
-    tag: signInTag,
-    summary: 'Sign in: the second step, with a code',
-    description:
-      'For who has turned on two-factor authentication: takes the `ticket` of the first step, whichever it was, and a code of the app or a recovery code. A code is taken once; after ten wrong ones for a person, from wherever, the next ones have to wait.',
-    body: TicketUse,
-    reply: { 200: SignIn },
-    errors: [peopleProblems.ticket_invalid, peopleProblems.wrong_code],
-    run: async (call) => letIn(db, await signIns.useCode(plain(call.body), call.visit), call),
-  })
-}
-
-function passkeySignInRoutes(
-  { db }: Options,
-  { signIns, passkeys }: { signIns: SignIns; passkeys: Passkeys },
-): Route[] {
-  return [
-    route({
-      id: 'beginPasskeySignIn',
-      method: 'POST',
-      path: '/sign-in/passkey-challenge',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Begin to sign in with a passkey: get a challenge',
-      description:
-        'The browser lets its user choose a passkey for `relying_party`, and signs the challenge with it within 10 minutes. Nobody has to say who she is before.',
-      reply: { 200: PasskeyChallenge },
-      errors: [peopleProblems.passkeys_unavailable],
-      run: async () => passkeys.challenge(),
-    }),
-    route({
-      id: 'signInByPasskey',
-      method: 'POST',
-      path: '/sign-in/passkey',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Sign in with a passkey',
-      description:
-        'Sets the cookie of a session. A passkey stands for both factors, as its device asks for a finger, a face or a PIN; one that does not is refused.',
-      body: PasskeyUse,
-      reply: { 200: SignIn },
-      errors: [peopleProblems.ticket_invalid, peopleProblems.passkey_refused],
-      run: async (call) => letIn(db, await signIns.usePasskey(call.body, call.visit), call),
-    }),
-  ]
-}
-
-function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
-  return [
-    route({
-      id: 'requestPasswordReset',
-      method: 'POST',
-      path: '/password-reset',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Send a link to choose another password',
-      description:
-        'The reply is the same if nobody has the address; then the mail says so. The link works once, for an hour.',
-      body: AddressRequest,
-      reply: { 204: null },
-      run: ({ body, visit }) => signIns.requestReset({ language: 'en', ...body }, visit),
-    }),
-    route({
-      id: 'completePasswordReset',
-      method: 'POST',
-      path: '/password-reset/complete',
-      scope: 'anybody',
-      tag: signInTag,
-      summary: 'Choose another password, with the link of the mail',
-      description:
-        'Ends all sessions of the person and signs her in here; a second factor stays, and is asked for. If the link has expired, ask for another one.',
-      body: PasswordReset,
-      reply: { 200: SignIn },
-      errors: [peopleProblems.link_invalid],
-      run: async (call) => {
-        const entry = await signIns.completeReset(call.body, call.visit)
-        const reply = await letIn(db, entry, call)
-        const { personId } = entry
-        call.report({ event: 'password_changed', objectId: personId, personId })
-        return reply
-      },
-    }),
-  ]
-}
-
-function sessionRoutes({ db, clock }: Options): Route[] {
-  return [
-    route({
-      id: 'listSessions',
-      method: 'GET',
-      path: '/account/sessions',
-      scope: 'person',
-      tag: personTag,
-      summary: 'List the sessions of the person',
-      description: 'The browsers that the person is signed in with, newest first; at most 20.',
-      query: Type.Object(pagingQuery),
-      reply: { 200: listOf(Session) },
-      run: (call) =>
-        paged(
-          call,
-          (page) => listSessions(db, clock, call.signedIn.personId, page),
-          (row) => sessionView(row, call.signedIn.sessionId),
-        ),
-    }),
-    route({
-      id: 'endSession',
-      method: 'DELETE',
-      path: '/account/sessions/:session_id',
-      scope: 'person',
-      tag: personTag,
-      summary: 'End a session of the person',
-      description: 'Signs that browser out, and ends what it has opened: streams of events and consoles.',
-      params: { session_id: peopleProblems.session_not_found },
-      reply: { 204: null },
-      run: async ({ signedIn, params, report }) => {
-        if (!(await endSession(db, signedIn.personId, params.session_id)))
-          throw notFound(peopleProblems.session_not_found)
-        report({ event: 'session_revoked', objectId: params.session_id })
-      },
-    }),
+    ...invitationRoutes(options),
   ]
 }

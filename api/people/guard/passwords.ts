@@ -1,7 +1,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Semaphore } from '../../concurrency.ts'
-import { ApiError, bodyIssue, httpProblems, type Issue } from '../../http/contract/problem.ts'
+import { ApiError, bodyIssue, httpProblems, type Issue, invalid } from '../../http/contract/problem.ts'
+import type { PersonTable } from '../person/tables.ts'
 
 export const MIN_PASSWORD = 10
 export const MAX_PASSWORD = 200
@@ -110,4 +111,15 @@ export async function passwordIssues(
   if (!isRepeated && !isOwn && !(await common).has(plain)) return []
   const message = `${field} is one of those that attackers try first. Choose another, such as four random words.`
   return [bodyIssue(field, 'password_too_common', message)]
+}
+
+/** @throws ApiError validation_failed */
+export async function requireGoodPassword(
+  field: string,
+  password: string,
+  { email, name }: Pick<PersonTable, 'email' | 'name'>,
+): Promise<void> {
+  const own = [...email.split(/[@.]/), email, ...name.split(' ')]
+  const issues = await passwordIssues(field, password, own)
+  if (issues.length > 0) throw invalid(issues)
 }

@@ -11,15 +11,16 @@ import { ApiError, bodyIssue, invalid, notFound } from '../../http/contract/prob
 import type { Remember, Visit } from '../../http/contract/route.ts'
 import { enqueueMail } from '../../mail/queue.ts'
 import { Attempts } from '../guard/attempts.ts'
+import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
 import { actorNow, addMember, memberQuota, membership, requireRoleOver } from '../membership/members.ts'
 import { hashSecret, linkInvalid, newSecret, pageOn } from '../person/links.ts'
-import { canonicalEmail, createPerson, personByEmail, requireGoodPassword } from '../person/people.ts'
+import { asPerson, canonicalEmail, createPerson, personByEmail } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { createSession, holdPerson, moveSession } from '../person/sessions.ts'
 import type { InvitationTable, PersonTable } from '../person/tables.ts'
-import { invitationView } from '../person/view.ts'
-import { asPerson, type Entry, type SignInOptions, signUpClosed } from '../sign-in/sign-in.ts'
+import { type Entry, type SignInOptions, signUpClosed } from '../sign-in/sign-in.ts'
+import { invitationView } from './view.ts'
 
 const LIVES_MS = 7 * 24 * 3600_000
 const MINUTE = 60_000

@@ -14,7 +14,7 @@ import { ApiError, notFound } from '../../http/contract/problem.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { leaveAccount } from '../person/sessions.ts'
 import type { MemberTable, PersonTable } from '../person/tables.ts'
-import { memberView } from '../person/view.ts'
+import { memberView } from './view.ts'
 
 export type MemberRow = MemberTable & { email: string; name: string }
 

@@ -1,10 +1,11 @@
 import Type from 'typebox'
 import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
 import { type Route, route } from '../../http/contract/route.ts'
-import { PasswordProof, peopleProblems } from '../person/schema.ts'
-import { passkeyView } from '../person/view.ts'
+import { PasswordProof } from '../guard/schema.ts'
+import { peopleProblems } from '../person/schema.ts'
 import type { Passkeys } from './passkeys.ts'
 import { Passkey, PasskeyCreate, PasskeySetUp, PasskeyUpdate } from './schema.ts'
+import { passkeyView } from './view.ts'
 
 const tag = 'Person'
 const path = '/person/passkeys/:passkey_id'

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/contract/fields.ts'
-import { SealedTicket } from '../person/schema.ts'
+import { SealedTicket } from '../guard/schema.ts'
 
 /** Longer than anything that browsers send. */
 const MAX_BYTES = 8_000

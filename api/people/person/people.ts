@@ -1,17 +1,10 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import type { Actor, SignedIn } from '../../http/contract/auth.ts'
-import { invalid } from '../../http/contract/problem.ts'
-import { type Passwords, passwordIssues } from '../guard/passwords.ts'
-import { type Notify, noteChange } from '../letters/notices.ts'
-import { membershipsOf } from '../membership/members.ts'
-import { identityOf } from '../provider/store.ts'
-import { showTwoFactor } from '../two-factor/enrollment.ts'
-import type { Person } from './schema.ts'
-import { endSessions, requireSession, sessionEnded } from './sessions.ts'
+import type { Queries } from '../../database/database.ts'
+import type { Actor } from '../../http/contract/auth.ts'
+import { currentOrigin, onBehalfOf } from '../../http/limits/origin.ts'
+import { sessionEnded } from './sessions.ts'
 import type { PersonTable } from './tables.ts'
-import { personView } from './view.ts'
 
 /** Addresses are the same person's in whatever letters they are written. */
 export function canonicalEmail(email: string): string {
@@ -48,15 +41,6 @@ export async function createPerson(
   return numInsertedOrUpdatedRows > 0n ? row : null
 }
 
-/** What a person sees of herself. */
-export async function showPerson(db: Queries, signedIn: SignedIn): Promise<Person> {
-  const person = await findPerson(db, signedIn.personId)
-  const memberships = await membershipsOf(db, signedIn.personId)
-  const issuer = (await identityOf(db, signedIn.personId))?.issuer ?? null
-  const twoFactor = await showTwoFactor(db, signedIn.personId)
-  return personView(person, signedIn, memberships, { twoFactor, issuer })
-}
-
 export async function updatePerson(
   db: Queries,
   personId: string,
@@ -76,38 +60,8 @@ export async function setOperator(db: Queries, personId: string, isOperator: boo
   await db.updateTable('people').set(role).where('person_id', '=', personId).execute()
 }
 
-/**
- * Changes the password of a person who has shown that it is she; whoever else is signed in as her is so no longer.
- * @throws ApiError validation_failed, session_ended
- */
-export async function changePassword(
-  { db, passwords, ...notify }: Notify & { db: Database; passwords: Passwords },
-  { person, sessionId, chosen }: { person: PersonTable; sessionId: string; chosen: string },
-): Promise<void> {
-  await requireGoodPassword('new_password', chosen, person)
-  const password = await passwords.hash(chosen)
-  await db.transaction().execute(async (tx) => {
-    await requireSession(tx, { personId: person.person_id, sessionId })
-    await setPassword(tx, person.person_id, password)
-    await endSessions(tx, person.person_id, sessionId)
-    await noteChange(tx, notify, person, 'password_changed')
-  })
-  notify.mailed()
-}
-
 export async function setPassword(tx: Queries, personId: string, password: string): Promise<void> {
   await tx.updateTable('people').set({ password }).where('person_id', '=', personId).execute()
-}
-
-/** @throws ApiError validation_failed */
-export async function requireGoodPassword(
-  field: string,
-  password: string,
-  { email, name }: Pick<PersonTable, 'email' | 'name'>,
-): Promise<void> {
-  const own = [...email.split(/[@.]/), email, ...name.split(' ')]
-  const issues = await passwordIssues(field, password, own)
-  if (issues.length > 0) throw invalid(issues)
 }
 
 /** What the account's profile shows of the person who asks. */
@@ -116,4 +70,13 @@ export async function personOf(db: Queries, { person }: Pick<Actor, 'person'>) {
   const { name, is_operator } = await findPerson(db, person.personId)
   const { personId: person_id, email, role } = person
   return { person_id, email, name, role, is_operator: is_operator === 1 }
+}
+
+/** Carries out what is a person's doing, though she was not signed in when she asked for it. */
+export function asPerson<Result>(
+  { person_id: personId, email }: PersonTable,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const origin = currentOrigin()
+  return origin ? onBehalfOf({ ...origin, person: { personId, email } }, run) : run()
 }

@@ -4,23 +4,18 @@ import { type Route, route } from '../../http/contract/route.ts'
 import type { Proof } from '../guard/proof.ts'
 import { membership } from '../membership/members.ts'
 import { writeCookie } from '../person/cookie.ts'
-import { changePassword, showPerson, updatePerson } from '../person/people.ts'
-import {
-  AccountChoice,
-  EmailChangeRequest,
-  LinkUse,
-  PasswordChange,
-  Person,
-  PersonDeletion,
-  PersonUpdate,
-  peopleProblems,
-} from '../person/schema.ts'
+import { updatePerson } from '../person/people.ts'
+import { AccountChoice, LinkUse, peopleProblems } from '../person/schema.ts'
 import { moveSession } from '../person/sessions.ts'
+import { showPerson } from '../sign-in/entry.ts'
+import { Person } from '../sign-in/schema.ts'
 import type { SignInOptions } from '../sign-in/sign-in.ts'
 import { plain } from '../two-factor/routes.ts'
 import type { TwoFactor } from '../two-factor/two-factor.ts'
 import { type DeletionOptions, deletePerson } from './deletion.ts'
 import type { EmailChange } from './email-change.ts'
+import { changePassword } from './password.ts'
+import { EmailChangeRequest, PasswordChange, PersonDeletion, PersonUpdate } from './schema.ts'
 
 const personTag = 'Person'
 

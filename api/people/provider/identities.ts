@@ -12,7 +12,7 @@ import type { IdentityTable, PersonTable } from '../person/tables.ts'
 import type { Identity } from './provider.ts'
 import { identityOf } from './store.ts'
 
-type Options = Notify & { db: Database; clock: Clock }
+export type IdentityOptions = Notify & { db: Database; clock: Clock }
 
 /** The person whom a provider means, held. */
 export async function personOfIdentity(
@@ -55,7 +55,7 @@ export async function setIdentity(tx: Queries, row: IdentityTable): Promise<void
 
 /** Connects a person who has signed in otherwise. @throws ApiError ticket_invalid, identity_for_another, sign_in_again */
 export async function addIdentity(
-  options: Options & { tickets: Tickets },
+  options: IdentityOptions & { tickets: Tickets },
   { personId, sessionId }: SignedIn,
   sealed: string,
 ): Promise<void> {
@@ -78,7 +78,10 @@ export async function addIdentity(
 }
 
 /** Also ends all other sessions: somebody else may be in there. @throws ApiError identity_not_found */
-export async function removeIdentity(options: Options, { personId, sessionId }: SignedIn): Promise<void> {
+export async function removeIdentity(
+  options: IdentityOptions,
+  { personId, sessionId }: SignedIn,
+): Promise<void> {
   const { db, mailed } = options
   await db.transaction().execute(async (tx) => {
     const person = await holdPerson(tx, personId)
@@ -93,7 +96,7 @@ export async function removeIdentity(options: Options, { personId, sessionId }: 
 
 function note(
   tx: Queries,
-  options: Options,
+  options: IdentityOptions,
   person: PersonTable,
   kind: 'identity_added' | 'identity_removed',
   issuer: string,

@@ -1,71 +1,11 @@
 import { type Route, route } from '../../http/contract/route.ts'
 import type { Tickets } from '../guard/tickets.ts'
 import { peopleProblems } from '../person/schema.ts'
-import { letIn } from '../sign-in/entry.ts'
-import type { SignInOptions, SignIns } from '../sign-in/sign-in.ts'
-import { addIdentity, noProvider, removeIdentity } from './identities.ts'
-import type { Provider } from './provider.ts'
-import { IdentityTicket, ProviderAnswer, ProviderBeginning, ProviderSignIn } from './schema.ts'
+import { addIdentity, type IdentityOptions, removeIdentity } from './identities.ts'
+import { IdentityTicket } from './schema.ts'
 
-interface Parts {
-  provider: Provider | null
-  tickets: Tickets
-  signIns: SignIns
-}
-
-/** Signing in with what a person is elsewhere. */
-export function providerRoutes(options: SignInOptions, parts: Parts): Route[] {
-  return [...signInRoutes(options, parts), ...identityRoutes(options, parts)]
-}
-
-function signInRoutes({ db }: SignInOptions, { provider, tickets, signIns }: Parts): Route[] {
-  return [
-    route({
-      id: 'beginProviderSignIn',
-      method: 'POST',
-      path: '/sign-in/provider/begin',
-      scope: 'anybody',
-      tag: 'Sign-in',
-      summary: 'Begin to sign in with the provider: get where to go',
-      description:
-        'Open `url` in the browser, and keep the `ticket` where only pages of this origin find it: the provider leads back to `/sign-in/provider` of the console, within 10 minutes. What it answers is of no use without the ticket.',
-      reply: { 200: ProviderBeginning },
-      errors: [peopleProblems.no_provider],
-      run: async () => {
-        if (!provider) throw noProvider()
-        const { url, expected } = await provider.begin()
-        return { url, ticket: tickets.issue('provider', expected) }
-      },
-    }),
-    route({
-      id: 'signInByProvider',
-      method: 'POST',
-      path: '/sign-in/provider',
-      scope: 'anybody',
-      tag: 'Sign-in',
-      summary: 'Sign in with what the provider answered',
-      description:
-        'Sets the cookie of a session, or returns a `ticket` where a second factor is missing. Who is new here signs up by it, where the operator lets everybody; who has signed up before with the address gets an `identity_ticket`, signs in as usual once and connects both with it.',
-      body: ProviderAnswer,
-      reply: { 200: ProviderSignIn },
-      errors: [
-        peopleProblems.no_provider,
-        peopleProblems.ticket_invalid,
-        peopleProblems.provider_refused,
-        peopleProblems.email_unverified,
-        peopleProblems.sign_up_closed,
-      ],
-      run: async (call) => {
-        const entry = await signIns.useProvider({ language: 'en', ...call.body }, call.visit)
-        if ('identityTicket' in entry)
-          return { is_signed_in: false, person: null, ticket: null, identity_ticket: entry.identityTicket }
-        return { ...(await letIn(db, entry, call)), identity_ticket: null }
-      },
-    }),
-  ]
-}
-
-function identityRoutes(options: SignInOptions, { tickets }: Parts): Route[] {
+/** Connecting a person with their identity at the provider, and disconnecting them. */
+export function identityRoutes(options: IdentityOptions & { tickets: Tickets }): Route[] {
   return [
     route({
       id: 'addIdentity',
@@ -84,7 +24,7 @@ function identityRoutes(options: SignInOptions, { tickets }: Parts): Route[] {
         peopleProblems.identity_for_another,
       ],
       run: async ({ signedIn, body, report }) => {
-        await addIdentity({ ...options, tickets }, signedIn, body.identity_ticket)
+        await addIdentity(options, signedIn, body.identity_ticket)
         report({ event: 'identity_added', objectId: signedIn.personId })
       },
     }),

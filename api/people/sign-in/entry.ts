@@ -1,10 +1,15 @@
-import type { Database } from '../../database/database.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import type { SignedIn } from '../../http/contract/auth.ts'
 import type { Report, Visit } from '../../http/contract/route.ts'
+import { membershipsOf } from '../membership/members.ts'
 import { writeCookie } from '../person/cookie.ts'
-import { showPerson } from '../person/people.ts'
-import type { SignIn } from '../person/schema.ts'
+import { findPerson } from '../person/people.ts'
 import { SESSION_LIVES_MS } from '../person/sessions.ts'
+import { identityOf } from '../provider/store.ts'
+import { showTwoFactor } from '../two-factor/enrollment.ts'
+import type { Person, SignIn } from './schema.ts'
 import type { Entry, Pending } from './sign-in.ts'
+import { personView } from './view.ts'
 
 /** What an answer to somebody who signs in needs of its call. */
 interface Answer {
@@ -25,4 +30,13 @@ export async function letIn(
   const { sessionId, personId } = signedIn
   report({ event: 'signed_in', objectId: sessionId, personId })
   return { is_signed_in: true, person: await showPerson(db, signedIn), ticket: null }
+}
+
+/** What a person sees of herself. */
+export async function showPerson(db: Queries, signedIn: SignedIn): Promise<Person> {
+  const person = await findPerson(db, signedIn.personId)
+  const memberships = await membershipsOf(db, signedIn.personId)
+  const issuer = (await identityOf(db, signedIn.personId))?.issuer ?? null
+  const twoFactor = await showTwoFactor(db, signedIn.personId)
+  return personView(person, signedIn, memberships, { twoFactor, issuer })
 }

@@ -7,7 +7,6 @@ import type { Database, Queries } from '../../database/database.ts'
 import { CredentialRefused, type SignedIn } from '../../http/contract/auth.ts'
 import { ApiError } from '../../http/contract/problem.ts'
 import type { Visit } from '../../http/contract/route.ts'
-import { currentOrigin, onBehalfOf } from '../../http/limits/origin.ts'
 import { networkOf } from '../../http/limits/rate-limit.ts'
 import type { Mail } from '../../mail/mailer.ts'
 import { enqueueMail } from '../../mail/queue.ts'
@@ -17,6 +16,7 @@ import { Attempts, NetworkAttempts } from '../guard/attempts.ts'
 import type { KnownPlaces } from '../guard/known-places.ts'
 import type { MailBounds } from '../guard/mail-bounds.ts'
 import type { Passwords } from '../guard/passwords.ts'
+import { requireGoodPassword } from '../guard/passwords.ts'
 import { type Tickets, ticketInvalid } from '../guard/tickets.ts'
 import { letter } from '../letters/mails.ts'
 import { noteChange } from '../letters/notices.ts'
@@ -25,11 +25,11 @@ import { notePasskeyUse, type Passkeys, refused } from '../passkeys/passkeys.ts'
 import type { PasskeyUse } from '../passkeys/schema.ts'
 import { createLink, findLink, hashSecret, linkInvalid, pageOn, redeemLink } from '../person/links.ts'
 import {
+  asPerson,
   canonicalEmail,
   createPerson,
   personByEmail,
   personById,
-  requireGoodPassword,
   setPassword,
 } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
@@ -363,15 +363,6 @@ function signInFailed(person: PersonTable | undefined): ApiError {
     'The e-mail address or the password is wrong. If you forgot the password, choose another one.',
     person ? { accountId: null, tokenId: null, personId: person.person_id } : null,
   )
-}
-
-/** Carries out what is a person's doing, though she was not signed in when she asked for it. */
-export function asPerson<Result>(
-  { person_id: personId, email }: PersonTable,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  const origin = currentOrigin()
-  return origin ? onBehalfOf({ ...origin, person: { personId, email } }, run) : run()
 }
 
 /** The error where somebody can't sign up. */

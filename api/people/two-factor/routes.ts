@@ -1,12 +1,7 @@
 import { type Route, route } from '../../http/contract/route.ts'
-import {
-  CodeProof,
-  PasswordProof,
-  peopleProblems,
-  RecoveryCodes,
-  TwoFactorConfirmation,
-  TwoFactorSecret,
-} from '../person/schema.ts'
+import { PasswordProof } from '../guard/schema.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { CodeProof, RecoveryCodes, TwoFactorConfirmation, TwoFactorSecret } from './schema.ts'
 import type { TwoFactor } from './two-factor.ts'
 
 const tag = 'Person'

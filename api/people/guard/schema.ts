@@ -1,0 +1,48 @@
+import Type from 'typebox'
+import { MAX_PASSWORD, MIN_PASSWORD } from './passwords.ts'
+
+/** As it is sent to sign in: whatever is wrong with it is not what the caller is told. */
+export const password = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_PASSWORD,
+    description,
+    examples: ['correct horse battery staple'],
+  })
+
+export const NewPassword = Type.String({
+  minLength: MIN_PASSWORD,
+  maxLength: MAX_PASSWORD,
+  description: `The password to be, ${MIN_PASSWORD} to ${MAX_PASSWORD} characters, and none that many people have`,
+  examples: ['correct horse battery staple'],
+})
+
+export const Code = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'A code of the app, or a recovery code; spaces and hyphens make no difference',
+  examples: ['492039'],
+})
+
+export const SealedTicket = Type.String({
+  minLength: 1,
+  maxLength: 2_000,
+  description: 'Connects both steps: for one use, within 10 minutes',
+  examples: ['q83vEjRWeJCrze8SNFZ4kA'],
+})
+
+export const OwnPassword = Type.Optional(password('The password as it is; required if the person has one'))
+
+export const OwnCode = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'A code of the app, or a recovery code; required if two-factor authentication is on',
+    examples: ['492039'],
+  }),
+)
+
+export const PasswordProof = Type.Object(
+  { password: OwnPassword },
+  { title: 'PasswordProof', description: 'Who is signed in shows again who she is' },
+)

@@ -1,0 +1,62 @@
+import { type Route, route } from '../../http/contract/route.ts'
+import type { Tickets } from '../guard/tickets.ts'
+import { peopleProblems } from '../person/schema.ts'
+import { noProvider } from '../provider/identities.ts'
+import type { Provider } from '../provider/provider.ts'
+import { letIn } from './entry.ts'
+import { ProviderAnswer, ProviderBeginning, ProviderSignIn } from './provider-schema.ts'
+import type { SignInOptions, SignIns } from './sign-in.ts'
+
+interface Parts {
+  provider: Provider | null
+  tickets: Tickets
+  signIns: SignIns
+}
+
+/** Signing in with an OpenID Connect provider. */
+export function providerSignInRoutes({ db }: SignInOptions, { provider, tickets, signIns }: Parts): Route[] {
+  return [
+    route({
+      id: 'beginProviderSignIn',
+      method: 'POST',
+      path: '/sign-in/provider/begin',
+      scope: 'anybody',
+      tag: 'Sign-in',
+      summary: 'Begin to sign in with the provider: get where to go',
+      description:
+        'Open `url` in the browser, and keep the `ticket` where only pages of this origin find it: the provider leads back to `/sign-in/provider` of the console, within 10 minutes. What it answers is of no use without the ticket.',
+      reply: { 200: ProviderBeginning },
+      errors: [peopleProblems.no_provider],
+      run: async () => {
+        if (!provider) throw noProvider()
+        const { url, expected } = await provider.begin()
+        return { url, ticket: tickets.issue('provider', expected) }
+      },
+    }),
+    route({
+      id: 'signInByProvider',
+      method: 'POST',
+      path: '/sign-in/provider',
+      scope: 'anybody',
+      tag: 'Sign-in',
+      summary: 'Sign in with what the provider answered',
+      description:
+        'Sets the cookie of a session, or returns a `ticket` where a second factor is missing. Who is new here signs up by it, where the operator lets everybody; who has signed up before with the address gets an `identity_ticket`, signs in as usual once and connects both with it.',
+      body: ProviderAnswer,
+      reply: { 200: ProviderSignIn },
+      errors: [
+        peopleProblems.no_provider,
+        peopleProblems.ticket_invalid,
+        peopleProblems.provider_refused,
+        peopleProblems.email_unverified,
+        peopleProblems.sign_up_closed,
+      ],
+      run: async (call) => {
+        const entry = await signIns.useProvider({ language: 'en', ...call.body }, call.visit)
+        if ('identityTicket' in entry)
+          return { is_signed_in: false, person: null, ticket: null, identity_ticket: entry.identityTicket }
+        return { ...(await letIn(db, entry, call)), identity_ticket: null }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,42 @@
+import Type from 'typebox'
+import { nullable } from '../../http/contract/fields.ts'
+import { SealedTicket } from '../guard/schema.ts'
+import { Language } from '../person/schema.ts'
+import { identityTicket } from '../provider/schema.ts'
+import { SignIn } from './schema.ts'
+
+export const ProviderBeginning = Type.Object(
+  {
+    ticket: SealedTicket,
+    url: Type.String({
+      description: 'Page of the provider to open in the browser',
+      examples: ['https://accounts.example.com/authorize?client_id=berth&response_type=code'],
+    }),
+  },
+  { title: 'ProviderBeginning', description: 'Where a browser goes to sign in elsewhere' },
+)
+
+export const ProviderAnswer = Type.Object(
+  {
+    ticket: SealedTicket,
+    answer: Type.String({
+      minLength: 1,
+      maxLength: 8_000,
+      description: 'The query that the provider led back with, without the question mark',
+      examples: ['code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj'],
+    }),
+    language: Type.Optional(Language),
+  },
+  { title: 'ProviderAnswer', description: 'What came back from the provider, and what was begun' },
+)
+
+export const ProviderSignIn = Type.Object(
+  {
+    ...SignIn.properties,
+    identity_ticket: nullable(identityTicket(), {
+      description:
+        'Where a person has signed up with the address already: for `POST /person/identity`, once she has signed in as usual, within 10 minutes and once; else null',
+    }),
+  },
+  { title: 'ProviderSignIn', description: 'How far signing in with the provider has come' },
+)

@@ -1,0 +1,230 @@
+import { type Route, route } from '../../http/contract/route.ts'
+import { MIN_PASSWORD } from '../guard/passwords.ts'
+import type { Passkeys } from '../passkeys/passkeys.ts'
+import { PasskeyChallenge, PasskeyUse } from '../passkeys/schema.ts'
+import { writeCookie } from '../person/cookie.ts'
+import { LinkUse, peopleProblems } from '../person/schema.ts'
+import { endSession } from '../person/sessions.ts'
+import type { Provider } from '../provider/provider.ts'
+import { plain } from '../two-factor/routes.ts'
+import { letIn } from './entry.ts'
+import {
+  AddressRequest,
+  PasswordReset,
+  SignIn,
+  SignInOptions,
+  SignInRequest,
+  SignUpCompletion,
+  TicketUse,
+} from './schema.ts'
+import type { SignInOptions as Options, SignIns } from './sign-in.ts'
+
+const signInTag = 'Sign-in'
+
+interface Parts {
+  signIns: SignIns
+  passkeys: Passkeys
+  provider: Provider | null
+}
+
+/** Signing up, and signing in with a password, a link, a code or a passkey. */
+export function signInRoutes(options: Options, parts: Parts): Route[] {
+  const { signIns, passkeys, provider } = parts
+  return [
+    optionsRoute(options, passkeys, provider),
+    ...signUpRoutes(options, signIns),
+    ...passwordRoutes(options, signIns),
+    codeRoute(options, signIns),
+    ...passkeySignInRoutes(options, parts),
+  ]
+}
+
+function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provider | null): Route {
+  return route({
+    id: 'getSignInOptions',
+    method: 'GET',
+    path: '/sign-in/options',
+    scope: 'anybody',
+    tag: signInTag,
+    summary: 'Get the ways to sign in and up',
+    description: 'What the operator of this installation has set. A page to sign in shows what this allows.',
+    reply: { 200: SignInOptions },
+    run: async () => ({
+      sign_up: signUp,
+      passkey_origin: passkeys.origin,
+      provider: provider && { name: provider.name, origin: new URL(provider.returnUrl).origin },
+      min_password: MIN_PASSWORD,
+    }),
+  })
+}
+
+function signUpRoutes({ db }: Options, signIns: SignIns): Route[] {
+  return [
+    route({
+      id: 'requestSignUp',
+      method: 'POST',
+      path: '/sign-up',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Sign up: send a link to an e-mail address',
+      description:
+        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is signed up already; then the mail says so. The link works once, for 24 hours, and the last one alone.',
+      body: AddressRequest,
+      reply: { 204: null },
+      errors: [peopleProblems.sign_up_closed],
+      run: ({ body, visit }) => signIns.requestSignUp({ language: 'en', ...body }, visit),
+    }),
+    route({
+      id: 'completeSignUp',
+      method: 'POST',
+      path: '/sign-up/complete',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Finish signing up, with the link of the mail',
+      description:
+        'Creates the person, with an account that she owns, and signs her in. An account that the operator opened for this address before, and that nobody is in, becomes hers.',
+      body: SignUpCompletion,
+      reply: { 200: SignIn },
+      errors: [peopleProblems.link_invalid],
+      run: async (call) => letIn(db, await signIns.completeSignUp(call.body, call.visit), call),
+    }),
+  ]
+}
+
+function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
+  return [
+    route({
+      id: 'signIn',
+      method: 'POST',
+      path: '/sign-in',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Sign in with e-mail address and password',
+      description:
+        'Sets the cookie of a session, which lasts 90 days, or until it is not used for 14; or returns a `ticket`, if the person has turned on two-factor authentication. The refusal does not tell whether the address is known; after ten wrong passwords for an address from one network the next ones have to wait.',
+      body: SignInRequest,
+      reply: { 200: SignIn },
+      errors: [peopleProblems.sign_in_failed],
+      run: async (call) => letIn(db, await signIns.signIn(call.body, call.visit), call),
+    }),
+    route({
+      id: 'signInByLink',
+      method: 'POST',
+      path: '/sign-in/link',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Sign in with a link of the operator',
+      description:
+        'Sets the cookie of a session. Such a link comes from `npm start` or `npx berthd person link`, and works once.',
+      body: LinkUse,
+      reply: { 200: SignIn },
+      errors: [peopleProblems.link_invalid],
+      run: async (call) => letIn(db, await signIns.useLink(call.body.token, call.visit), call),
+    }),
+    route({
+      id: 'signOut',
+      method: 'POST',
+      path: '/sign-out',
+      scope: 'person',
+      tag: signInTag,
+      summary: 'Sign out',
+      description:
+        'Ends the session of this request, and what it has opened: streams of events and consoles.',
+      reply: { 204: null },
+      run: async ({ signedIn, visit, setHeader, report }) => {
+        await endSession(db, signedIn.personId, signedIn.sessionId)
+        setHeader('set-cookie', writeCookie(null, visit.isSecure, 0))
+        report({ event: 'signed_out', objectId: signedIn.sessionId })
+      },
+    }),
+  ]
+}
+
+/** The step that follows all others where there is a second factor. */
+function codeRoute({ db }: Options, signIns: SignIns): Route {
+  return route({
+    id: 'signInByCode',
+    method: 'POST',
+    path: '/sign-in/two-factor',
+    scope: 'anybody',
+    tag: signInTag,
+    summary: 'Sign in: the second step, with a code',
+    description:
+      'For who has turned on two-factor authentication: takes the `ticket` of the first step, whichever it was, and a code of the app or a recovery code. A code is taken once; after ten wrong ones for a person, from wherever, the next ones have to wait.',
+    body: TicketUse,
+    reply: { 200: SignIn },
+    errors: [peopleProblems.ticket_invalid, peopleProblems.wrong_code],
+    run: async (call) => letIn(db, await signIns.useCode(plain(call.body), call.visit), call),
+  })
+}
+
+function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Route[] {
+  return [
+    route({
+      id: 'beginPasskeySignIn',
+      method: 'POST',
+      path: '/sign-in/passkey-challenge',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Begin to sign in with a passkey: get a challenge',
+      description:
+        'The browser lets its user choose a passkey for `relying_party`, and signs the challenge with it within 10 minutes. Nobody has to say who she is before.',
+      reply: { 200: PasskeyChallenge },
+      errors: [peopleProblems.passkeys_unavailable],
+      run: async () => passkeys.challenge(),
+    }),
+    route({
+      id: 'signInByPasskey',
+      method: 'POST',
+      path: '/sign-in/passkey',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Sign in with a passkey',
+      description:
+        'Sets the cookie of a session. A passkey stands for both factors, as its device asks for a finger, a face or a PIN; one that does not is refused.',
+      body: PasskeyUse,
+      reply: { 200: SignIn },
+      errors: [peopleProblems.ticket_invalid, peopleProblems.passkey_refused],
+      run: async (call) => letIn(db, await signIns.usePasskey(call.body, call.visit), call),
+    }),
+  ]
+}
+
+/** Choosing a new password with a link from a mail. */
+export function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
+  return [
+    route({
+      id: 'requestPasswordReset',
+      method: 'POST',
+      path: '/password-reset',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Send a link to choose another password',
+      description:
+        'The reply is the same if nobody has the address; then the mail says so. The link works once, for an hour.',
+      body: AddressRequest,
+      reply: { 204: null },
+      run: ({ body, visit }) => signIns.requestReset({ language: 'en', ...body }, visit),
+    }),
+    route({
+      id: 'completePasswordReset',
+      method: 'POST',
+      path: '/password-reset/complete',
+      scope: 'anybody',
+      tag: signInTag,
+      summary: 'Choose another password, with the link of the mail',
+      description:
+        'Ends all sessions of the person and signs her in here; a second factor stays, and is asked for. If the link has expired, ask for another one.',
+      body: PasswordReset,
+      reply: { 200: SignIn },
+      errors: [peopleProblems.link_invalid],
+      run: async (call) => {
+        const entry = await signIns.completeReset(call.body, call.visit)
+        const reply = await letIn(db, entry, call)
+        const { personId } = entry
+        call.report({ event: 'password_changed', objectId: personId, personId })
+        return reply
+      },
+    }),
+  ]
+}

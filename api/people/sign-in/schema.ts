@@ -1,0 +1,132 @@
+import Type, { type Static } from 'typebox'
+import { PersonId, RoleName } from '../../accounts/schema.ts'
+import { CreatedAt, nullable, timestamp, visibleName } from '../../http/contract/fields.ts'
+import { MIN_PASSWORD } from '../guard/passwords.ts'
+import { Code, NewPassword, password, SealedTicket } from '../guard/schema.ts'
+import { MemberId } from '../membership/schema.ts'
+import { AccountId, Email, EmailAddress, Language, LinkToken, SessionId } from '../person/schema.ts'
+
+const Membership = Type.Object(
+  {
+    account_id: AccountId,
+    member_id: MemberId,
+    name: Type.String({ description: 'Name of the account', examples: ['Ann'] }),
+    email: Type.String({
+      description: 'Address that the account is known by',
+      examples: ['ann@example.com'],
+    }),
+    status: Type.Enum(['active', 'suspended', 'closed'], { description: 'Status of the account' }),
+    role: RoleName,
+  },
+  { description: 'An account that the person is a member of' },
+)
+
+export const Person = Type.Object(
+  {
+    person_id: PersonId,
+    email: Email,
+    name: Type.String({ description: 'Name of the person', examples: ['Ann'] }),
+    language: Language,
+    is_operator: Type.Boolean({
+      description: 'Whether the person runs this installation',
+      examples: [false],
+    }),
+    has_password: Type.Boolean({
+      description: 'Whether the person can sign in with a password',
+      examples: [true],
+    }),
+    two_factor: nullable(
+      Type.Object(
+        {
+          enabled_at: timestamp('When it was turned on'),
+          recovery_codes_left: Type.Integer({
+            description: 'Recovery codes that were not used yet',
+            examples: [10],
+          }),
+        },
+        { description: 'Two-factor authentication: signing in needs a code of an app' },
+      ),
+      { description: 'Two-factor authentication; null if it is off' },
+    ),
+    identity_provider: nullable(Type.String({ examples: ['accounts.example.com'] }), {
+      description: 'Host of the OpenID Connect provider that signs her in as well; null if none does',
+    }),
+    created_at: CreatedAt,
+    session_id: SessionId,
+    account_id: nullable(AccountId, {
+      description:
+        'The account that requests are for unless `Berth-Account` names another; null if there is none',
+    }),
+    accounts: Type.Array(Membership, { description: 'The accounts that the person is a member of' }),
+  },
+  { title: 'Person', description: 'Who is signed in, and where' },
+)
+export type Person = Static<typeof Person>
+
+export const SignInOptions = Type.Object(
+  {
+    sign_up: Type.Enum(['open', 'invitation', 'closed'], {
+      description: 'Who can sign up: everybody, those who are invited, or nobody',
+      examples: ['open'],
+    }),
+    passkey_origin: nullable(Type.String({ examples: ['https://cloud.example'] }), {
+      description: 'Origin of the pages that can use passkeys; null without a host name or TLS',
+    }),
+    provider: nullable(
+      Type.Object({
+        name: Type.String({ description: 'What to call it: its host', examples: ['accounts.example.com'] }),
+        origin: Type.String({
+          description: 'Origin of the pages that it leads back to',
+          examples: ['https://cloud.example'],
+        }),
+      }),
+      { description: 'The OpenID Connect provider that signs people in; null if there is none' },
+    ),
+    min_password: Type.Integer({
+      description: 'Characters that a password has at least',
+      examples: [MIN_PASSWORD],
+    }),
+  },
+  { title: 'SignInOptions', description: 'How people can sign in and up here' },
+)
+
+export const SignIn = Type.Object(
+  {
+    is_signed_in: Type.Boolean({ description: 'Whether the cookie of a session was set', examples: [true] }),
+    person: nullable(Person, { description: 'Who has signed in' }),
+    ticket: nullable(Type.String({ examples: ['q83vEjRWeJCrze8SNFZ4kA'] }), {
+      description:
+        'For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing',
+    }),
+  },
+  { title: 'SignIn', description: 'How far signing in has come' },
+)
+export type SignIn = Static<typeof SignIn>
+
+export const SignInRequest = Type.Object(
+  { email: EmailAddress, password: password('The password') },
+  { title: 'SignInRequest', description: 'Who signs in' },
+)
+
+export const TicketUse = Type.Object(
+  {
+    ticket: SealedTicket,
+    code: Code,
+  },
+  { title: 'TicketUse', description: 'The second step of signing in' },
+)
+
+export const AddressRequest = Type.Object(
+  { email: EmailAddress, language: Type.Optional(Language) },
+  { title: 'AddressRequest', description: 'Where to send a mail with a link' },
+)
+
+export const SignUpCompletion = Type.Object(
+  { token: LinkToken, name: visibleName(64, 'Ann'), password: NewPassword },
+  { title: 'SignUpCompletion', description: 'Who has read the mail, and will sign in with what' },
+)
+
+export const PasswordReset = Type.Object(
+  { token: LinkToken, password: NewPassword },
+  { title: 'PasswordReset', description: 'A password in the place of one that was forgotten' },
+)

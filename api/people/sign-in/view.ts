@@ -1,0 +1,40 @@
+import type { AccountTable } from '../../accounts/tables.ts'
+import type { SignedIn } from '../../http/contract/auth.ts'
+import { isoTime } from '../../http/contract/fields.ts'
+import type { MemberTable, PersonTable } from '../person/tables.ts'
+import type { Person } from './schema.ts'
+
+export function personView(
+  row: PersonTable,
+  { sessionId, accountId }: SignedIn,
+  memberships: readonly (MemberTable & { account: AccountTable })[],
+  {
+    twoFactor,
+    issuer,
+  }: { twoFactor: { enabledAt: number; recoveryCodesLeft: number } | null; issuer: string | null },
+): Person {
+  return {
+    person_id: row.person_id,
+    email: row.email,
+    name: row.name,
+    language: row.language,
+    is_operator: row.is_operator === 1,
+    has_password: row.password !== null,
+    two_factor: twoFactor && {
+      enabled_at: isoTime(twoFactor.enabledAt),
+      recovery_codes_left: twoFactor.recoveryCodesLeft,
+    },
+    identity_provider: issuer && new URL(issuer).hostname,
+    created_at: isoTime(row.created_at),
+    session_id: sessionId,
+    account_id: accountId,
+    accounts: memberships.map(({ member_id, role, account }) => ({
+      account_id: account.account_id,
+      member_id,
+      name: account.name,
+      email: account.email,
+      status: account.status,
+      role,
+    })),
+  }
+}

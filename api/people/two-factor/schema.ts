@@ -1,0 +1,37 @@
+import Type from 'typebox'
+import { Code, OwnPassword } from '../guard/schema.ts'
+
+export const CodeProof = Type.Object(
+  { password: OwnPassword, code: Code },
+  { title: 'CodeProof', description: 'Who is signed in shows both factors again' },
+)
+
+export const TwoFactorConfirmation = Type.Object(
+  { code: Code },
+  { title: 'TwoFactorConfirmation', description: 'That the app has the secret' },
+)
+
+export const TwoFactorSecret = Type.Object(
+  {
+    secret: Type.String({
+      description: 'The secret in base 32, to be typed into an app',
+      examples: ['GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'],
+    }),
+    uri: Type.String({
+      description: 'The same as an otpauth URI, to be shown as a QR code',
+      examples: [
+        'otpauth://totp/cloud.example:ann%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=cloud.example',
+      ],
+    }),
+  },
+  { title: 'TwoFactorSecret', description: 'What an app makes codes of; shown only now' },
+)
+
+export const RecoveryCodes = Type.Object(
+  {
+    recovery_codes: Type.Array(Type.String({ examples: ['w8kTz-5nQbR-Hc3mY-dV7xJ'] }), {
+      description: 'Ten codes, each of which signs in once in the place of one of the app',
+    }),
+  },
+  { title: 'RecoveryCodes', description: 'For when the app is lost; shown only now' },
+)
