@@ -83,8 +83,8 @@ function comments(text: string): string[] {
 }
 
 /** Lower these as folders are cleaned; the goals are under 80, and 0. Nobody raises them. */
-const MOST_WITHOUT_NOUN = 603
-const MOST_WHOEVER = 83
+const MOST_WITHOUT_NOUN = 581
+const MOST_WHOEVER = 72
 
 /** Counts by folder, the most first. */
 function byFolder(found: { file: string; count: number }[]): string {
@@ -123,4 +123,16 @@ test('"whoever" and "unless told" become fewer, in code and documents', () => {
     sum(found),
     `Name the person or thing; write "(default: …)". Lower MOST_WHOEVER when there are fewer. ${byFolder(found)}`,
   ).toBeLessThanOrEqual(MOST_WHOEVER)
+})
+
+test('documents call a person "they" or "the user"', () => {
+  // AGENTS.md lists the words that others avoid; docs/reference.md is printed from texts of the code.
+  const found = files
+    .filter((file) => file.endsWith('.md') && !['AGENTS.md', 'docs/reference.md'].includes(file))
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, at) => (/\b(she|hers?|herself)\b/i.test(line) ? [`${file}:${at + 1}`] : [])),
+    )
+  expect(found).toEqual([])
 })
