@@ -3,7 +3,7 @@ import type { Catalog } from './file.ts'
 import { isInPools } from './pools.ts'
 import type { PriceEntry } from './prices.ts'
 
-/** What a server that is not gone was ordered as. */
+/** The catalogue entries that a remaining server was ordered with. */
 export interface Ordered {
   zone_slug: string
   cpu_type: CpuType
@@ -20,8 +20,9 @@ export interface Held {
 const DAY_MS = 24 * 3600_000
 
 /**
- * What servers use can be retired, but not vanish or become something else: they are shown, resized and priced by it.
- * What no server uses is the operator's to change.
+ * Lists changes that break existing servers. Entries that servers use can be retired, but not disappear or become
+ * something else, since servers are shown, resized and priced by them. Entries that no server uses are free to
+ * change.
  * @param before the catalogue that was accepted last
  * @returns a sentence for each breach
  */
@@ -78,7 +79,7 @@ interface Kind<T> {
   idOf: (offer: T) => string
   slugOf: (offer: T) => string
   isUsed: (id: string) => boolean
-  /** What may not change, with its name. */
+  /** The values that may not change, with their names. */
   fixed?: [name: string, valueOf: (offer: T) => string]
 }
 

@@ -32,7 +32,7 @@ templates:
       - build: micro
 `
 
-/** What is said about a catalogue that differs from ours in one place. */
+/** Returns the complaint about a catalogue that differs from the sample in one place. */
 function complaint(from: string | RegExp, to: string): string {
   const changed = text.replace(from, to)
   expect(changed).not.toBe(text)

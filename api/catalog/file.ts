@@ -48,7 +48,7 @@ export interface Catalog {
   prices: readonly PriceEntry[]
 }
 
-/** What customers can order of it. */
+/** The part of the catalogue that customers can order. */
 export function onSale({ zones, presets, templates, limits, prices }: Catalog): Catalog {
   const sold = <Offer extends { retired?: boolean | undefined }>(offers: readonly Offer[]) =>
     offers.filter(({ retired }) => !retired)
@@ -119,7 +119,7 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
   }
   const value = toValue(document, file)
   const complaints = check(value).map((issue): [string, string] => [issue.pointer, issue.message])
-  // What the check let through has the shape of the schema.
+  // A value that passed the check has the shape of the schema.
   if (complaints.length === 0) complaints.push(...contradictions(value as CatalogFile, now))
   if (complaints.length > 0)
     throw new CatalogError(
@@ -166,7 +166,7 @@ function indexOrName(part: string): string | number {
   return /^\d+$/.test(part) ? Number(part) : part
 }
 
-/** What a schema can't say. */
+/** Lists mistakes that a schema can't express. */
 function contradictions(file: CatalogFile, now: number): Fault[] {
   const found: Fault[] = []
   const twice = (section: 'zones' | 'presets' | 'templates', names: string[]) =>

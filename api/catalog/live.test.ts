@@ -83,7 +83,7 @@ test('a missing image is a fault that names template and file, until it is there
   expect(await opened.look(now)).toEqual({ fault: null })
   const image = opened.catalog.templates.find(({ slug }) => slug === 'micro')?.image
   expect(image?.sources).toEqual([{ type: 'file', path: disk }])
-  // What is kept means the same wherever it is read.
+  // The kept copy means the same wherever it is read.
   expect(readFileSync(at.lastGood, 'utf8')).toBe(own.replace('own/disk.img', JSON.stringify(disk)))
   rmSync(disk)
   expect((await openCatalog(at, now)).fault).toBe(fault)

@@ -55,7 +55,7 @@ export interface CatalogPlace {
   /** Where a copy of what was accepted last is kept. */
   lastGood: string
   images: Pick<HostImages, 'ready'>
-  /** What servers use, which may not vanish. */
+  /** Returns the entries that servers use, which may not disappear. */
   ordered: () => Promise<readonly Ordered[]>
   /** The public addresses that accounts have. */
   held: () => Promise<readonly Held[]>
@@ -64,7 +64,7 @@ export interface CatalogPlace {
 /** The catalogue in force. */
 export interface InForce {
   catalog: Catalog
-  /** What is wrong with the file, where something is: then the last good one is in force. */
+  /** The file's fault, if there is one: the last good catalogue is then in force. */
   fault: string | null
 }
 
@@ -101,7 +101,7 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
   let seen = first.taken
   keep(place, seen)
   const look = async (at: number) => {
-    // What is wrong can be mended elsewhere: an image is put in its place, a server is deleted.
+    // A fault may be fixed elsewhere: an image is put in its place, or a server is deleted.
     if (seen.fault === null && textOf(place.file) === seen.text) return null
     const next = await take(place, catalog, at)
     const hasNews = next.text !== seen.text || next.fault !== seen.fault

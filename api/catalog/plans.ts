@@ -7,7 +7,7 @@ import { type Prices, pricesAt } from './prices.ts'
 
 const MB_PER_GB = 1024
 
-/** What a request says of its plan; the schema has checked types and which fields go together. */
+/** A request's plan fields; the schema has checked their types and which of them go together. */
 export interface PlanRequest {
   plan_type: 'preset' | 'custom'
   preset_id?: string | undefined
@@ -37,16 +37,19 @@ export interface Plan {
   traffic: Traffic
 }
 
-/** What a plan has of the network. */
+/** A plan's network: traffic and bandwidth. */
 export interface Traffic {
-  /** What it may send in a calendar month for its price; more of it costs so many units a TB. */
+  /** GB a calendar month within the price, and the price in units of a TB beyond that. */
   includedGb: number
   priceTb: number
   /** How fast, in each direction; null: as fast as it goes. */
   bandwidthMbit: number | null
 }
 
-/** What a size costs, part by part. Each part is rounded half up to whole kopecks, so that the printed lines add up. */
+/**
+ * Returns the price of a size, part by part. Each part is rounded half up to whole kopecks, so that the printed lines
+ * add up.
+ */
 function partsOf(size: Size, prices: Prices): PriceItem[] {
   return [
     priceItem('cpu', 'core', size.cpu, 1, prices.cpu),

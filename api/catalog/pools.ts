@@ -53,7 +53,7 @@ export function isInPools({ public_ipv4 = [], public_ipv6 }: Ranges, address: st
   return isWithin(address, public_ipv6 === undefined ? public_ipv4 : [...public_ipv4, public_ipv6])
 }
 
-/** What is wrong with the ranges of zones, each with its place. */
+/** Lists the faults of zones' address ranges, each with its place. */
 export function poolFaults(zones: readonly Ranges[]): [pointer: string, message: string][] {
   const all = zones.flatMap(({ public_ipv4 = [], public_ipv6 }, zone) => [
     ...public_ipv4.map((range, at) => ({ range, place: `/zones/${zone}/public_ipv4/${at}`, isFour: true })),
@@ -81,7 +81,7 @@ function faultOf4(range: string): string | null {
 
 function faultOf6(range: string): string | null {
   const [network = '', bits = ''] = range.split('/')
-  // What Node takes for an address may name a card too, as fe80::1%eth0.
+  // Node also accepts addresses that name a card, such as fe80::1%eth0.
   const isAddress = isIPv6(network) && !network.includes('%')
   const isRange = isAddress && /^\d+$/.test(bits) && Number(bits) >= 32 && Number(bits) <= 64
   if (!isRange) return `${range} is not a range of IPv6 addresses such as 2001:db8::/48, of /32 to /64.`

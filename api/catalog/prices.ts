@@ -10,7 +10,7 @@ export interface Prices {
   ipv4: number
   /** A TB sent beyond what a plan includes. */
   trafficTb: number
-  /** Of presets with a price of their own, by slug; the others cost what their parts cost. */
+  /** Prices of presets that have their own, by slug; the others cost the sum of their parts. */
   presets: ReadonlyMap<string, number>
 }
 
@@ -35,7 +35,7 @@ export function pricesAt(
   return started.at(-1)?.prices ?? null
 }
 
-/** Of one zone and CPU type, oldest first. */
+/** Returns the entries of one zone and CPU type, oldest first. */
 function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: CpuType): PriceEntry[] {
   return entries
     .filter((entry) => entry.zoneSlug === zoneSlug && entry.cpuType === cpuType)
@@ -50,9 +50,8 @@ const ABSURD_STEP = 10
 const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
 
 /**
- * What is wrong with prices that have the right form: two entries for one day, days without a price, sums that
- * nobody can mean.
- * @param now to find what has no price today
+ * Lists the faults of well-formed prices: two entries for one day, days without a price, absurd sums.
+ * @param now to find items without a price today
  * @returns the place of each, by its number in the list or by its zone, and a sentence
  */
 export function priceFaults(

@@ -26,7 +26,7 @@ const sizeOf = (cpu: number, ramMb: number, diskGb: number) => ({
 })
 export const size = sizeOf(1, 512, 10)
 
-/** What a plan has of the network. */
+/** A plan's network: traffic and bandwidth. */
 export const traffic = {
   traffic_gb: Type.Integer({
     description:

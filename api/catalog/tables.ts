@@ -4,7 +4,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** What servers hold of a pool of compute, so that capacity is taken by one conditional update. */
+/** The resources that servers hold of a compute pool, so that one conditional update takes capacity. */
 export interface PoolUsageTable {
   pool: string
   cpu: number

@@ -199,7 +199,7 @@ const statusChanges = [
   },
 ] as const
 
-/** What the audit of the account says, with who did it: several people may share one root. */
+/** The operator's name for the audit log of the account: several people may share one root. */
 function byOperator(command: string): string {
   return `${command}, by ${operatorName()}`
 }

@@ -29,7 +29,7 @@ function describeImage(state: ImageState, sources: readonly ImageSource[]): stri
     : 'downloaded on first use'
 }
 
-/** What a driver says of its host, or why it does not; with the zones that it serves. */
+/** A driver's description of its host, or the reason why there is none; with the zones that it serves. */
 interface Host {
   zones: string[]
   facts: HostFacts | string
@@ -71,7 +71,7 @@ export interface BannerFacts {
   mails: string
   images: string[]
   orphans: string[]
-  /** What is wrong with the catalogue file, where the last good one is used instead. */
+  /** The fault of the catalogue file, if the last good one is used in its place. */
   fault: string | null
 }
 

@@ -14,7 +14,7 @@ import { orderedServers } from '../servers/queries.ts'
 import { openImages } from './compute.ts'
 import { openDataDir } from './installation.ts'
 
-/** What comes with the program: a first catalogue, never the installation's own. */
+/** The sample that comes with the program: a first catalogue, never the installation's own. */
 const SAMPLE = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
 
 /** Where the copy of the catalogue that the service accepted last is kept. */
@@ -56,13 +56,13 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
   }
 }
 
-/** What commands go by. @throws CatalogError where there is no good catalogue */
+/** The catalogue that commands use. @throws CatalogError if there is no good catalogue */
 export function catalogInForce(config: Config): Promise<InForce> {
   placeCatalog(config)
   return readInForce(catalogPlace(config), clock.now())
 }
 
-/** Of a database that may be of another version, and served. */
+/** Reads a database that may be of another version, and in use. */
 async function lookInto<Rows>(
   { dataDir, databaseUrl }: Config,
   query: (db: Database) => Promise<readonly Rows[]>,

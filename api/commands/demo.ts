@@ -25,7 +25,7 @@ export interface Demo {
   tokenFile: string
   /** Set on the start that made it, to be shown. */
   newToken: string | null
-  /** Signs its owner in, once; set until she has chosen a password, where it may be shown. */
+  /** A link that signs its owner in once; set until they have chosen a password, if it may be shown. */
   signInLink: string | null
 }
 
@@ -68,7 +68,7 @@ export async function openDemo(
   }
 }
 
-/** Makes the demo account's owner if nobody is in it. @returns what signs her in; null where she has a password */
+/** Creates the demo account's owner if it has no members. @returns the sign-in link; null if they have a password */
 function demoLink(db: Database, clock: Clock, accountId: string): Promise<string | null> {
   return db.transaction().execute(async (tx) => {
     const person = { email: DEMO_EMAIL, name: 'Demo', language: 'en', password: null } as const
@@ -82,11 +82,11 @@ function demoLink(db: Database, clock: Clock, accountId: string): Promise<string
   })
 }
 
-/** What the demo account has, of money that nobody paid; 0 where it is closed or not there. */
+/** The demo account's balance of money that nobody paid; 0 if it is closed or missing. */
 export async function demoBalance(db: Database): Promise<number> {
   const named = await findAccountByEmail(db, DEMO_EMAIL)
   if (named?.status === 'active') return balanceOf(db, named.account_id)
-  // Its owner may have given it an address of her own.
+  // Its owner may have changed its e-mail address.
   const [accountId] = await accountsBooked(db, activeAccounts, REFERENCE)
   return accountId === undefined ? 0 : balanceOf(db, accountId)
 }

@@ -47,7 +47,7 @@ export function openDataDir({ dataDir }: DataDir): void {
 /** How many copies from before migrations are kept. */
 const COPIES = 3
 
-/** What opens the database, and how. */
+/** The database to open, and the way to open it. */
 interface Opening {
   /** Prints where the copy is. */
   say: (line: string) => void
@@ -199,7 +199,7 @@ export async function openSecrets(
   return new Secrets(Buffer.from(readFileSync(file, 'utf8').trim(), 'hex'))
 }
 
-/** What takes mails: the operator's server, or a folder that he reads. */
+/** Opens the mailer: the operator's server, or a folder that they read. */
 export function openMailer({
   smtp,
   mailFrom,

@@ -12,7 +12,7 @@ import { lockDataDir, openDatabase } from './installation.ts'
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
 const PARAMETERS = 20_000
 const ROWS = 1_000
-/** Of processes that run, of the program itself, and of this command. */
+/** Tables about running processes, the program itself, and this command. */
 const NOT_MOVED = [
   'kysely_migration',
   'installation',
@@ -176,7 +176,7 @@ async function begin(db: Database, tables: readonly Table[], fingerprint: string
         : 'The database has a part of another import. Continue that one, or import into an empty database.',
     )
   await db.transaction().execute(async (tx) => {
-    // What migrations put in, which the exported installation has its own of.
+    // Rows that migrations inserted are replaced by the exported installation's own.
     for (const { name } of tables.toReversed()) await sql`DELETE FROM ${sql.table(name)}`.execute(tx)
     await note(tx, IMPORT, fingerprint)
   })

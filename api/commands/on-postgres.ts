@@ -27,7 +27,7 @@ function placeOf(url: string): string {
   return `${searchParams.get('host') ?? host}${pathname}`
 }
 
-/** What the server's own tools call this process. */
+/** The name of this process in the server's own tools. */
 function nameOf(what: string): string {
   return `berthd ${what} ${processName}`
 }
@@ -103,7 +103,7 @@ function isAway(error: unknown): boolean {
   return isOfSystem || isUnavailable(error) || /timeout|terminated/.test(messageOf(error))
 }
 
-/** What may be there later is no mistake in the settings: supervisors start the service again. */
+/** A server that may come up later is no mistake in the settings: supervisors start the service again. */
 function unusable(url: string, error: unknown): Error {
   const Refusal = isAway(error) ? CommandError : ConfigError
   return new Refusal(

@@ -124,7 +124,7 @@ export function printTable(head: string[], rows: string[][]): void {
     )
 }
 
-/** What is known of one thing, a line each. */
+/** Prints the fields of one object, a line each. */
 export function printFields(fields: readonly (readonly [name: string, value: string])[]): void {
   const width = Math.max(...fields.map(([name]) => name.length)) + 2
   for (const [name, value] of fields) console.log(`${`${name}:`.padEnd(width)}${value}`.trimEnd())

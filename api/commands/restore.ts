@@ -82,7 +82,7 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     }
     const machines = await settleMachines(draft, manifest)
     await rm(path.join(draft, 'secrets.sealed'))
-    // What the restored servers use is held also against a catalogue from elsewhere.
+    // Entries that the restored servers use are also checked in a catalogue from elsewhere.
     await copyFile(path.join(draft, 'catalog.yaml'), lastGoodCatalog({ dataDir: draft }))
     await syncFolder(draft)
     await rename(draft, dataDir)
@@ -143,10 +143,10 @@ async function readManifest(file: string): Promise<Manifest> {
 /** @returns the texts of files by name. @throws CommandError */
 async function openSealed(file: string, passphrase: string): Promise<Record<string, string>> {
   try {
-    // What backup.ts seals.
+    // backup.ts sealed it.
     const { salt, sealed } = JSON.parse(await member(file, 'secrets.sealed')) as SealedSecrets
     const secrets: Record<string, string> = JSON.parse((await secretsUnder(passphrase, salt)).open(sealed))
-    // Names become paths. Whoever made the whole backup has sealed them as well.
+    // Names become paths. They are sealed too, so only the author of the whole backup could forge them.
     if (!Object.keys(secrets).every((name) => SECRET_FILES.includes(name))) throw new Error('other files')
     return secrets
   } catch {

@@ -95,7 +95,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   unlock()
 }
 
-/** What this process is among those that serve the installation. */
+/** The part that this process plays among those that serve the installation. */
 function partOf({ role }: Config, others: Members | null) {
   return others ? { peers: others, owner: others.processId, isWorker: role === 'worker' } : {}
 }
@@ -142,14 +142,14 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
 }
 
 /** @throws ConfigError */
-/** What the banner says of hosts, images, and machines that belong to no server. */
+/** Surveys hosts, images, and machines that belong to no server, for the banner. */
 const survey = (compute: Compute, catalog: Catalog, { reconciler }: App) =>
   Promise.all([hostsOf(compute, catalog), imageLines(compute, catalog), reconciler.orphans()])
 
 async function startWorkers(app: App, config: Config, members: Members | null): Promise<void> {
   await requireGuestHost(config)
   const isAlone = members === null
-  // Streams are told of events by it, whoever relays them.
+  // It notifies streams of events, whichever process relays them.
   app.events.start()
   app.security.start()
   app.consoles.start()

@@ -68,7 +68,7 @@ export function serverCommands(config: ReadConfig): Command {
   return server
 }
 
-/** What an operator orders is an operation like any other: the service carries it out, wherever it was written. */
+/** Adds a command whose order is an operation like any other: the service carries it out. */
 function addOrder(server: Command, config: ReadConfig, order: Order, summary: string, forced?: string): void {
   const command = server
     .command(order)

@@ -4,7 +4,7 @@ import type { SharedStore } from '../drivers/module.ts'
 /** More servers than this are read with all others: a statement should not name them. */
 const FEW = 500
 
-/** What a driver keeps of its machines if several processes share them: on PostgreSQL. */
+/** A driver's data about machines that several processes share, kept in PostgreSQL. */
 export function storeOnPostgres(db: Database): SharedStore {
   return {
     load: async (serverIds) => {

@@ -5,7 +5,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** What holds for the installation as a whole, by name. */
+/** A fact about the installation as a whole, by name. */
 export interface InstallationTable {
   name: string
   value: string

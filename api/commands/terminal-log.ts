@@ -26,7 +26,7 @@ function inWords(value: unknown): string {
   return typeof value === 'string' && /^[\w.,:/@ -]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-/** What customers call something, and programs say, must not steer the terminal. */
+/** Removes control characters, since names from customers and output of programs must not steer the terminal. */
 function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '?')
 }

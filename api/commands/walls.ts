@@ -81,7 +81,7 @@ export async function findWalls(config: Config, db: Database | null, catalog: Ca
       obstacle,
     })
   }
-  // What new servers run on if this one does not work depends on why it does not.
+  // The driver for new servers, if this one does not work, depends on the reason.
   const first = await examine(defaultModule, null)
   const examined: Examination[] = []
   for (const module of modules)

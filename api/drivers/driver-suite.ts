@@ -19,7 +19,7 @@ export interface DriverWorld {
   bootSlots: number | null
   /** An image whose guest never gets past its loader, where machines boot. */
   loader?: ImageSpec
-  /** What this engine has no figures for. */
+  /** The figures that this engine does not measure. */
   unknown?: readonly (keyof Measurement)[]
   /** Lets time pass until this holds. @throws Error when it does not in the time that a boot may take */
   until(what: string, holds: () => Promise<boolean>): Promise<void>
@@ -33,8 +33,8 @@ export interface DriverWorld {
 }
 
 /**
- * What driver.ts promises, as tests. Every driver runs them, the simulator too: so that what is tested on the
- * simulator is known to hold on real machines.
+ * Tests of everything that driver.ts promises. Every driver runs them, the simulator too, so that results on the
+ * simulator are known to hold on real machines.
  */
 export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>): void {
   describe(`${name} as a driver`, () => {

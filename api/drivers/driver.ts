@@ -9,7 +9,7 @@ import type { ImageSpec, ImageState } from './images.ts'
 export const cpuTypes = ['amd', 'intel'] as const
 export type CpuType = (typeof cpuTypes)[number]
 
-/** What engines can do for servers beyond running them. */
+/** Features that engines can offer servers beyond running them. */
 export const features = [
   'public_ipv4',
   'public_ipv6',
@@ -30,7 +30,7 @@ export interface MachineSpec {
   ramMb: number
   diskGb: number
   cpuType: CpuType
-  /** What a machine without a disk gets one from; null: it has to have its disk, which is never made anew. */
+  /** The image for a machine without a disk; null: the disk must exist, and is never created anew. */
   image: ImageSpec | null
   username: string
   sshPublicKeys: readonly string[]
@@ -43,11 +43,11 @@ export interface MachineSpec {
 
 export interface NetworkInterface {
   mac: string
-  /** What the guest is told to be, of each family one. */
+  /** The guest's own addresses, one of each family. */
   addresses: readonly GuestAddress[]
 }
 
-/** What of the network leads to a machine, and from it: values that change while it runs. */
+/** The connections that lead to a machine and from it: values that change while it runs. */
 export interface ServerNetwork {
   /** Its place in the network, of addresses.ts: no other machine has it. */
   number: number
@@ -78,7 +78,7 @@ export interface PrivateCard {
 /** Private networks that a machine may be in: it has room for this many cards that come while it runs. */
 export const MOST_CARDS = 8
 
-/** Of a machine that nothing leads to. */
+/** The network of a machine that nothing leads to. */
 export const PLAIN_NETWORK: Omit<ServerNetwork, 'number'> = {
   ports: [],
   firewall: null,
@@ -111,7 +111,7 @@ export interface PublishedPort {
 export interface FirewallRule {
   direction: 'in' | 'out'
   protocol: 'tcp' | 'udp' | 'icmp' | 'any'
-  /** Of the guest where they lead in, of the other end where they lead out; null: all. */
+  /** Ports of the guest for incoming connections, of the other end for outgoing ones; null: all. */
   ports: PortRange | null
   /** Where the other end is. */
   cidrs: readonly string[]
@@ -135,8 +135,8 @@ export type MachineState =
   | { power: 'away'; isMoving: boolean }
 
 /**
- * What a machine has used, in raw figures. What cannot be known is null, never 0. Counters count from the start of
- * the machine's process and begin anew with the next one; a reset of the guest need not touch them.
+ * A machine's usage, in raw figures. An unknown value is null, never 0. Counters count from the start of the
+ * machine's process and begin anew with the next one; a reset of the guest need not change them.
  */
 export interface Measurement {
   measuredAt: number
@@ -147,7 +147,7 @@ export interface Measurement {
   cpuMs: number | null
   /** As the guest says; nobody outside can tell its caches from what it needs. */
   memoryUsedBytes: number | null
-  /** What the disk takes of the host's, without the image that it stands on. */
+  /** Bytes that the disk takes on the host, without its image. */
   diskUsedBytes: number | null
   /** Counters, of the disk and of the network as the guest sees it. */
   diskReadBytes: number | null
@@ -188,7 +188,7 @@ export interface HostFacts {
 
 /** One reader's place at a guest's serial console. */
 export interface Console {
-  /** What the guest prints, as soon as there is something; null: its machine is off, or this was closed. */
+  /** Returns the guest's output as soon as there is some; null: the machine is off, or this was closed. */
   read(): Promise<Printed | null>
   /** Types. What the guest does not take goes nowhere: a line has little room. */
   write(bytes: Uint8Array): void
@@ -243,8 +243,8 @@ export interface Driver {
   list(): Promise<Map<string, MachineState>>
 
   /**
-   * What these machines have used, in one call; machines that are absent are absent here too. Takes some seconds at
-   * the most: a machine that does not answer has nulls, and neither holds up the others nor fails the call.
+   * Measures these machines in one call; absent machines are absent in the result. Takes some seconds at most: a
+   * machine that does not answer has nulls, and neither delays the others nor fails the call.
    */
   measure(serverIds: readonly string[]): Promise<Map<string, Measurement>>
 

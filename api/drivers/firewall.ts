@@ -5,9 +5,9 @@ import type { FirewallRule } from './driver.ts'
 export interface Connection {
   direction: FirewallRule['direction']
   protocol: 'tcp' | 'udp' | 'icmp'
-  /** Of the guest where it leads in, of the other end where it leads out; 0 where the protocol has none. */
+  /** The guest's port for incoming connections, the other end's for outgoing ones; 0 if the protocol has none. */
   port: number
-  /** Of the other end. */
+  /** The other end's address. */
   address: string
 }
 

@@ -1,4 +1,4 @@
-/** What a download is checked against: a checksum, or a list of checksums that its vendor has signed. */
+/** Verifies a download: a checksum, or a list of checksums that its vendor has signed. */
 export interface Checksums {
   sha256?: string
   sha512?: string

@@ -84,10 +84,10 @@ export interface DriverUse {
 export interface Wall {
   /** A thing that is good to have, so that it reads well after "ok" and after "missing". */
   name: string
-  /** What happens without it. */
+  /** The consequence of its absence. */
   stops: string
   mend: string
-  /** What is missing of it, as a sentence part; null if it stands. */
+  /** The missing part, as part of a sentence; null if nothing is missing. */
   gap: string | null
 }
 

@@ -1,6 +1,6 @@
 import type { Console, Printed } from './driver.ts'
 
-/** What is kept of what a guest prints: shown first, and how far a reader may be behind. */
+/** Bytes of a guest's output that are kept: shown first, and the most that a reader may be behind. */
 export const KEPT = 64 * 1024
 const CHUNK = 16 * 1024
 

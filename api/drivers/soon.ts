@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { DriverError } from './driver.ts'
 
-/** Of somebody who waits for a reply, and can be told what is stored. */
+/** The time that a client waits for fresh figures, before it gets stored ones. */
 const PATIENCE_MS = 2_000
 
-/** What a driver answers in time; null: it can't, or takes too long. */
+/** Returns a driver's answer if it comes in time; null: it failed, or takes too long. */
 export async function soon<Result>(clock: Clock, asked: Promise<Result>): Promise<Result | null> {
   const timer = new AbortController()
   const late = clock.sleep(PATIENCE_MS, timer.signal).then(() => null)

@@ -12,7 +12,7 @@ export interface Mail {
   html: string
 }
 
-/** What takes mails from here. */
+/** Sends mails. */
 export interface Mailer {
   /** Where they go, for the operator. */
   readonly place: string
@@ -48,13 +48,13 @@ export function smtpMailer(url: URL, from: string): Mailer {
   }
 }
 
-/** Writes mails into a folder, one .eml file each, for whoever runs the service to read. */
+/** Writes mails into a folder, one .eml file each, for the operator to read. */
 export function folderMailer(folder: string, from: string, clock: Clock): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true })
   return {
     place: `in ${folder}`,
     send: async (mail) => {
-      // The encoding of the text cuts long lines, and whoever opens the file as text wants the link in one piece.
+      // The text's encoding cuts long lines, and a reader of the raw file needs the link in one piece.
       const [link] = /https?:\/\/\S+/.exec(mail.text) ?? []
       const headers = link === undefined ? {} : { 'X-Link': { prepared: true, value: link } }
       const { message } = await transport.sendMail({ ...mail, from, headers })

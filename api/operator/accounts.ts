@@ -52,7 +52,7 @@ async function show({ db }: Place, accountId: string): Promise<OperatedAccount> 
   return view
 }
 
-/** The audit names the operator to the customer, but not where she sits. */
+/** The audit log names the operator to the customer, but not their address. */
 function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
   const origin = currentOrigin()
   return origin ? onBehalfOf({ ...origin, address: null }, run) : run()

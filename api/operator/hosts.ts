@@ -8,7 +8,7 @@ import { moduleOfPool } from '../drivers/modules/modules.ts'
 import { soon } from '../drivers/soon.ts'
 import type { OperatedImage } from './schema.ts'
 
-/** Of a host that fails in whatever way: it must not keep the others from being seen. */
+/** A host that fails in any way must not hide the others. */
 const unknown = () => null
 
 interface Place {

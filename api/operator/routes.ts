@@ -38,7 +38,7 @@ export interface OperatorOptions {
   quotas: readonly Quota[]
 }
 
-/** What those who run the installation see of all accounts, and do with one. */
+/** Operators' views of all accounts, and their actions on one. */
 export function operatorRoutes(options: OperatorOptions): Route[] {
   return [accountsRoute(options), ...changeRoutes(options), ...hostRoutes(options), operationsRoute(options)]
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { hashPassword, isHashOf, sha512Crypt } from './crypt.ts'
 
-// What OpenSSL makes of them (`openssl passwd -6`): the specification's first pair, and one whose length passes
-// the digest's 64 bytes.
+// Hashes that OpenSSL computes (`openssl passwd -6`): the specification's first pair, and one longer than the
+// digest's 64 bytes.
 test.each([
   [
     'Hello world!',

@@ -10,7 +10,7 @@ export interface Asked {
   readonly hasPasst: boolean
 }
 
-/** What is known of one boot of a machine. */
+/** The facts known about one boot of a machine. */
 interface Boot {
   boot: number
   /** When it was first asked, on the clock that only goes forward. */

@@ -62,7 +62,7 @@ function networkConfig(
   return `${JSON.stringify({ version: 2, ethernets: Object.fromEntries(ethernets) })}\n`
 }
 
-/** Of the card that leads to everywhere. Guests of earlier versions, which have no addresses, ask for theirs. */
+/** Configures the card with the default route. Guests of earlier versions, which have no addresses, use DHCP. */
 function firstCard(addresses: readonly GuestAddress[]): object {
   if (addresses.length === 0) return { dhcp4: true }
   const [ipv4, ipv6] = [true, false].map((isFour) =>
@@ -80,7 +80,7 @@ function firstCard(addresses: readonly GuestAddress[]): object {
   }
 }
 
-/** Of a card that leads to its network only, and without which a guest starts all the same. */
+/** Configures a card of a private network, without which a guest starts all the same. */
 function privateCard(address: string, prefixLength: number): object {
   const asks = { dhcp4: false, dhcp6: false, 'accept-ra': false }
   return { ...asks, optional: true, addresses: [`${address}/${prefixLength}`] }

@@ -120,7 +120,7 @@ function text(bytes: Buffer | string): Buffer {
   return Buffer.concat([length, Buffer.from(bytes)])
 }
 
-/** What a server says first: its banner, and what it offers. */
+/** A server's first bytes: its banner, and the algorithms that it offers. */
 function greeting(keyExchange: string): Buffer {
   const both = ['aes128-ctr', 'aes128-ctr', 'hmac-sha2-256', 'hmac-sha2-256', 'none', 'none', '', '']
   const lists = [keyExchange, 'ssh-ed25519', ...both].map(text)
@@ -135,7 +135,7 @@ test('a server that chooses a huge prime does not make the service calculate', a
     socket.write(Buffer.concat([greeting('diffie-hellman-group-exchange-sha256'), group])),
   )
   await ask(1) // the thread is there
-  // Of this thread alone: neither other programs nor other threads count.
+  // CPU time of this thread alone: neither other programs nor other threads count.
   const before = process.threadCpuUsage()
   expect(await patiently(port)).toEqual([])
   const { user, system } = process.threadCpuUsage(before)

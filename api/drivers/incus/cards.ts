@@ -9,7 +9,7 @@ export const ROUTED_GATEWAY = '169.254.0.1'
 export type Device = Readonly<Record<string, string>>
 export type Devices = Readonly<Record<string, Device>>
 
-/** What the names of a project's private networks begin with: they are in a project that others may have in common. */
+/** The prefix of a project's private network names: they are in a project that others may share. */
 export function prefixFor(project: string): string {
   return `b-${createHash('sha256').update(project).digest('hex').slice(0, 8)}-`
 }
@@ -68,7 +68,7 @@ export function privateNames(devices: Devices | null): string[] {
   )
 }
 
-/** What Incus has set on the card already, for images that would else ask by DHCP. */
+/** The addresses that Incus has set on the card already, for images that would otherwise use DHCP. */
 export function networkConfig(address: string, nameservers: readonly string[]): string {
   const eth0 = {
     addresses: [`${address}/32`],

@@ -11,13 +11,13 @@ import { IncusError } from './errors.ts'
 
 /** How a cluster is reached. */
 export interface Access {
-  /** Of its members, `unix:/path` or `https://host:port`; any of them answers for all. */
+  /** Addresses of the cluster's members, `unix:/path` or `https://host:port`; any of them answers for all. */
   addresses: readonly string[]
   /** PEM: our certificate and key, and the cluster's certificate, which is the only one that is believed. */
   tls: { cert: string; key: string; ca: string } | null
 }
 
-/** What is sent with a call. */
+/** The body and options of a call. */
 export interface Sent {
   body?: unknown
   /** In place of a body. */
@@ -98,7 +98,7 @@ export class Endpoint {
         : http.request({ ...options, socketPath: this.#socketPath, host: 'incus', path })
     giveUpConnecting(request)
     const answered = once(request, 'response')
-    // What the upload fails of, the request fails of too.
+    // An error of the upload is also an error of the request.
     if (file === undefined) request.end(text)
     else pipeline(createReadStream(file), request).catch(() => {})
     const [response] = await answered

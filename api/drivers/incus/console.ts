@@ -12,7 +12,7 @@ interface Attached {
   close(): void
 }
 
-/** What an operation tells of its WebSockets. */
+/** The WebSockets of a console operation. */
 interface ConsoleOperation {
   id: string
   metadata: { fds: Record<string, string> }
@@ -20,7 +20,7 @@ interface ConsoleOperation {
 
 const OPEN_MS = 10_000
 const ATTACH_MS = 300
-/** Of what came twice: all that is printed in the moment between attaching and reading the log. */
+/** The most bytes that may arrive twice: output between attaching and reading the log. */
 const MOST_OVERLAP = 1024
 
 /** The consoles that somebody looks at. Incus has one reader for each; here it is the line that all look at. */
@@ -69,13 +69,13 @@ export class IncusConsoles {
     const keep = (bytes: Buffer) => void early.push(bytes)
     data.on('message', keep)
     await Promise.all([opened(data), opened(control)])
-    // What is typed before the guest's line is attached is lost, and nothing tells when it is.
+    // Input before the guest's line is attached is lost, and nothing reports when it is.
     await sleep(ATTACH_MS)
     const line = new SerialLine({
       type: (bytes) => data.send(bytes),
       left: () => close(),
     })
-    // What was printed before, and since: the end of the log may have come by both ways.
+    // Earlier and new output: the end of the log may have arrived both ways.
     const log =
       (await this.#client.bytes(path).catch(unless('missing', 'other')))?.subarray(-KEPT) ?? Buffer.alloc(0)
     const since = Buffer.concat(early)

@@ -1,6 +1,6 @@
 import { DriverError, type DriverErrorCode } from '../driver.ts'
 
-/** What a refusal means, whichever of the products, versions and ways of telling it came by. */
+/** The meaning of a refusal, for all products, versions and forms of errors. */
 export type Refusal =
   | 'missing'
   | 'exists'
@@ -76,7 +76,7 @@ export function toDriverError(error: unknown): unknown {
   return new DriverError(code, messages[code] ?? error.message, { cause: error })
 }
 
-/** Of the codes whose messages customers read. */
+/** Messages of the codes that customers read. */
 const messages: Readonly<Partial<Record<DriverErrorCode, string>>> = {
   port_taken: 'Another program uses the port.',
   disk_full: 'The disk of the host is full.',

@@ -3,7 +3,7 @@ import { cpuTypes, DriverError, type HostFacts } from '../driver.ts'
 import type { Members } from './members.ts'
 import { featuresOf, type IncusZone } from './zone.ts'
 
-/** What the cluster says of itself. */
+/** The cluster's description of itself. */
 export interface IncusServer {
   environment: { server: string; server_version: string; server_clustered: boolean }
   api_extensions: string[]
@@ -15,7 +15,7 @@ const WAIT_MS = { first: 2_000, later: 1_000, silent: 0 }
 /** How old figures may be that stand in for an answer that is late. */
 const STALE_MS = 15_000
 
-/** What a zone's cluster has. One that does not answer holds up nobody. */
+/** A zone's cluster as a host. A cluster that does not answer delays nobody. */
 export class Host {
   readonly #members: Members
   readonly #server: IncusServer

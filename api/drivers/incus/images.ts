@@ -96,7 +96,7 @@ export class IncusImages {
     await this.#client.call('POST', named, { body }).catch(unless('exists'))
   }
 
-  /** Of an image in one file it is that file's sha256. */
+  /** The fingerprint of an image in one file is that file's sha256. */
   async #fingerprint(file: string): Promise<string> {
     const { size, mtimeMs } = await stat(file)
     const key = `${file} ${size} ${mtimeMs}`

@@ -23,7 +23,7 @@ export interface Instance {
 /** Status codes of instances. */
 const CODES = { stopped: 102, running: 103, error: 112 }
 
-/** What we keep with an instance: there is no other memory. */
+/** The service's own data, kept with the instance: there is no other storage. */
 const KEYS = {
   server: 'user.berth.server',
   /** `on` from a start until we turn it off: then it is off by itself. */
@@ -114,7 +114,7 @@ function limitsOf({ cpu, ramMb }: Pick<MachineSpec, 'cpu' | 'ramMb'>): Record<st
   }
 }
 
-/** What is written back of an instance. */
+/** The parts of an instance that are written back. */
 type Written = Pick<
   Instance,
   'architecture' | 'ephemeral' | 'stateful' | 'profiles' | 'description' | 'config' | 'devices'
@@ -163,20 +163,20 @@ export function powered(power: 'on' | 'off'): { config: Record<string, string> }
   return { config: { [KEYS.power]: power } }
 }
 
-/** What leads to the machine, as it was told last; null: nothing yet. */
+/** Returns the machine's network as it was set last; null: never. */
 export function networkOf({ config }: Instance): ServerNetwork | null {
   const kept = config?.[KEYS.network]
   return kept === undefined ? null : (JSON.parse(kept) as ServerNetwork) // as connected wrote it
 }
 
-/** What is the same for all machines of a zone. */
+/** Settings that all machines of a zone share. */
 export interface Surroundings {
   /** Where ports listen. */
   listen: string
-  /** Of private networks; null: there are none. */
+  /** The uplink of private networks; null: there are none. */
   uplink: string | null
   project: string
-  /** Of the names of private networks. */
+  /** The prefix of private networks' names. */
   prefix: string
 }
 
@@ -202,7 +202,9 @@ export function connected(
   return changed(instance, { config: { [KEYS.network]: kept, ...seed }, devices })
 }
 
-/** What tells a guest of its private cards when it boots. One that is cut off is told when it is not. */
+/**
+ * Puts a guest's private cards into its seed, which it reads when it boots. A guest that is cut off gets them later.
+ */
 function seedChange(config: Device, inner: Devices, cards: ServerNetwork['cards']): Record<string, string> {
   const before = config[NETWORK_CONFIG]
   const after = before === undefined ? undefined : withPrivate(before, inner, cards)
@@ -239,7 +241,7 @@ function digest(devices: Devices | null): string {
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex')
 }
 
-/** What a machine does. Null: its member can't be asked. */
+/** Returns the state of a machine; null: its member does not answer. */
 export function stateOf(instance: Instance): MachineState {
   const { status_code, config, last_used_at } = instance
   if (config === null || status_code === CODES.error) return { power: 'away', isMoving: false }

@@ -10,12 +10,12 @@ import { countersOf, countersOfState, type InstanceState, NOTHING } from './metr
 const ANSWER_MS = 3_000
 /** Members keep their metrics for 8 s: younger machines may be missing there, or be what they were before. */
 const SETTLED_MS = 10_000
-/** What disks take changes slowly, and is asked for of each machine by itself. */
+/** Disk usage changes slowly, and takes a request for each machine. */
 const DISK_MS = 60_000
 /** How many disks are looked at in one call, the oldest figures first. */
 const MOST_DISKS = 64
 
-/** What machines have used: one question to each member, and a few to those that it knows too little of. */
+/** Measures machines: one request to each member, and a few for machines that it knows too little about. */
 export class Measures {
   readonly #client: IncusClient
   readonly #project: string
@@ -60,7 +60,7 @@ export class Measures {
     return readMetrics(endpoint, this.#project, (name) => names.get(name) ?? []).catch(() => new Map())
   }
 
-  /** Of young machines, and of those whose disk was not looked at for long. */
+  /** Reads young machines, and those whose disk was not measured for long. */
   async #statesOf(instances: readonly Instance[], now: number): Promise<Map<string, InstanceState>> {
     const here = new Set(instances.map(({ name }) => name))
     for (const name of this.#disks.keys()) if (!here.has(name)) this.#disks.delete(name)

@@ -9,7 +9,7 @@ interface ClusterMember {
   config: Record<string, string>
 }
 
-/** What a member has. */
+/** A member's hardware. */
 interface Hardware {
   cores: number
   ramMb: number
@@ -68,7 +68,7 @@ export class Members {
       .map(({ server_name }) => server_name)
   }
 
-  /** What all of them have that are online. */
+  /** Returns the capacity of all members that are online. */
   async capacity(): Promise<Hardware> {
     const isShared = await this.#isStorageShared()
     const sum = { cores: 0, ramMb: 0, diskGb: 0 }
@@ -110,7 +110,7 @@ export class Members {
     const { member } = best
     const count = (change: number) => this.#coming.set(member, (this.#coming.get(member) ?? 0) + change)
     count(ramMb)
-    // Whoever asked for the list before it was there counts it all the same.
+    // A caller that asked for the list earlier counts this machine all the same.
     return { target: member, done: () => void setTimeout(count, LIST_MS, -ramMb).unref() }
   }
 

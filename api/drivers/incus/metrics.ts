@@ -14,7 +14,7 @@ export const NOTHING: Counters = {
   networkTxBytes: null,
 }
 
-/** What is idle is no use. */
+/** CPU modes that are not usage. */
 const IDLE = ['idle', 'iowait', 'steal']
 const LINE =
   /^(?:incus|lxd)_(cpu_seconds_total|memory_MemTotal_bytes|memory_MemAvailable_bytes|disk_read_bytes_total|disk_written_bytes_total|network_receive_bytes_total|network_transmit_bytes_total)\{([^}]*)\} (\S+)$/gm

@@ -21,12 +21,12 @@ interface Network extends Listed {
   config: Readonly<Record<string, string>>
 }
 
-/** Of an instance: which files its image has written, and when. */
+/** Metadata of an instance: the files that its image has written, and when. */
 interface Metadata {
   templates: Record<string, { when: string[] }> | null
 }
 
-/** What leads to machines: their ports, and private networks, which are of OVN so that servers of all members meet. */
+/** Connects machines: their ports, and private networks, which use OVN so that servers of all members meet. */
 export class Networks {
   readonly #client: IncusClient
   readonly #around: Surroundings
@@ -34,7 +34,7 @@ export class Networks {
   /** Paths of what was unused at the last look. */
   #unused: ReadonlySet<string> = new Set()
   readonly #timer: NodeJS.Timeout | undefined
-  /** What stays for the next sweep. */
+  /** Reports an error whose cleanup is left to the next sweep. */
   readonly #warn: (error: unknown) => void
 
   constructor(client: IncusClient, around: Surroundings, log: Log) {

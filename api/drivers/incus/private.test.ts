@@ -31,7 +31,7 @@ async function started(id: string, cards: readonly PrivateCard[] = []): Promise<
 const ready = (id: string) =>
   world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
 
-/** What a guest is asked to do while it runs. */
+/** Configures a running guest's card. */
 function configure(id: string, { mac, address, prefixLength }: PrivateCard): Promise<string> {
   const set = `ip addr add ${address}/${prefixLength} dev \${n##*/}; ip link set \${n##*/} up`
   return world.root(id, `for n in /sys/class/net/*; do grep -q ${mac} $n/address || continue; ${set}; done`)

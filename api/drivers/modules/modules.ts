@@ -21,7 +21,7 @@ type Both<Union> = (Union extends unknown ? (part: Union) => void : never) exten
   : never
 
 function together<Part extends TProperties>(parts: readonly Part[]): Both<Part> {
-  // What is assigned together has the properties of all.
+  // Object.assign returns an object with the properties of all parts.
   return Object.assign({}, ...parts) as Both<Part>
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { SerialLine } from '../serial-line.ts'
 
-/** What a guest of the simulator shows on its serial console: a shell that echoes. */
+/** The serial console of a simulated guest: a shell that echoes. */
 export class SimulatedShell {
   readonly line: SerialLine
   readonly #hostname: string

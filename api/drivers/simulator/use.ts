@@ -5,9 +5,9 @@ const GIB = 2 ** 30
 const DAY_MS = 86_400_000
 
 /**
- * What a simulated machine uses: the same figures for the same machine at the same moment. Each has a level of its
- * own, by its id, and goes up and down with the hour as servers of people do.
- * @param startedAt null when it is off
+ * Returns the usage of a simulated machine: the same figures for the same machine at the same moment. Each machine
+ * has a level of its own by its id, which follows the hour of the day as real servers do.
+ * @param startedAt null if it is off
  */
 export function simulatedUse(
   { serverId, cpu, ramMb, diskGb }: Pick<MachineSpec, 'serverId' | 'cpu' | 'ramMb' | 'diskGb'>,

@@ -3,14 +3,14 @@ import { promisify } from 'node:util'
 
 export interface QemuImgOptions {
   timeoutMs: number
-  /** Whom it runs as; null: as we do. Only root may choose. */
+  /** The user that it runs as; null: the service's own. Only root may choose. */
   owner?: { uid: number; gid: number } | null
   signal?: AbortSignal
-  /** What relative paths start from; its own user need not get through the folders above. */
+  /** The folder that relative paths start from; its user need not have access to the folders above. */
   cwd?: string
 }
 
-/** What a hostile header may have it take. A check of the largest image allowed takes a tenth of this. */
+/** The most memory that a hostile header may use up. A check of the largest allowed image takes a tenth of this. */
 const MEMORY_BYTES = 2 * 2 ** 30
 const OUTPUT_BYTES = 2 ** 20
 
