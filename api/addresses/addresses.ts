@@ -206,8 +206,7 @@ interface NewServer {
 }
 
 /**
- * Takes the addresses of a new server, which go with it.
- * @returns what its row says of them
+ * Takes an address for a new server, which is given back with it.
  * @throws ApiError address_unavailable
  */
 export async function takeForServer(
@@ -215,14 +214,10 @@ export async function takeForServer(
   catalog: Catalog,
   zone: Zone,
   { server_id, account_id, project_id, created_at }: NewServer,
-  families: readonly Family[],
-): Promise<Pick<AddressedServer, Family>> {
-  const has: Pick<AddressedServer, Family> = { ipv4: null, ipv6: null }
-  for (const family of families) {
-    const wanted = { account_id, project_id, family, server_id, goes_with: server_id }
-    has[family] = (await takeAddress(tx, catalog, zone, wanted, created_at)).address
-  }
-  return has
+  family: Family,
+): Promise<string> {
+  const wanted = { account_id, project_id, family, server_id, goes_with: server_id }
+  return (await takeAddress(tx, catalog, zone, wanted, created_at)).address
 }
 
 /** A server that is being deleted lets go of what it has: what came with it is given back, the rest stays reserved. */

@@ -1,29 +1,24 @@
 import { randomInt } from 'node:crypto'
-import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
 import { countInProject } from '../accounts/projects.ts'
 import { refuseHeld } from '../accounts/status.ts'
-import { takeForServer } from '../addresses/addresses.ts'
-import type { Family } from '../addresses/taking.ts'
 import { requireGrace } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Capacity, Size } from '../catalog/capacity.ts'
 import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, dryRun, isSqlite, type Queries } from '../database/database.ts'
+import { type Database, isSqlite, type Queries } from '../database/database.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import type { PortRange } from '../drivers/driver.ts'
-import { protect, requireProtectable } from '../firewalls/protection.ts'
+import { requireProtectable } from '../firewalls/protection.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
-import { joinAll } from '../networks/attachments.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
-import { publish, publishSsh, requirePortQuota } from '../ports/ports.ts'
 import type { Secrets } from '../secrets.ts'
 import { requireCover } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
@@ -32,8 +27,12 @@ import { InOrder } from './in-order.ts'
 import { begin, beginCreate, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, subjectOf } from './lifecycle/operations.ts'
-import { newServer, projectIssue, validateOrder, withAddresses } from './order.ts'
-import { parts, release, reserveQuota } from './reservation.ts'
+import { projectIssue } from './order/account.ts'
+import { readOrder, totalOf } from './order/order.ts'
+import type { OrderPart } from './order/part.ts'
+import { newRow, orderedServer } from './order/row.ts'
+import { findBlockers, takeAll } from './order/taking.ts'
+import { release, reserveQuota } from './reservation.ts'
 import {
   type QuoteRequest,
   type ServerCreate,
@@ -74,36 +73,19 @@ export class Servers {
   }
 
   /** @throws ApiError validation_failed, not_supported, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable, port_taken, network_address_unavailable, firewall_limit_reached */
-  async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
-    const { db, catalog, capacity, engine } = this.#options
-    const wanted = await validateOrder(this.#options, actor, request)
-    const row = newServer(this.#options, actor, request, wanted)
-    const { published_ports: ports = [] } = request
-    if (ports.length > 0) await capacity.require(row, 'published_ports')
-    if (wanted.networks.length > 0) await capacity.require(row, 'private_networks')
-    for (const family of wanted.families) await capacity.require(row, `public_${family}`)
-    const full = await capacity.lack(db, row, parts(row))
-    const started = await this.#ordering(actor, async (tx, reserve) => {
-      await reserveQuota(tx, row, row, 1)
-      if (ports.length > 0) await requirePortQuota(tx, row.account_id, ports.length)
-      await requireCover(tx, actor.accountId, row.price_hour + wanted.addressPrice.price_hour)
-      // What is refused in the end costs all that was written for it.
-      if (full) throw full
-      reserve(row, parts(row))
-      // Account, project, networks; the pool with the commit. Every transaction locks in this order, so that no two wait for each other.
-      if (!(await countInProject(tx, actor.accountId, row.project_id, 1))) throw invalid([projectIssue()])
+  async create({ accountId }: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
+    const { engine } = this.#options
+    const order = await readOrder(this.#options, accountId, request)
+    const ordered = orderedServer(this.#options, accountId, request, order)
+    for (const part of order.parts) await part.check?.(ordered)
+    const started = await this.#ordering(accountId, async (tx, reserve) => {
+      const taken = await takeAll(tx, order.parts, ordered, reserve)
+      const row = newRow(this.#options, ordered, request, order, taken)
       const data = { start_on_create: request.start_on_create ?? true }
-      row.ssh_port = await publishSsh(tx, this.#options.sshPorts, row)
-      Object.assign(row, await takeForServer(tx, catalog, wanted.zone, row, wanted.families))
-      row.networks = await joinAll(tx, row, wanted.networks, row.created_at)
       let begun: Started | null = null
-      while (!begun) {
-        row.number = randomInt(1, MOST_NUMBERS + 1)
-        begun = await beginCreate(tx, row, data)
-      }
-      for (const port of ports) await publish(tx, this.#options, row, port)
-      await protect(tx, capacity, row, request.firewall_ids ?? [])
-      await remember(tx, row.server_id)
+      while (!begun) begun = await beginCreate(tx, { ...row, number: randomInt(1, MOST_NUMBERS + 1) }, data)
+      for (const part of order.parts) await part.add?.(tx, ordered)
+      await remember(tx, ordered.server_id)
       return begun
     })
     engine.wake()
@@ -115,7 +97,7 @@ export class Servers {
    * commit. On SQLite they share commits.
    */
   #ordering<Result>(
-    { accountId }: Actor,
+    accountId: string,
     run: Parameters<typeof Capacity.prototype.reserving<Result>>[1],
   ): Promise<Result> {
     const { db, capacity } = this.#options
@@ -128,48 +110,11 @@ export class Servers {
    * @throws ApiError validation_failed
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
-    const { db, clock, catalog, capacity } = this.#options
-    const order = await validateOrder(this.#options, actor, request)
-    const plan = withAddresses(order)
-    const { zone_slug, cpu_type, published_ports: ports = [] } = request
-    const place = { account_id: actor.accountId, zone_slug, cpu_type, pool: capacity.poolOf(zone_slug) }
-    const blockers: ApiError[] = []
-    const attempt = async (check: () => void | Promise<void>) => {
-      try {
-        await check()
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        blockers.push(error)
-      }
-    }
-    await attempt(() => refuseHeld(actor.accountStatus))
-    if (ports.length > 0) await attempt(() => capacity.require(place, 'published_ports'))
-    if (order.networks.length > 0) await attempt(() => capacity.require(place, 'private_networks'))
-    const families: Family[] = []
-    for (const family of order.families)
-      await attempt(async () => {
-        await capacity.require(place, `public_${family}`)
-        families.push(family)
-      })
-    await dryRun(db, async (tx) => {
-      await attempt(() => reserveQuota(tx, place, plan.size, 1))
-      if (ports.length > 0) await attempt(() => requirePortQuota(tx, actor.accountId, ports.length))
-      await attempt(() => requireCover(tx, actor.accountId, plan.priceHour))
-      await attempt(async () => {
-        const full = await capacity.lack(tx, place, plan.size)
-        if (full) throw full
-      })
-      const server = { ...place, server_id: uuid(), labels: JSON.stringify(request.labels ?? {}) }
-      await attempt(() => protect(tx, capacity, server, request.firewall_ids ?? []))
-      const placed = { ...server, project_id: order.projectId, created_at: clock.now() }
-      await attempt(async () => void (await publishSsh(tx, this.#options.sshPorts, placed)))
-      await attempt(async () => {
-        for (const port of ports) await publish(tx, this.#options, server, port)
-      })
-      await attempt(async () => void (await takeForServer(tx, catalog, order.zone, placed, families)))
-      await attempt(async () => void (await joinAll(tx, server, order.networks, clock.now())))
-    })
-    return { plan, blockers }
+    const order = await readOrder(this.#options, actor.accountId, request)
+    const ordered = orderedServer(this.#options, actor.accountId, request, order)
+    const held: OrderPart = { check: async () => refuseHeld(actor.accountStatus) }
+    const blockers = await findBlockers(this.#options.db, [held, ...order.parts], ordered)
+    return { plan: totalOf(order), blockers }
   }
 
   /**

@@ -1,0 +1,115 @@
+import { findAccount } from '../../accounts/accounts.ts'
+import { findProject } from '../../accounts/projects.ts'
+import { findSshKeys } from '../../accounts/ssh-keys.ts'
+import type { SshKeyTable } from '../../accounts/tables.ts'
+import { findTemplate, findZone, isFor, onSale, type Template } from '../../catalog/file.ts'
+import { notOffered, type Plan, resolvePlan } from '../../catalog/plans.ts'
+import type { CpuType, Feature } from '../../drivers/driver.ts'
+import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
+import type { QuoteRequest } from '../schema.ts'
+import { capacityPart, coverPart, projectIssue, projectPart, quotaPart } from './account.ts'
+import { addressPart } from './addresses.ts'
+import { firewallsPart } from './firewalls.ts'
+import { networksPart } from './networks.ts'
+import type { Asked, OrderOptions, OrderPart } from './part.ts'
+import { portsPart, sshPart } from './ports.ts'
+
+const USER_DATA_BYTES = 65_536
+const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; features: Feature[] }
+
+/** A request whose every name was found. */
+export interface Order {
+  plan: Plan
+  /** The moment whose prices the plan has. */
+  pricedAt: number
+  projectId: string
+  keys: SshKeyTable[]
+  /** Everything that the order takes, in the order of locks. */
+  parts: OrderPart[]
+}
+
+/**
+ * Checks everything about a create or quote request that a schema cannot know.
+ * @throws ApiError validation_failed, with all that is wrong
+ */
+export async function readOrder(
+  options: OrderOptions,
+  accountId: string,
+  request: QuoteRequest,
+): Promise<Order> {
+  const { db, capacity } = options
+  const zone = findZone(onSale(options.catalog), request.zone_slug)
+  const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
+  const asked: Asked = { options, accountId, request, zone, features, at: options.clock.now() }
+  const { plan, issues } = readPlan(asked, cpuTypes)
+  const { project_id } = request
+  const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
+  if (project_id !== undefined && !(await findProject(db, accountId, project_id))) issues.push(projectIssue())
+  const { ssh_key_ids: ids = [] } = request
+  const keys = await findSshKeys(db, accountId, ids)
+  ids.forEach((id, at) => {
+    if (!keys.some((key) => key.ssh_key_id === id))
+      issues.push(bodyIssue(`ssh_key_ids.${at}`, 'not_found', `No such SSH key: ${id}.`))
+  })
+  if (Buffer.byteLength(request.user_data ?? '') > USER_DATA_BYTES)
+    issues.push(bodyIssue('user_data', 'too_long', 'user_data must have at most 64 KiB.'))
+  const firewalls = await firewallsPart(asked)
+  const networks = await networksPart(asked)
+  const ports = portsPart(asked)
+  // Account, project, networks; the pool with the commit. Every transaction locks in this order, so that no two wait
+  // for each other.
+  const extras = [sshPart(asked), addressPart(asked, 'ipv4'), addressPart(asked, 'ipv6'), networks, firewalls]
+  issues.push(...[ports, ...extras].flatMap((part) => part.issues ?? []))
+  if (issues.length > 0 || !plan) throw invalid(issues)
+  const total = [ports, ...extras].reduce(withPart, plan)
+  const account = [quotaPart(plan), ports, coverPart(total.priceHour)]
+  const parts = [...account, capacityPart(options, plan), projectPart, ...extras]
+  return { plan, pricedAt: asked.at, projectId, keys, parts }
+}
+
+/** The price of an order: its plan and all its parts. */
+export function totalOf({ plan, parts }: Order): Plan {
+  return parts.reduce(withPart, plan)
+}
+
+function withPart(plan: Plan, { price }: OrderPart): Plan {
+  if (!price) return plan
+  return {
+    ...plan,
+    items: [...plan.items, price.item],
+    priceMonth: plan.priceMonth + price.price_month,
+    priceHour: plan.priceHour + price.price_hour,
+  }
+}
+
+/** The plan, which must fit zone and template. */
+function readPlan(
+  { options, request, zone, at }: Asked,
+  cpuTypes: readonly CpuType[],
+): { plan: Plan | null; issues: Issue[] } {
+  const catalog = onSale(options.catalog)
+  const issues: Issue[] = []
+  if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', 'No such zone.'))
+  const isOffered = zone ? cpuTypes.includes(request.cpu_type) : true
+  if (!isOffered)
+    issues.push(bodyIssue('cpu_type', 'not_in_enum', notOffered(request.zone_slug, request.cpu_type)))
+  const template = findTemplate(catalog, request.template_id)
+  if (!template && request.template_id !== undefined)
+    issues.push(bodyIssue('template_id', 'not_found', 'No such template.'))
+  if (template && zone && !isFor(zone, template))
+    issues.push(bodyIssue('template_id', 'not_in_enum', `No image for ${zone.zone_slug}: choose another.`))
+  const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at }
+  const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
+  if (Array.isArray(plan)) return { plan: null, issues: [...issues, ...plan] }
+  if (template && plan.size.disk_gb < template.minDiskGb) issues.push(diskIssue(plan, template))
+  return { plan, issues }
+}
+
+function diskIssue(plan: Plan, template: Template): Issue {
+  const field = plan.planType === 'preset' ? 'preset_id' : 'disk_gb'
+  return bodyIssue(
+    field,
+    'disk_too_small',
+    `${template.title} requires a disk of at least ${template.minDiskGb} GB; this plan has ${plan.size.disk_gb} GB.`,
+  )
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { v7 as uuid } from 'uuid'
+import { generatePassword } from '../../secrets.ts'
+import { generateName } from '../host-name.ts'
+import { planColumns } from '../plan-columns.ts'
+import type { QuoteRequest, ServerCreate } from '../schema.ts'
+import type { ServerTable } from '../tables.ts'
+import type { Order } from './order.ts'
+import type { OrderedServer, OrderOptions, TakenColumns } from './part.ts'
+
+export function orderedServer(
+  { clock, capacity }: OrderOptions,
+  accountId: string,
+  { zone_slug, cpu_type, labels = {} }: QuoteRequest,
+  { projectId }: Order,
+): OrderedServer {
+  return {
+    server_id: uuid(),
+    account_id: accountId,
+    project_id: projectId,
+    zone_slug,
+    cpu_type,
+    pool: capacity.poolOf(zone_slug),
+    labels: JSON.stringify(labels),
+    created_at: clock.now(),
+  }
+}
+
+/** The row of a new server. Its create brings the status, and a number that is free. */
+export function newRow(
+  { secrets }: OrderOptions,
+  server: OrderedServer,
+  request: ServerCreate,
+  { plan, keys, pricedAt }: Order,
+  taken: TakenColumns,
+): Omit<ServerTable, 'status' | 'number'> {
+  return {
+    ...server,
+    ...taken,
+    name: request.name ?? generateName(),
+    description: request.description ?? null,
+    status_reason: null,
+    ...planColumns(plan),
+    template_id: request.template_id,
+    ssh_keys: JSON.stringify(
+      keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({
+        ssh_key_id,
+        name,
+        fingerprint,
+        public_key,
+      })),
+    ),
+    user_data: request.user_data ? secrets.seal(request.user_data) : null,
+    password: keys.length === 0 ? secrets.seal(generatePassword()) : null,
+    delete_protection: request.delete_protection ? 1 : 0,
+    priced_at: pricedAt,
+    suspended_from: null,
+    delete_at: null,
+    mac: macOf(server.server_id),
+    host_keys: '[]',
+    has_disk: 0,
+    crash_count: 0,
+    crashed_at: null,
+    billed_since: null,
+    started_at: null,
+    updated_at: server.created_at,
+    deleted_at: null,
+  }
+}
+
+/** A locally administered address (QEMU's prefix) that follows from the id, so that it never changes. */
+function macOf(serverId: string): string {
+  const digest = createHash('sha256').update(serverId).digest()
+  return ['52', '54', '00', ...[0, 1, 2].map((at) => digest.toString('hex', at, at + 1))].join(':')
+}
