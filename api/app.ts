@@ -46,9 +46,10 @@ import type { Secrets } from './secrets.ts'
 import { missingToResume, requireCover } from './servers/commitment.ts'
 import { networkProcedures } from './servers/lifecycle/attach.ts'
 import { Connectivity } from './servers/lifecycle/connectivity.ts'
-import { SUBJECT_TYPE } from './servers/lifecycle/operations.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
+import { SUBJECT_TYPE } from './servers/operations.ts'
+import { Orders } from './servers/order/orders.ts'
 import { billedThings, poweredServers, presentServers, protectedServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
 import { serverRows } from './servers/rows.ts'
@@ -218,14 +219,15 @@ function renting(options: Wired, capacity: Capacity, turns: Turns) {
     saveEveryMs: options.saveEveryMs,
   })
   const leading = { changed, sshPorts, sshHost, hostOf: (zone: string) => hostOf(catalog, zone, sshHost) }
-  const servers = new Servers({ db, clock, catalog, capacity, secrets, engine, ...leading, graceMs })
+  const orders = new Orders({ db, clock, catalog, capacity, secrets, engine, ...leading })
+  const servers = new Servers({ db, clock, catalog, capacity, engine, changed, graceMs })
   const watching = { db, clock, drivers, log, peers }
   const reconciler = new Reconciler({ ...watching, engine, connectivity })
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
     ...leading,
-    ...{ engine, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
+    ...{ engine, orders, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
     ...{ serverRows, requireCover },
     serverNotFound: serverProblems.server_not_found,
   }

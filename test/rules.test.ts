@@ -36,17 +36,44 @@ test('no file imports itself, by whatever way round, not even for a type', () =>
   )
 })
 
-test('no folder of the service needs itself by way of another, not even for a type', () => {
-  const arrows = new Map<string, Set<string>>()
-  for (const source of product.filter(({ file }) => file.startsWith('api/')))
+/** Rooms that still need each other. This list only gets shorter. */
+const twoWay = ['console/src: networks, servers']
+
+test('in a folder, no file or folder needs itself by way of another, not even for a type', () => {
+  const houses = new Map<string, Map<string, Set<string>>>()
+  for (const source of product.filter(({ file }) => /^(api|console\/src)\//.test(file)))
     for (const { file } of ownImports(source)) {
-      const [from, to] = [partOf(source.file), partOf(file)]
-      if (from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
+      const [from, to] = [source.file.split('/'), file.split('/')]
+      const depth = from.findIndex((name, at) => name !== to[at])
+      const [here, there] = [from[depth], to[depth]]
+      if (here === undefined || there === undefined || depth === 0) continue
+      const folder = from.slice(0, depth).join('/')
+      const rooms = houses.get(folder) ?? new Map<string, Set<string>>()
+      houses.set(folder, rooms.set(here, (rooms.get(here) ?? new Set()).add(there)))
     }
+  const circles = [...houses].flatMap(([folder, rooms]) => {
+    const circle = findCycle(rooms)?.slice(0, -1).toSorted()
+    return circle ? [`${folder}: ${circle.join(', ')}`] : []
+  })
   refuse(
-    findCycle(arrows)?.slice(0, -1) ?? [],
+    circles.filter((circle) => !twoWay.includes(circle)),
     'a type that points back up is the first thread of a knot: soon neither folder can be read alone.',
     'let the lower folder define the type that it needs, and the upper one fit it.',
+  )
+})
+
+const MOST_IMPORTS = 30
+/** Files that still import more. This list only gets shorter. */
+const importsMore = ['api/app.ts', 'api/database/database.ts', 'api/people/sign-in.ts']
+
+test('a file imports few others', () => {
+  const counts = product
+    .map(({ file, imports }) => ({ file, count: new Set(imports.map(({ from }) => from)).size }))
+    .filter(({ file, count }) => count > MOST_IMPORTS && !importsMore.includes(file))
+  refuse(
+    counts.map(({ file, count }) => `${file} has ${count} imports; ${MOST_IMPORTS} are allowed`),
+    'a file that needs everything changes with everything, and nobody can read it alone.',
+    'find its second subject, and give that a file of its own.',
   )
 })
 

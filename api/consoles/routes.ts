@@ -7,12 +7,12 @@ import type { Drivers } from '../drivers/drivers.ts'
 import { soon } from '../drivers/soon.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { isoTime } from '../http/contract/fields.ts'
-import { ApiError, found } from '../http/contract/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { PREFIX, type Route, route } from '../http/contract/route.ts'
 import { operationProblems } from '../operations/schema.ts'
 import { recordConsole } from '../servers/events.ts'
 import { guard } from '../servers/guard.ts'
-import { serverRows } from '../servers/rows.ts'
+import { serverLoader } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { allowedIn } from '../servers/states.ts'
 import type { ServerTable } from '../servers/tables.ts'
@@ -48,8 +48,7 @@ export function consoleRoute(options: ConsoleOptions): Route {
     summary: 'Open the serial console of a server',
     description: `Returns a ticket for one WebSocket, to be opened within a minute by \`new WebSocket(url, ["${CONSOLE_PROTOCOL}", ticket])\`: binary messages are what the guest prints, the last 64 KiB first, and what you send is typed. It needs no network of the guest, stays through reboots, and ends with the token of this request; a server that is off has no console.`,
     params: { server_id: serverProblems.server_not_found },
-    load: async ({ actor, params }) =>
-      found(await serverRows.find(db, actor.accountId, params.server_id), serverProblems.server_not_found),
+    load: serverLoader(db),
     reply: { 201: ConsoleTicket },
     isOfToken: true,
     problems: {

@@ -2,7 +2,7 @@ import { balanceIn, coverOf, requireBalance } from '../billing/ledger.ts'
 import { hourlyCost } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { findActiveOf } from '../operations/operations.ts'
-import { dataIf, SUBJECT_TYPE } from './lifecycle/operations.ts'
+import { dataIf, SUBJECT_TYPE } from './operations.ts'
 import { SUSPENDED } from './states.ts'
 import { isSuspended, resizingServers, unbilledCost } from './store.ts'
 

@@ -1,53 +1,34 @@
 import { hash } from 'node:crypto'
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
-import { monthCost, monthStart, wholeSecond } from '../billing/accrual.ts'
-import { ratesSince } from '../billing/rates.ts'
-import { includedBytes, trafficCharge } from '../billing/traffic.ts'
 import { type Capacity, fits, roomIn } from '../catalog/capacity.ts'
-import { findTemplate, findZone, hostOf } from '../catalog/file.ts'
+import { findTemplate, findZone } from '../catalog/file.ts'
 import { sizeOf } from '../catalog/plans.ts'
 import { pricesAt } from '../catalog/prices.ts'
-import { presetView, templateView, trafficView, zoneView } from '../catalog/view.ts'
+import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type GuestAddress, type HostKey, SSH_PORT } from '../drivers/driver.ts'
-import { moduleOf } from '../drivers/modules/modules.ts'
+import { type HostKey, SSH_PORT } from '../drivers/driver.ts'
 import { type Actor, holds } from '../http/contract/auth.ts'
 import { isoTimeOrNull } from '../http/contract/fields.ts'
 import { notFound } from '../http/contract/problem.ts'
 import { formatMoney } from '../money.ts'
-import { serverTraffic } from '../monitoring/traffic.ts'
-import { macOf, membershipsOf } from '../networks/memberships.ts'
-import { findNetworks } from '../networks/networks.ts'
-import { prefixLengthOf } from '../networks/ranges.ts'
 import { findActive } from '../operations/operations.ts'
-import { allPorts } from '../ports/ports.ts'
-import { portView } from '../ports/view.ts'
 import type { Secrets } from '../secrets.ts'
 import type { ServerDetails } from './details-schema.ts'
 import { BOOT_TIMEOUT } from './lifecycle/boot.ts'
-import { subjectOf } from './lifecycle/operations.ts'
+import { monthDetails } from './month-details.ts'
+import { networkDetails } from './network-details.ts'
+import { subjectOf } from './operations.ts'
 import { serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { type SshPlace, serverView, sshView, storedKeys } from './view.ts'
-
 export interface DetailsOptions extends SshPlace {
   db: Database
   clock: Clock
   capacity: Capacity
   secrets: Secrets
-}
-
-type Addresses = Pick<ServerDetails['network'], 'ipv4' | 'ipv6' | 'resolvers'>
-
-/** The addresses that the guest is configured with. */
-function ownAddresses({ catalog }: DetailsOptions, { number, zone_slug }: ServerTable): Addresses {
-  if (number === null) return { ipv4: null, ipv6: null, resolvers: [] }
-  const zone = findZone(catalog, zone_slug) ?? { zone_slug }
-  const { ipv4, ipv6, resolvers } = moduleOf(zone).addresses(zone, number)
-  return { ipv4: addressView(ipv4), ipv6: ipv6 && addressView(ipv6), resolvers: [...resolvers] }
 }
 
 /** The details of a server: names, SSH access, costs, allowed actions. */
@@ -62,20 +43,12 @@ export async function serverDetails(
     findProject(db, server.account_id, server.project_id),
   ])
   if (!project) throw notFound(serverProblems.server_not_found)
-  const traffic = await thisMonth(options, server)
+  const traffic = await monthDetails(options, server)
   return {
     ...serverView(options, server, active),
     project: projectView(project),
     ...(await offers(options, server)),
-    network: {
-      hostname: server.name,
-      mac: server.mac,
-      ...ownAddresses(options, server),
-      private: await privateCards(db, server),
-      published_ports: (await allPorts(db, server.server_id)).map((row) =>
-        portView(row, hostOf(options.catalog, server.zone_slug, options.sshHost)),
-      ),
-    },
+    network: await networkDetails(options, server),
     user_data_sha256: userDataHash(options, server),
     ssh: sshCard(options, actor, server),
     billing: {
@@ -90,48 +63,9 @@ export async function serverDetails(
   }
 }
 
-/** Its cards in private networks, and what gives one its address in a guest that does not look for it before it boots. */
-async function privateCards(db: Database, server: ServerTable): Promise<ServerDetails['network']['private']> {
-  const memberships = membershipsOf(server)
-  const ids = memberships.map(({ network_id }) => network_id)
-  const names = new Map(
-    (await findNetworks(db, server.account_id, ids)).map(({ network_id, name }) => [network_id, name]),
-  )
-  return memberships.map(({ network_id, ip_range, ipv4 }) => {
-    const [mac, prefix_length] = [macOf(server.server_id, network_id), prefixLengthOf(ip_range)]
-    const command = `for n in /sys/class/net/*; do grep -q ${mac} $n/address && ip addr add ${ipv4}/${prefix_length} dev \${n##*/} && ip link set \${n##*/} up; done`
-    const card = { network_id, name: names.get(network_id) ?? '', ip_range, mac, ipv4, prefix_length }
-    return { ...card, command: `sudo sh -c '${command}'` }
-  })
-}
-
 /** Lets a client see whether its user data is what the server was created with, which is kept sealed. */
 function userDataHash({ secrets }: DetailsOptions, { user_data }: ServerTable): string | null {
   return user_data === null ? null : hash('sha256', secrets.open(user_data))
-}
-
-function addressView({ address, prefixLength, gateway }: GuestAddress) {
-  return { address, prefix_length: prefixLength, gateway }
-}
-
-/** What the server has sent in this calendar month, and what that and its time have cost, in units. */
-async function thisMonth({ db, clock }: DetailsOptions, server: ServerTable) {
-  const { server_id, traffic_gb, traffic_price, bandwidth_mbit } = server
-  const now = wholeSecond(clock.now())
-  const rates = (await ratesSince(db, [server_id], monthStart(now))).get(server_id) ?? []
-  const { in_bytes, out_bytes } = await serverTraffic(db, server_id, now)
-  const included_bytes = includedBytes(rates, {
-    month: monthStart(now),
-    until: now,
-    isGone: server.status === 'deleting',
-  })
-  const used = { sent: out_bytes, included: included_bytes, charged: 0 }
-  const excess = trafficCharge(used, traffic_price)?.amount ?? 0
-  const terms = trafficView({ includedGb: traffic_gb, priceTb: traffic_price, bandwidthMbit: bandwidth_mbit })
-  return {
-    monthToDate: monthCost(rates, now) + excess,
-    view: { ...terms, in_bytes, out_bytes, included_bytes, excess_rub: formatMoney(excess) },
-  }
 }
 
 /** Zone, template and preset as the catalogue has them now; null where the operator took one off. */

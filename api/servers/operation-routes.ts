@@ -9,7 +9,7 @@ import type { Engine } from '../operations/engine.ts'
 import { findOperation, listOperations } from '../operations/operations.ts'
 import { type OperationSchemas, OperationWait, operationProblems } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
-import { subjectOf } from './lifecycle/operations.ts'
+import { subjectOf } from './operations.ts'
 import { serverProblems } from './schema.ts'
 
 const tag = 'Servers'

@@ -1,5 +1,8 @@
 import type { Queries } from '../database/database.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { found } from '../http/contract/problem.ts'
 import { guard } from './guard.ts'
+import { serverProblems } from './schema.ts'
 import { findServer, getServer, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
@@ -27,3 +30,10 @@ export const serverRows = {
   lockToChange,
   update: updateServer,
 }
+
+/** Finds the server that a path names. */
+export function serverLoader(db: Queries) {
+  return async ({ actor, params }: { actor: Actor; params: { server_id: string } }) =>
+    found(await findServer(db, actor.accountId, params.server_id), serverProblems.server_not_found)
+}
+export type ServerLoader = ReturnType<typeof serverLoader>

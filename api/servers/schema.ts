@@ -19,7 +19,7 @@ import { defineProblems } from '../http/contract/problem.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { OperationId, OperationStatus, Progress } from '../operations/schema.ts'
 import { PublishedPorts } from '../ports/schema.ts'
-import { operationTypes } from './lifecycle/operations.ts'
+import { operationTypes } from './operations.ts'
 import { statuses } from './states.ts'
 
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')

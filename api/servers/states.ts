@@ -1,4 +1,4 @@
-import type { ServerOperation } from './lifecycle/operations.ts'
+import type { ServerOperation } from './operations.ts'
 import type { ServerStatus } from './tables.ts'
 
 export type { ServerStatus }

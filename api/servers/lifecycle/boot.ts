@@ -2,10 +2,10 @@ import { findTemplate } from '../../catalog/file.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
+import type { BootData } from '../operations.ts'
 import { getServer, updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
-import type { BootData } from './operations.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */

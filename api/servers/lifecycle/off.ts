@@ -1,6 +1,6 @@
 import { again, next, type Step } from '../../operations/procedure.ts'
+import type { BootData, OffData } from '../operations.ts'
 import { BOOT_MS } from './boot.ts'
-import type { BootData, OffData } from './operations.ts'
 import { driverOf, type ProcedureOptions } from './spec.ts'
 
 const ASK_MS = 250

@@ -18,6 +18,14 @@ import {
   type Step,
 } from '../../operations/procedure.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
+import {
+  type BootData,
+  type OffData,
+  type ResizeData,
+  type ServerOperation,
+  type ServerOperations,
+  subjectOf,
+} from '../operations.ts'
 import { planColumns } from '../plan-columns.ts'
 import { release } from '../reservation.ts'
 import { SUSPENDED } from '../states.ts'
@@ -26,14 +34,6 @@ import type { ServerStatus, ServerTable } from '../tables.ts'
 import { billingStart } from './billing-start.ts'
 import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
-import {
-  type BootData,
-  type OffData,
-  type ResizeData,
-  type ServerOperation,
-  type ServerOperations,
-  subjectOf,
-} from './operations.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** How each type of operation is carried out on a server. */

@@ -6,7 +6,7 @@ import { filled, pages } from '../../../api/commands/reference.ts'
 import { MAX_POINTS } from '../../../api/monitoring/metrics.ts'
 import { tiers } from '../../../api/monitoring/tiers.ts'
 import { OperationStatus } from '../../../api/operations/schema.ts'
-import { operationTypes } from '../../../api/servers/lifecycle/operations.ts'
+import { operationTypes } from '../../../api/servers/operations.ts'
 
 const read = (page: string) =>
   readFileSync(new URL(`../../../docs/contract/${page}.md`, import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
-import { KeyedMutex } from '../concurrency.ts'
-import { Unreachable } from '../database/database.ts'
+import type { Clock } from '../../clock.ts'
+import { KeyedMutex } from '../../concurrency.ts'
+import { Unreachable } from '../../database/database.ts'
 
 /** Clients wait this long for a reply at most: after that, nobody would learn the result. */
 const PATIENCE_MS = 10_000

@@ -1,10 +1,10 @@
-import type { Size } from '../../catalog/capacity.ts'
-import type { Plan } from '../../catalog/plans.ts'
-import type { HostKey } from '../../drivers/driver.ts'
-import type { Subject } from '../../operations/operations.ts'
-import { dataOf } from '../../operations/procedure.ts'
-import type { OperationTable } from '../../operations/tables.ts'
-import type { ServerTable } from '../tables.ts'
+import type { Size } from '../catalog/capacity.ts'
+import type { Plan } from '../catalog/plans.ts'
+import type { HostKey } from '../drivers/driver.ts'
+import type { Subject } from '../operations/operations.ts'
+import { dataOf } from '../operations/procedure.ts'
+import type { OperationTable } from '../operations/tables.ts'
+import type { ServerTable } from './tables.ts'
 
 /** What an operation keeps that may turn a machine on. */
 export interface BootData {

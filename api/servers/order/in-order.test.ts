@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../test/harness/clock.ts'
+import { ManualClock } from '../../../test/harness/clock.ts'
 import { InOrder } from './in-order.ts'
 
 test('work for one key is done in order, also after a failure, and other keys do not wait', async () => {

@@ -1,0 +1,66 @@
+import { lockAccount } from '../accounts/accounts.ts'
+import { countInProject } from '../accounts/projects.ts'
+import type { Capacity, Size } from '../catalog/capacity.ts'
+import { type Catalog, onSale } from '../catalog/file.ts'
+import { type Plan, resolvePlan } from '../catalog/plans.ts'
+import type { Clock } from '../clock.ts'
+import type { Queries } from '../database/database.ts'
+import { requireProtectable } from '../firewalls/protection.ts'
+import { bodyIssue, invalid } from '../http/contract/problem.ts'
+import { projectIssue } from './order/account.ts'
+import type { ServerUpdate } from './schema.ts'
+import { updateServer } from './store.ts'
+import type { ServerTable } from './tables.ts'
+
+/** The plan that a request changes a server to. @throws ApiError validation_failed */
+export function resizePlan(catalog: Catalog, server: ServerTable, request: ServerUpdate, at: number): Plan {
+  const plan_type = request.plan_type ?? (request.preset_id === undefined ? 'custom' : 'preset')
+  const size =
+    plan_type === 'custom' ? { cpu: server.cpu, ram_mb: server.ram_mb, disk_gb: server.disk_gb } : {}
+  const place = { zoneSlug: server.zone_slug, cpuType: server.cpu_type, at }
+  const plan = resolvePlan(onSale(catalog), { ...size, ...request, plan_type }, place)
+  if (Array.isArray(plan)) throw invalid(plan)
+  if (plan.size.disk_gb >= server.disk_gb) return plan
+  const field = plan_type === 'preset' ? 'preset_id' : 'disk_gb'
+  const message = `The disk has ${server.disk_gb} GB and can only grow; this plan has ${plan.size.disk_gb} GB.`
+  throw invalid([bodyIssue(field, 'below_minimum', message)])
+}
+
+/** Changes everything but the plan. @throws ApiError validation_failed, firewall_limit_reached, not_supported */
+export async function updateMetadata(
+  { clock, capacity }: { clock: Clock; capacity: Capacity },
+  tx: Queries,
+  server: ServerTable,
+  { labels, delete_protection, project_id, name, description }: ServerUpdate,
+): Promise<ServerTable> {
+  if (project_id !== undefined && project_id !== server.project_id) {
+    // Two moves in opposite directions would each wait for the other's project: the account comes first.
+    await lockAccount(tx, server.account_id)
+    if (!(await countInProject(tx, server.account_id, project_id, 1))) throw invalid([projectIssue()])
+    await countInProject(tx, server.account_id, server.project_id, -1)
+  }
+  const change: Partial<ServerTable> = {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(project_id === undefined ? {} : { project_id }),
+    ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
+    ...(delete_protection === undefined ? {} : { delete_protection: delete_protection ? 1 : 0 }),
+    updated_at: clock.now(),
+  }
+  await updateServer(tx, server.server_id, change)
+  const changed = { ...server, ...change }
+  if (labels !== undefined) {
+    await lockAccount(tx, server.account_id)
+    await requireProtectable(tx, capacity, [changed])
+  }
+  return changed
+}
+
+/** What an account pays more an hour once a server of it is billed at a price. */
+export function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
+  return billed_since === null ? priceHour : priceHour - price_hour
+}
+
+export function difference(to: Size, from: Size): Size {
+  return { cpu: to.cpu - from.cpu, ram_mb: to.ram_mb - from.ram_mb, disk_gb: to.disk_gb - from.disk_gb }
+}

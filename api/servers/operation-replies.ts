@@ -1,0 +1,54 @@
+import type { Database } from '../database/database.ts'
+import type { ProblemType } from '../http/contract/problem.ts'
+import { findActive } from '../operations/operations.ts'
+import { OPERATION, type Operation, operationProblems } from '../operations/schema.ts'
+import type { OperationTable } from '../operations/tables.ts'
+import { operationView } from '../operations/view.ts'
+import { plans, type ServerOperation, subjectOf } from './operations.ts'
+import { serverProblems } from './schema.ts'
+import { allowedIn, isTransient, type ServerStatus, statusDuring } from './states.ts'
+import type { ServerTable } from './tables.ts'
+
+/** Errors of a server that is not in a state for the request. */
+export const STATE_ERRORS: readonly ProblemType[] = [
+  serverProblems.server_state_conflict,
+  operationProblems.operation_in_progress,
+]
+
+/** What the example of a refusal says on the route of this action. */
+export function conflict(action: keyof typeof allowedIn, current_status: ServerStatus) {
+  return { current_status, allowed_statuses: allowedIn[action] }
+}
+
+/** What the example of an operation says when it has just been accepted. */
+export function accepting(type: ServerOperation) {
+  const step = plans[type].first({} as never) // nothing is asked of it but what is usual
+  return { type, step, status: 'pending', progress: 0, started_at: null, finished_at: null }
+}
+
+/** What the example of a server says when an operation on it has just been accepted: its machine is off. */
+export function busy(type: ServerOperation) {
+  const { status, progress } = accepting(type)
+  const current_operation = { operation_id: OPERATION, type, status, progress }
+  return { status: statusDuring[type], started_at: null, current_operation }
+}
+
+export function operationPath({ server_id, operation_id }: OperationTable): string {
+  return `/v1/servers/${server_id}/operations/${operation_id}`
+}
+
+export function accepted(
+  operation: OperationTable,
+  setHeader: (name: string, value: string) => void,
+): Operation {
+  setHeader('location', operationPath(operation))
+  return operationView(operation)
+}
+
+/** The operation that is in progress on a server. */
+export async function activeOn(
+  db: Database,
+  { server_id, status }: Pick<ServerTable, 'server_id' | 'status'>,
+): Promise<OperationTable | undefined> {
+  return isTransient(status) ? findActive(db, subjectOf(server_id)) : undefined
+}
