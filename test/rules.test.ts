@@ -64,7 +64,7 @@ test('in a folder, no file or folder needs itself by way of another, not even fo
 
 const MOST_IMPORTS = 30
 /** Files that still import more. This list only gets shorter. */
-const importsMore = ['api/app.ts', 'api/database/database.ts', 'api/people/sign-in.ts']
+const importsMore = ['api/app.ts', 'api/database/database.ts', 'api/people/sign-in/sign-in.ts']
 
 test('a file imports few others', () => {
   const counts = product

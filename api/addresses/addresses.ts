@@ -49,7 +49,7 @@ export interface AddressesOptions {
   serverRows: AddressedServers
   /** The balance must cover what an account has ordered, and so many units an hour more. */
   requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
-  /** Called when what leads to servers has changed. */
+  /** Called when the addresses of servers have changed. */
   changed: (serverIds: readonly string[]) => void
 }
 
@@ -68,7 +68,7 @@ export function findAddress(db: Queries, accountId: string, addressId: string) {
     .executeTakeFirst()
 }
 
-/** How many addresses an account has reserved: those that come and go with a server count by it. */
+/** Counts the reserved addresses of an account. Addresses that come and go with a server are not counted. */
 function countAddresses(db: Queries, accountId: string): Promise<number> {
   return countOf(present(db).where('account_id', '=', accountId).where('goes_with', 'is', null))
 }
@@ -174,8 +174,8 @@ export async function releaseAddress(
 }
 
 /**
- * Does something with an address, of which neither the server that has it nor the one that is to get it changes
- * meanwhile. Servers are locked first and in one order, then the account, as everywhere; until then it may move.
+ * Runs a change of an address while its server, and the server that is to get it, are locked. Servers are locked first
+ * and in one order, then the account, as everywhere. If the address moved meanwhile, it starts again.
  * @throws ApiError address_not_found
  */
 async function whereItIs<Result>(
@@ -220,7 +220,7 @@ export async function takeForServer(
   return (await takeAddress(tx, catalog, zone, wanted, created_at)).address
 }
 
-/** A server that is being deleted lets go of what it has: what came with it is given back, the rest stays reserved. */
+/** Takes all addresses from a server that is being deleted: those that came with it are released, the rest stay reserved. */
 export async function letGo(
   tx: Queries,
   server: Pick<AddressedServer, 'server_id' | 'account_id' | Family>,
@@ -246,7 +246,7 @@ async function requireQuota(tx: Queries, accountId: string): Promise<void> {
 }
 
 /**
- * Whether a server may get an address, which locks it.
+ * Locks the server that is to get an address, and checks that it may have one.
  * @throws ApiError validation_failed, operation_in_progress, address_in_use
  */
 async function requireTaker(

@@ -13,7 +13,7 @@ import { addressProblems } from './schema.ts'
 import type { AddressTable } from './tables.ts'
 import { addressView } from './view.ts'
 
-/** For this long nobody else gets an address that was given back: what others know it for is forgotten by then. */
+/** Time for which only its last account gets an address that was released, so that others forget its former use. */
 export const HELD_BACK_MS = 24 * 3600_000
 const QUICK_TRIES = 16
 

@@ -26,14 +26,14 @@ interface ConsolesOptions {
   access: Access
 }
 
-/** The serial consoles of servers that somebody looks at, by tickets that customers are given for them. */
+/** The open serial consoles of servers. Customers open one with a ticket. */
 export class Consoles {
   readonly #options: ConsolesOptions
   readonly #tickets: Tickets
   readonly #viewers = new Map<Viewer, WebSocket>()
   readonly #loop: Loop
   #isStopped = false
-  /** Where their WebSockets are opened. */
+  /** The route that opens their WebSockets. */
   readonly socket: SocketRoute
 
   constructor(options: ConsolesOptions) {
@@ -68,7 +68,7 @@ export class Consoles {
     return this.#tickets.issue(admission)
   }
 
-  /** Ends what may no longer be seen, and what nobody sees. */
+  /** Closes consoles whose viewer has lost access or is gone. */
   async look(): Promise<void> {
     if (this.#viewers.size === 0) return
     const { access, clock } = this.#options
@@ -124,7 +124,7 @@ export class Consoles {
       .at(server.pool)
       .openConsole(server.server_id, seen)
       .catch((error: unknown) => {
-        // It is about to be turned on, or its host to answer again.
+        // The machine may be turned on soon, or its host may answer again.
         if (error instanceof DriverError) return null
         throw error
       })

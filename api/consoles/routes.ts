@@ -75,7 +75,7 @@ export function consoleRoute(options: ConsoleOptions): Route {
   })
 }
 
-/** One that is off is about to be on, by its status. @throws ApiError not_supported */
+/** Checks that the machine has a console; by its status it is on or about to be. @throws ApiError not_supported */
 async function requireConsole(
   { drivers, capacity, clock }: ConsoleOptions,
   server: ServerTable,

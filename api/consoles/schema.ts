@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { timestamp } from '../http/contract/fields.ts'
 
-/** Where the WebSockets of consoles are, relative to /v1. */
+/** Path of the WebSockets of consoles, relative to /v1. */
 export const CONSOLE_PATH = '/console'
 /** The WebSocket subprotocol of consoles. */
 export const CONSOLE_PROTOCOL = 'berth.console.v1'

@@ -6,7 +6,7 @@ declare module '../database/schema.ts' {
 
 /** A ticket that opens one console. */
 export interface ConsoleTicketTable {
-  /** Its hash. */
+  /** The ticket's hash. */
   ticket: string
   account_id: string
   /** JSON: Credential of http/auth.ts. */

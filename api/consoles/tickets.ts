@@ -14,8 +14,8 @@ export interface Admission {
 }
 
 /**
- * Tickets that open one console each, for a minute. They are kept by their hashes, in the database: the process that is
- * asked for one need not be the one that the WebSocket reaches.
+ * Tickets that open one console each, within a minute. The database keeps their hashes, since the WebSocket may reach
+ * another process than the request for the ticket.
  */
 export class Tickets {
   readonly #db: Database
@@ -53,7 +53,7 @@ export class Tickets {
       .where('ticket', '=', hash('sha256', ticket))
       .returningAll()
       .executeTakeFirst()
-    // A clock that was set back must not keep it.
+    // A clock that was set back must not extend its life.
     if (!row || Math.abs(this.#clock.now() - row.issued_at) >= LIVES_MS) return null
     const actor: Credential = JSON.parse(row.credential)
     return { actor, server: { server_id: row.server_id, pool: row.pool } }

@@ -4,7 +4,7 @@ import type { Console } from '../drivers/driver.ts'
 import { Alarm, Pace } from '../loop.ts'
 import type { Admission } from './tickets.ts'
 
-/** Why a console ended: the code and the reason of its WebSocket's close. */
+/** Reasons for the end of a console, with the close code of its WebSocket. */
 export const endings = {
   service_stopping: 1001,
   internal_error: 1011,
@@ -14,26 +14,26 @@ export const endings = {
 } as const
 export type Ending = keyof typeof endings
 
-/** Bytes a second of one viewer: faster than a line is, and than anybody types. */
+/** Limits of one viewer in bytes a second: faster than a serial line, and than anybody types. */
 const SHOWN = { perSecond: 512 * 1024, burst: 128 * 1024 }
 const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
 /** The number of bytes by which a viewer's last position is found again. */
 const REMEMBERED = 512
-/** Between two looks at a machine that is off, and about to be on. */
+/** Pause between two attempts to attach to a machine that is about to be on. */
 const RETRY_MS = 1_000
 const PING_MS = 15_000
 /** Long enough for an answer to a ping that waits behind all that a slow network holds. */
 const SILENCE_MS = 90_000
 /** A viewer that types nothing for this long is disconnected. */
 const IDLE_MS = 60 * 60_000
-/** A client may take so long to say goodbye. */
+/** Time that a client may take to close the WebSocket. */
 const GOODBYE_MS = 1_000
 
 interface ViewerOptions {
   socket: WebSocket
   admission: Admission
   clock: Clock
-  /** The console from there on; null: its machine is off, and will be on soon; `server_off`: it will not. */
+  /** Opens the console after what was seen; null if the machine will be on soon, `server_off` if it will not. */
   attach: (seen: Buffer) => Promise<Console | null | 'server_off'>
 }
 
@@ -87,7 +87,7 @@ export class Viewer {
     }
   }
 
-  /** Keeps the connection alive, and ends it where nobody is. */
+  /** Keeps the connection alive, and ends it if nobody uses it. */
   look(now: number): void {
     const { socket } = this.#options
     if (now - this.#typedAt > IDLE_MS) this.end('idle')
@@ -102,7 +102,7 @@ export class Viewer {
     const { socket } = this.#options
     this.#leave()
     socket.close(endings[ending], ending)
-    // Also where the service's own clock stands still, or a client does not answer.
+    // This runs on the real clock, and does not wait for the client.
     setTimeout(() => socket.terminate(), GOODBYE_MS).unref()
   }
 
@@ -123,7 +123,7 @@ export class Viewer {
     void this.#alarm.sleep(waitMs).then(() => socket.resume())
   }
 
-  /** One piece at a time, so that no more than that waits in memory for a viewer who is slow. */
+  /** Sends one piece at a time, so that no more than that waits in memory for a slow viewer. */
   #show(bytes: Buffer): Promise<void> {
     const { socket } = this.#options
     return new Promise((resolve) => {

@@ -23,7 +23,7 @@ export interface FirewallsOptions {
   protectedServers: (db: Queries, accountId: string) => Promise<Protected[]>
   /** The error where there is no such server. */
   serverNotFound: ProblemType
-  /** Called when what servers let through may have changed. */
+  /** Called when the rules of servers may have changed. */
   changed: (serverIds: readonly string[]) => void
 }
 
@@ -97,7 +97,7 @@ export async function createFirewall(
 }
 
 /**
- * @param check called with what it is, once nobody else can change it
+ * @param check called with the current firewall, once it is locked
  * @throws ApiError validation_failed, firewall_not_found, firewall_limit_reached, not_supported
  */
 export async function updateFirewall(
@@ -179,7 +179,7 @@ export async function deleteFirewall(options: FirewallsOptions, firewall: Firewa
   })
 }
 
-/** A change, and what follows from it. No other change of the account's firewalls happens meanwhile. */
+/** Makes a change, checks its effect on all servers, and reports it. The account stays locked meanwhile. */
 async function change<Result>(
   { db, capacity, protectedServers, changed }: FirewallsOptions,
   accountId: string,

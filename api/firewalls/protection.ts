@@ -27,7 +27,7 @@ export async function firewallsOf(
 ): Promise<Map<string, FirewallTable[]>> {
   const accounts = [...new Set(servers.map(({ account_id }) => account_id))]
   if (accounts.length === 0) return new Map()
-  // Those of more accounts than a statement should name are read with all others.
+  // A statement should not name too many accounts: then the firewalls of all accounts are read.
   const isFew = accounts.length <= FEW
   let all = db.selectFrom('firewalls').selectAll().orderBy('firewall_id')
   if (isFew) all = all.where('account_id', 'in', accounts)
@@ -75,7 +75,7 @@ export async function rulesOfServers(
 }
 
 /**
- * Whether these servers may have the firewalls that they have. The account is locked.
+ * Checks that these servers may have the firewalls that they have. The account is locked.
  * @throws ApiError firewall_limit_reached, not_supported
  */
 export async function requireProtectable(
@@ -128,7 +128,7 @@ export async function protect(
   await requireProtectable(tx, capacity, [server])
 }
 
-/** A server that is gone has no firewall. */
+/** Detaches all firewalls from a server that is gone. */
 export async function unprotect(tx: Queries, serverId: string): Promise<void> {
   await tx.deleteFrom('firewall_servers').where('server_id', '=', serverId).execute()
 }

@@ -78,7 +78,7 @@ function detachRoute(options: AttachmentRoutesOptions): Route {
   })
 }
 
-/** What the example of an operation says when it has just been accepted. */
+/** The example of an operation that has just been accepted. */
 function accepting(type: NetworkOperation) {
   const waiting = { status: 'pending', progress: 0, started_at: null, finished_at: null }
   return { type, step: STEP, subject_type: SUBJECT_TYPE, ...waiting }

@@ -52,7 +52,7 @@ export interface AttachmentsOptions {
   serverNotFound: ProblemType
 }
 
-/** What is carried out on a network, on behalf of a server. */
+/** Operations on a network, each on behalf of a server. */
 export type NetworkOperation = 'attach_network' | 'detach_network'
 export const STEP = 'connect'
 const DEADLINE_MS = 10 * 60_000
@@ -131,7 +131,7 @@ export async function joinAll(
   return server.networks
 }
 
-/** What is wrong with the networks that a server shall be in from its creation on. */
+/** The mistakes in the networks of an order. */
 export function networkIssues(
   ids: readonly string[],
   networks: readonly NetworkTable[],

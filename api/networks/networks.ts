@@ -26,7 +26,7 @@ export interface NetworksOptions {
   capacity: Capacity
 }
 
-/** What networks are called as the subjects of operations. */
+/** The name of networks as subjects of operations. */
 export const SUBJECT_TYPE = 'network'
 
 export function subjectOf(networkId: string): Subject {

@@ -1,11 +1,11 @@
 import { type AddressRange, canonicalCidr, isWithin, networkAround, rangeOf } from '../cidrs.ts'
 import { RANGE4 } from '../drivers/addresses.ts'
 
-/** What is nobody's on the internet (RFC 1918). */
+/** Ranges for private use (RFC 1918). */
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16']
 const PREFIX = { shortest: 16, longest: 29 }
 
-/** What is wrong with a range for a private network, as a sentence; null if nothing is. */
+/** The mistake in a range for a private network, as a sentence; null if there is none. */
 export function rangeMistake(range: string): string | null {
   const prefix = Number(range.split('/')[1])
   if (!(prefix >= PREFIX.shortest && prefix <= PREFIX.longest))
@@ -23,7 +23,7 @@ export function prefixLengthOf(range: string): number {
   return Number(range.split('/')[1])
 }
 
-/** The places that servers may have: not the first two, which stand for the network and a gateway, nor the last. */
+/** Servers get neither the first two addresses, which are for the network and a gateway, nor the last. */
 const FIRST_HOST = 2n
 const lastHost = ({ size }: AddressRange) => size - 2n
 

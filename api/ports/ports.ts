@@ -30,7 +30,7 @@ export interface PublishedServer {
 /** The rows of servers. */
 interface PublishedServers {
   find(db: Queries, accountId: string, serverId: string): Promise<PublishedServer | undefined>
-  /** Also one that is gone. */
+  /** Finds any server, also one that is gone. */
   get(db: Queries, serverId: string): Promise<PublishedServer>
   /** @throws ApiError operation_in_progress */
   lockToChange(
@@ -49,9 +49,9 @@ export interface PortsOptions {
   /** The error where there is no such server. */
   serverNotFound: ProblemType
   sshPorts: PortRange
-  /** What customers are told to connect to, by the zone of a server. */
+  /** The name or address that customers connect to, by the zone of a server. */
   hostOf: (zoneSlug: string) => string
-  /** Called when what is published of servers has changed. */
+  /** Called when the ports of servers have changed. */
   changed: (serverIds: readonly string[]) => void
 }
 
@@ -79,7 +79,7 @@ export function findPort(db: Queries, accountId: string, serverId: string, portI
     .executeTakeFirst()
 }
 
-/** What leads to these servers, now or from their next start on, by server. */
+/** The ports that lead to these servers, now or from their next start on, by server. */
 export async function portsOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, PortTable[]>> {
   if (serverIds.length === 0) return new Map()
   const rows = await db
@@ -107,7 +107,7 @@ export async function portsOfAll(
   return Map.groupBy(rows, (row) => row.server_id)
 }
 
-/** How many ports an account has published, besides those for SSH. */
+/** Counts the published ports of an account, besides those for SSH. */
 function countPorts(db: Queries, accountId: string): Promise<number> {
   return countOf(db.selectFrom('ports').where('account_id', '=', accountId).where('is_system', '=', 0))
 }
@@ -142,7 +142,7 @@ export async function publishPort(
   return row
 }
 
-/** Whether its machine is on, and can't have its ports changed until its next start; null: its driver is too slow to say. */
+/** True if the machine is on and its ports are fixed until its next start; null if its driver is too slow to say. */
 async function hasFixedPorts(
   { drivers, clock }: Pick<PortsOptions, 'drivers' | 'clock'>,
   { server_id, pool }: Pick<PublishedServer, 'server_id' | 'pool'>,
@@ -183,7 +183,7 @@ export async function unpublishPort(
       portProblems.port_is_system,
       'This port leads to SSH and is managed by the service: it is there as long as the server.',
     )
-  // Where nobody can say, it may be listened to still.
+  // If the driver does not say, the port may still be open.
   const isFixed = (await hasFixedPorts({ drivers, clock }, await serverRows.get(db, server_id))) ?? true
   await db.transaction().execute(async (tx) => {
     const { zone_slug } = await serverRows.get(tx, server_id)
@@ -198,7 +198,7 @@ function deletePort(tx: Queries, portId: string) {
   return tx.deleteFrom('ports').where('port_id', '=', portId).returningAll().executeTakeFirst()
 }
 
-/** One that leads to its server stays until the next start of that, and nobody else gets its host port before. */
+/** A port that leads to its server stays open until the server's next start; until then nobody else gets its host port. */
 async function closePort(tx: Queries, portId: string): Promise<PortTable | undefined> {
   const closing = tx.updateTable('ports').set({ status: 'closing' }).where('status', '=', 'active')
   const row = await closing.where('port_id', '=', portId).returningAll().executeTakeFirst()
@@ -207,7 +207,7 @@ async function closePort(tx: Queries, portId: string): Promise<PortTable | undef
   return pending.where('port_id', '=', portId).returningAll().executeTakeFirst()
 }
 
-/** Of a server that is off and about to start: opens and closes what waited for it. */
+/** Opens and closes the ports that waited for the start of a server, which is off. */
 export async function settlePorts(db: Queries, serverId: string): Promise<void> {
   await db.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing').execute()
   const pending = db.updateTable('ports').where('server_id', '=', serverId).where('status', '=', 'pending')
@@ -259,7 +259,7 @@ export async function moveSsh(
   return port
 }
 
-/** Nothing of a server that is gone is published. */
+/** Deletes all ports of a server that is gone. */
 export async function withdrawPorts(tx: Queries, serverId: string): Promise<void> {
   await tx.deleteFrom('ports').where('server_id', '=', serverId).execute()
 }

@@ -19,7 +19,7 @@ const GuestPort = Type.Integer({
 
 const place = { protocol: Protocol, port: GuestPort }
 
-/** What an order may have published from the start. */
+/** Ports that an order publishes from the start. */
 export const PublishedPorts = Type.Array(
   Type.Object(place, { description: 'A port of the server', examples: [{ protocol: 'tcp', port: 80 }] }),
   {

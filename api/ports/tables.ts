@@ -14,6 +14,6 @@ export interface PortTable {
   /** 1 for the one that leads to SSH, which is the service's. */
   is_system: number
   created_at: number
-  /** Where ports of a server that runs are fixed, those to open, and to close, at its next start. */
+  /** `pending` and `closing` ports open and close at the next start, if the ports of a running server are fixed. */
   status: 'active' | 'pending' | 'closing'
 }

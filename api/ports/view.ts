@@ -2,7 +2,7 @@ import { isoTime } from '../http/contract/fields.ts'
 import type { PublishedPort } from './schema.ts'
 import type { PortTable } from './tables.ts'
 
-/** @param host what customers are told to connect to */
+/** @param host the name or address that customers connect to */
 export function portView(row: PortTable, host: string): PublishedPort {
   return {
     port_id: row.port_id,

@@ -56,7 +56,7 @@ export async function updateMetadata(
   return changed
 }
 
-/** What an account pays more an hour once a server of it is billed at a price. */
+/** The increase of an account's hourly cost when one of its servers is billed at a price. */
 export function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
   return billed_since === null ? priceHour : priceHour - price_hour
 }

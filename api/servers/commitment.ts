@@ -6,15 +6,15 @@ import { dataIf, SUBJECT_TYPE } from './operations.ts'
 import { SUSPENDED } from './states.ts'
 import { isSuspended, resizingServers, unbilledCost } from './store.ts'
 
-/** What an account has ordered, and what it has to pay for it: units an hour, and units. */
+/** The hourly cost of all that an account has ordered, and its balance, in units. */
 interface Ordered {
   cost: number
   balance: number
 }
 
 /**
- * What an account pays an hour once all that it has ordered is there: what is billed or suspended, what is being
- * created or started, and what running resizes will add. Two orders at once must not both read it: lock the account's row before.
+ * The hourly cost of an account once everything that it has ordered exists: billed and suspended servers, those being
+ * created or started, and the growth of resizes. Lock the account's row first, so that two orders never both read it.
  * @returns units
  */
 export async function costOrdered(tx: Queries, accountId: string): Promise<number> {
@@ -58,8 +58,8 @@ export async function requireCover(tx: Queries, accountId: string, added: number
 }
 
 /**
- * What is missing until servers resume that are suspended as the balance was used up: it must cover what an order
- * needs, so that a ruble an hour does not keep machines starting and stopping.
+ * The amount that is missing until suspended servers resume: the balance must cover as much as for an order. Otherwise a
+ * small top-up would keep machines starting and stopping.
  * @returns units; 0 if they are about to resume, null if there are none
  */
 export async function missingToResume(db: Queries, accountId: string): Promise<number | null> {

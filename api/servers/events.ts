@@ -7,7 +7,7 @@ import { isTransient } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { serverData } from './view.ts'
 
-/** What of a server customers set, pay, or should know of. */
+/** Columns whose change is an event: customers set them, pay for them, or should know of them. */
 const DESCRIBED = [
   'name',
   'description',
@@ -34,7 +34,7 @@ export function recordCreated(tx: Queries, server: ServerTable, operation: Opera
 
 /** Records the events of a change, if customers can see it. */
 export async function recordChange(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
-  // As the last reader saw it: what is gone has forgotten its keys.
+  // The row from before the deletion, since a deleted server has lost its keys.
   if (after.deleted_at !== null)
     return record(tx, [eventOf('server.deleted', after, serverData(before, null))])
   const hasStatus = before.status !== after.status
@@ -49,7 +49,7 @@ export async function recordChange(tx: Queries, before: ServerTable, after: Serv
   ])
 }
 
-/** Records that somebody was let in to the serial console. */
+/** Records that the serial console was opened. */
 export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
   const active = isTransient(server.status) ? await findActive(tx, subjectOf(server.server_id)) : null
   await record(tx, [{ ...eventOf('server.console_opened', server, serverData(server, active)), at }])

@@ -15,18 +15,18 @@ export const STATE_ERRORS: readonly ProblemType[] = [
   operationProblems.operation_in_progress,
 ]
 
-/** What the example of a refusal says on the route of this action. */
+/** The example of a refusal on the route of this action. */
 export function conflict(action: keyof typeof allowedIn, current_status: ServerStatus) {
   return { current_status, allowed_statuses: allowedIn[action] }
 }
 
-/** What the example of an operation says when it has just been accepted. */
+/** The example of an operation that has just been accepted. */
 export function accepting(type: ServerOperation) {
-  const step = plans[type].first({} as never) // nothing is asked of it but what is usual
+  const step = plans[type].first({} as never) // no type needs its data for the usual first step
   return { type, step, status: 'pending', progress: 0, started_at: null, finished_at: null }
 }
 
-/** What the example of a server says when an operation on it has just been accepted: its machine is off. */
+/** The example of a server whose operation has just been accepted: its machine is off. */
 export function busy(type: ServerOperation) {
   const { status, progress } = accepting(type)
   const current_operation = { operation_id: OPERATION, type, status, progress }

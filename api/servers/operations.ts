@@ -6,23 +6,23 @@ import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import type { ServerTable } from './tables.ts'
 
-/** What an operation keeps that may turn a machine on. */
+/** Data of an operation that may turn a machine on. */
 export interface BootData {
   /** False: the server is created and left off. */
   start_on_create?: boolean
-  /** By when the guest must answer on ssh; there from power-on on. Milliseconds since the epoch. */
+  /** Deadline for the guest to answer on SSH, set at power-on. Milliseconds since the epoch. */
   ready_by?: number
-  /** What the guest's ssh showed. */
+  /** Host keys that the guest's SSH presented. */
   host_keys?: HostKey[]
 }
 
-/** What an operation keeps that turns a machine off. */
+/** Data of an operation that turns a machine off. */
 export interface OffData {
   /** Without asking the guest. */
   force?: boolean
-  /** How long the guest may take to shut down. */
+  /** Time that the guest may take to shut down. */
   timeout_seconds?: number
-  /** When that time is over; there once the guest was asked. Milliseconds since the epoch. */
+  /** End of that time, set when the guest was asked. Milliseconds since the epoch. */
   off_by?: number
   /** The server becomes suspended rather than stopped, and after a top-up this. */
   suspend?: NonNullable<ServerTable['suspended_from']>
@@ -30,11 +30,11 @@ export interface OffData {
 
 export interface ResizeData {
   plan: Plan
-  /** What the new plan has more of; it is reserved until the operation ends. */
+  /** Growth from the old plan to the new one; it is reserved until the operation ends. */
   growth: Size
 }
 
-/** What can be carried out on a server, and what each of it keeps. */
+/** Types of operations on a server, each with its data. */
 export interface ServerOperations {
   create: BootData
   start: BootData
@@ -47,7 +47,7 @@ export type ServerOperation = keyof ServerOperations
 
 const MINUTE = 60_000
 
-/** Where an operation begins and when it has taken too long, also with a download or a full start queue before it. */
+/** The first step of each operation, and its deadline, which allows for a download or a full start queue. */
 export const plans: {
   readonly [Type in ServerOperation]: { deadlineMs: number; first(data: ServerOperations[Type]): string }
 } = {
@@ -60,14 +60,14 @@ export const plans: {
 }
 export const operationTypes = Object.keys(plans)
 
-/** What servers are called as the subjects of operations. */
+/** The name of servers as subjects of operations. */
 export const SUBJECT_TYPE = 'server'
 
 export function subjectOf(serverId: string): Subject {
   return { subject_type: SUBJECT_TYPE, subject_id: serverId }
 }
 
-/** What an operation on a server keeps, where it is of this type. */
+/** The data of an operation if it is of this type, else null. */
 export function dataIf<Type extends ServerOperation>(
   type: Type,
   operation: OperationTable | undefined,

@@ -4,7 +4,7 @@ import type { ServerTable } from './tables.ts'
 /** A resize that an earlier version began says nothing of traffic. */
 type Ordered = Omit<Plan, 'items' | 'traffic'> & Partial<Pick<Plan, 'traffic'>>
 
-/** What a server's row says of the plan that it was ordered with, at the prices of then. */
+/** The columns of a server's row that hold its plan, at the prices of the order. */
 export function planColumns({ planType, presetId, size, priceMonth, priceHour, traffic }: Ordered) {
   return {
     plan_type: planType,

@@ -66,7 +66,7 @@ const POWER_TEXTS = {
   },
 } as const
 
-/** What the host of a server can't hold any more is refused before it begins. */
+/** Errors of a start that the server's host has no room for, or the balance does not cover. */
 const TURN_ON_ERRORS = [
   billingProblems.insufficient_balance,
   firewallProblems.firewall_limit_reached,

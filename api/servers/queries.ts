@@ -3,9 +3,9 @@ import { billedAddresses } from '../addresses/queries.ts'
 import type { Queries } from '../database/database.ts'
 import { poweredStatuses, watchedIn } from './states.ts'
 
-// What the SQL of other features joins, so that they need not know the table of servers: api/app.ts hands it to them.
+// Queries for the SQL of other features, which need not know the table of servers: api/app.ts hands them over.
 
-/** Also those that are gone, or about to be. */
+/** All servers, also those that are gone or being deleted. */
 export function allServers(db: Queries) {
   const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting' THEN 0 ELSE 1 END`
   return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
@@ -22,7 +22,7 @@ export function presentServers(db: Queries) {
   return db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null)
 }
 
-/** What servers were ordered as: the catalogue may not lose it. */
+/** Zones, templates and presets of existing servers: the catalogue may not lose them. */
 export function orderedServers(db: Queries) {
   return db
     .selectFrom('servers')
@@ -31,7 +31,7 @@ export function orderedServers(db: Queries) {
     .where('deleted_at', 'is', null)
 }
 
-/** What an operator sees of the servers of all accounts. */
+/** The servers of all accounts as an operator sees them. */
 export function operatedServers(db: Queries) {
   return presentServers(db).select([
     'account_id',
@@ -57,7 +57,7 @@ export function runningServers(db: Queries, pool: string) {
   return presentServers(db).where('status', 'in', watchedIn).where('pool', '=', pool)
 }
 
-/** What of an account's servers decides which firewalls they have. */
+/** The servers of an account, with the columns that decide which firewalls they have. */
 export function protectedServers(db: Queries, accountId: string) {
   return presentServers(db)
     .select(['account_id', 'zone_slug', 'pool', 'labels'])

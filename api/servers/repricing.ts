@@ -45,7 +45,7 @@ async function moveToPrice(
   const { plan_type, preset_id, cpu, ram_mb, disk_gb } = server
   const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }
   const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
-  // What is no longer on offer in this size keeps its price.
+  // A size that is no longer on offer keeps its price.
   const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
   const price = Array.isArray(plan) || !isSame ? null : { ...planColumns(plan), ...noSlower(server, plan) }
   await updateServer(tx, serverId, { ...price, priced_at: from })

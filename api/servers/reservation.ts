@@ -26,7 +26,7 @@ export async function release(
   await releaseCapacity(tx, pool, parts(size))
 }
 
-/** Of something that has more than a size. */
+/** The size alone, of a row or plan that has more fields. */
 export function parts({ cpu, ram_mb, disk_gb }: Size): Size {
   return { cpu, ram_mb, disk_gb }
 }

@@ -32,9 +32,9 @@ export interface ServersOptions {
   catalog: Catalog
   capacity: Capacity
   engine: Engine
-  /** Called when what leads to servers has changed. */
+  /** Called when the connectivity of servers has changed. */
   changed: (serverIds: readonly string[]) => void
-  /** How long servers keep running after the balance is used up. */
+  /** Time that servers keep running after the balance is used up. */
   graceMs: number
 }
 
@@ -157,7 +157,7 @@ export class Servers {
     await changeRate(tx, server, null, this.#options.clock.now())
   }
 
-  /** How many servers there are, by status and zone: for the operator. */
+  /** Counts servers by status and zone, for the operator. */
   count() {
     return countByStatus(this.#options.db)
   }

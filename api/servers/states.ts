@@ -16,7 +16,7 @@ export const transient = {
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, ServerOperation>>
 
-/** Whether an operation is active on a server: it is written together with the status that goes with it. */
+/** True if an operation is active on the server: operation and status are written together. */
 export function isTransient(status: ServerStatus): boolean {
   return status in transient
 }
@@ -40,7 +40,7 @@ export const statuses = [
   'deleting',
 ] as const satisfies readonly ServerStatus[]
 
-/** In which a machine may be on. */
+/** Statuses in which a machine may be on. */
 export const poweredStatuses = [
   'creating',
   'running',
@@ -75,12 +75,12 @@ export function checkAction(action: Action, status: ServerStatus, { force = fals
 /** The machine should be on, and no operation looks after it. */
 export const watchedIn: readonly ServerStatus[] = ['running']
 
-/** Whether an action turns on a machine that is off: a reboot of a server in `error` is a start. */
+/** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
   return action === 'start' || (action === 'reboot' && status === 'error')
 }
 
-/** What can be suspended, and what it becomes after a top-up. What was broken is not started again. */
+/** Statuses that can be suspended, each with the status after a top-up. A broken server is not started again. */
 export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> = {
   running: 'running',
   stopped: 'stopped',
@@ -89,16 +89,16 @@ export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> =
 // The keys of a table of statuses.
 export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
 
-/** Why a server is suspended that is not paid for. */
+/** The status reason of a server that is suspended because the balance is used up. */
 export const SUSPENDED = 'balance_depleted'
 
-/** Whether the machine is known to be off, so that nothing has to be stopped. */
+/** True if the machine is known to be off, so that nothing has to be stopped. */
 export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 
-/** Whether a server that has run costs nothing. */
+/** True if a server that has run costs nothing. */
 export const isFree = (status: ServerStatus): boolean => status === 'suspended' || status === 'deleting'
 
-/** In which a server that is not billed is about to be. */
+/** Statuses of servers that are about to be billed. */
 export const becomingBilledIn = [
   'creating',
   'starting',

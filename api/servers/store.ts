@@ -108,7 +108,7 @@ function write(db: Queries, serverId: string, change: Partial<ServerTable>): Pro
     .executeTakeFirstOrThrow()
 }
 
-/** As findServer, but of what lists show only: reading a column costs more than finding its row. */
+/** Like findServer, with the columns of lists only: reading a column costs more than finding its row. */
 export function findListed(
   db: Queries,
   accountId: string,
@@ -183,14 +183,14 @@ export async function poolsOfRunning(db: Queries): Promise<string[]> {
   return rows.map(({ pool }) => pool)
 }
 
-/** Whose machines those of these servers are that are not gone. */
+/** The pools of these servers, without those that are gone. */
 export async function poolsOf(db: Queries, ids: readonly string[]) {
   return ids.length === 0
     ? []
     : alive(db).select(['server_id', 'pool']).where('server_id', 'in', ids).execute()
 }
 
-/** What of a server says where its network is, and what its account may send. */
+/** Columns that decide on a server's connectivity, with the rights of its account to send mail. */
 export type Connected = Pick<
   ServerTable,
   | 'server_id'
@@ -232,7 +232,7 @@ function connected(db: Queries) {
     ])
 }
 
-/** How many servers there are, by status and zone. */
+/** Counts servers by status and zone. */
 export function countByStatus(db: Queries) {
   return alive(db)
     .select((eb) => ['status', 'zone_slug', eb.fn.countAll<number>().as('total')])
@@ -250,7 +250,7 @@ export function listOverdue(db: Queries, moment: number) {
     .execute()
 }
 
-/** A query of what an account's servers will cost an hour that are about to be billed, or suspended. */
+/** A query of the hourly cost of an account's servers that are about to be billed, or suspended. */
 export function unbilledCost(db: Queries, accountId: string) {
   return alive(db)
     .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
@@ -270,7 +270,7 @@ export function unbilledCost(db: Queries, accountId: string) {
 /** In the words of the index `servers_ordered`: neither database sees otherwise that it has all that is asked for. */
 const isOrdered = sql<boolean>`status NOT IN ('running', 'stopped', 'stopping', 'error', 'deleting')`
 
-/** Whether a server of the account is suspended for this reason. */
+/** True if a server of the account is suspended for this reason. */
 export async function isSuspended(db: Queries, accountId: string, reason: string): Promise<boolean> {
   const row = await alive(db)
     .select('server_id')
@@ -306,7 +306,7 @@ export function listResumable(db: Queries) {
     .execute()
 }
 
-/** Suspended servers that are to be deleted by a moment, or of which nobody has said when. */
+/** Suspended servers that are due for deletion at a moment, or have no time of deletion yet. */
 export function listDoomed(db: Queries, moment: number) {
   return alive(db)
     .select('server_id')
@@ -315,7 +315,7 @@ export function listDoomed(db: Queries, moment: number) {
     .execute()
 }
 
-/** Servers of which was said when they are deleted. */
+/** Servers with a time of deletion. */
 export function listReprieved(db: Queries) {
   return alive(db).select('server_id').where('delete_at', 'is not', null).execute()
 }
@@ -346,7 +346,7 @@ export async function knownServers(db: Queries, ids: readonly string[]): Promise
   return known
 }
 
-/** Deletes the rows of servers that are gone, of which was told. */
+/** Deletes the rows of servers that are gone; their events were recorded before. */
 export async function deleteRows(tx: Queries, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('servers').where('server_id', 'in', ids).where('deleted_at', 'is not', null).execute()
 }

@@ -23,7 +23,7 @@ interface SuspensionOptions {
   db: Database
   clock: Clock
   engine: Engine
-  /** How long servers keep running after the balance is used up. */
+  /** Time that servers keep running after the balance is used up. */
   graceMs: number
   /** After how long suspended servers are deleted; null: never. */
   keepSuspendedMs: number | null

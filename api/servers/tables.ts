@@ -25,7 +25,7 @@ export interface ServerTable {
   name: string
   description: string | null
   zone_slug: string
-  /** Of drivers/drivers.ts: where its machine is. */
+  /** The pool (drivers/drivers.ts) that its machine is in. */
   pool: string
   status: ServerStatus
   status_reason: string | null
@@ -46,21 +46,21 @@ export interface ServerTable {
   delete_protection: number
   price_month: number
   price_hour: number
-  /** What it may send in a calendar month for that, and what a TB more costs. */
+  /** Traffic that the price includes in a calendar month, and the price of a TB more. */
   traffic_gb: number
   traffic_price: number
-  /** How fast it may send and get; null: as fast as it goes. */
+  /** Limit on its speed in both directions; null for none. */
   bandwidth_mbit: number | null
   /** The moment whose prices these are. */
   priced_at: number
   mac: string
   ssh_port: number | null
-  /** Of its public addresses: an address, and a /64. */
+  /** Its public addresses: one IPv4 address, and an IPv6 /64. */
   ipv4: string | null
   ipv6: string | null
   /** The private networks that it is in, as JSON: network_id, number, ip_range, ipv4 of each. */
   networks: string
-  /** Of drivers/addresses.ts: its place in the network, from which its addresses follow; null once it is gone. */
+  /** Its place in the network, from which its addresses follow (drivers/addresses.ts); null once it is gone. */
   number: number | null
   /** JSON: HostKey[] as the guest's ssh last showed them. */
   host_keys: string
@@ -68,9 +68,9 @@ export interface ServerTable {
   has_disk: number
   crash_count: number
   crashed_at: number | null
-  /** What a suspended server was, and will be again after a top-up. */
+  /** The status from before the suspension, which returns after a top-up. */
   suspended_from: 'running' | 'stopped' | null
-  /** When it will be deleted unless it resumes; null for as long as nobody says so. */
+  /** When it will be deleted unless it resumes; null if it will not be. */
   delete_at: number | null
   billed_since: number | null
   started_at: number | null

@@ -31,7 +31,7 @@ export function storedKeys(row: Pick<ServerTable, 'ssh_keys'>): StoredKey[] {
   return keys
 }
 
-/** What of a row is shown: not its secrets, nor what only steps need. */
+/** Columns that lists show: neither secrets nor columns that only steps need. */
 export const LISTED = [
   'server_id',
   'name',
@@ -63,7 +63,7 @@ export const LISTED = [
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
-/** What leads to the servers of this installation. */
+/** Where SSH reaches the servers of this installation. */
 export interface SshPlace {
   catalog: Catalog
   /** The address that leads to its ssh ports. */

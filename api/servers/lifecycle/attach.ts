@@ -5,7 +5,7 @@ import { serverRows } from '../rows.ts'
 import { getServer, lockServer } from '../store.ts'
 import type { ProcedureOptions } from './spec.ts'
 
-/** How servers come into private networks and leave them: their driver is told what they are in by now. */
+/** Procedures that attach servers to private networks and detach them: their driver gets the current list. */
 export function networkProcedures(options: ProcedureOptions): Record<NetworkOperation, Runner> {
   return {
     attach_network: runner({ steps: { [STEP]: attachStep(options) }, conclude: attachConcluder(options) }),
@@ -49,12 +49,12 @@ function detachStep({ connectivity }: ProcedureOptions): Step<object> {
   }
 }
 
-/** For those who go on without the cards that a server can't have. */
+/** Ignores that a machine cannot have its network cards, and rethrows any other error. */
 export function ifUnsupported(error: unknown): void {
   if (!isUnsupported(error)) throw error
 }
 
-/** Whether a driver refused as its machine, or its host, can't. */
+/** True if a driver refused because its machine or its host lacks the feature. */
 export function isUnsupported(error: unknown): boolean {
   return error instanceof DriverError && error.code === 'unsupported'
 }

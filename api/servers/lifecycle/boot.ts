@@ -8,9 +8,9 @@ import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
-/** How long a guest may take from power-on to its ssh banner. Emulated guests on a busy host need minutes. */
+/** Time that a guest may take from power-on to its SSH banner. Emulated guests on a busy host need minutes. */
 export const BOOT_MS = 300_000
-/** Why a running server has not answered yet; the reconciler goes on asking it. */
+/** The status reason of a running server that has not answered yet; the reconciler keeps asking it. */
 export const BOOT_TIMEOUT = 'boot_timeout'
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
@@ -20,7 +20,7 @@ const ASK_READY_MS = { least: 50, most: 1_000, share: 1 / 50 }
 const IMAGE_SHARE = 50
 const BOOT_AT = 60
 
-/** From nothing to a guest that answers: create, start and reboot walk this way, each from its own step on. */
+/** Steps from no machine to a guest that answers. Create, start and reboot enter at different steps. */
 export function bootSteps(
   options: ProcedureOptions,
 ): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
@@ -45,7 +45,7 @@ export function bootSteps(
       await connectivity.tell(server.server_id).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
-      // What was ordered on a host that could: requests are refused before, but not what starts by itself.
+      // Requests are refused earlier, but a server may start by itself after its host has lost the feature.
       if (isUnsupported(error))
         return fail(
           'not_supported',

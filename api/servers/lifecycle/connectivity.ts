@@ -17,7 +17,7 @@ interface ConnectivityOptions {
   log: Logger
 }
 
-/** What the driver of one pool learns, and when. */
+/** Pending changes for the driver of one pool. */
 interface Line {
   inTurn: Semaphore
   /** The servers that its next turn is about. */
@@ -25,12 +25,13 @@ interface Line {
 }
 
 /**
- * Tells drivers what leads to servers. Each is told one thing at a time, of what the database has by then: an older one
- * never comes after a newer one. One that is slow or down holds up no other.
+ * Keeps the drivers' view of connectivity in step with the database: ports, addresses, networks and firewalls. Each
+ * driver gets one update at a time, read at that moment, so that an older state never follows a newer one. A driver
+ * that is slow or down holds up no other.
  */
 export class Connectivity {
   readonly #options: ConnectivityOptions
-  /** Until it is known whose they are. */
+  /** Servers whose pools are not known yet. */
   readonly #changed = new Set<string>()
   readonly #sorting = new Semaphore(1)
   readonly #lines = new Map<string, Line>()
@@ -39,7 +40,7 @@ export class Connectivity {
     this.#options = options
   }
 
-  /** What leads to servers has changed: their drivers are told soon, of all at once; if that fails, the reconciler tells them. */
+  /** Updates the drivers of these servers soon, in one batch. If that fails, the reconciler repeats it. */
   changed(serverIds: readonly string[]): void {
     const { log } = this.#options
     for (const serverId of serverIds) this.#changed.add(serverId)
@@ -57,8 +58,8 @@ export class Connectivity {
   }
 
   /**
-   * Tells of all servers of a pool that run. Usually nothing changes: it is what a service that was killed, or a database
-   * from a backup, did not tell.
+   * Updates the driver of a pool with all its running servers. Usually nothing changes: this repairs the state after the
+   * service was killed or the database was restored.
    */
   async tellRunning(pool: string): Promise<void> {
     const { db } = this.#options
@@ -71,13 +72,13 @@ export class Connectivity {
     )
   }
 
-  /** Resolves when drivers know what has changed until now. */
+  /** Resolves when drivers know all changes until now. */
   async settled(): Promise<void> {
     await this.#sorting.run(async () => {})
     await Promise.all([...this.#lines.values()].map(({ inTurn }) => inTurn.run(async () => {})))
   }
 
-  /** Many changes of a server in a row are told as one. */
+  /** Many changes of a server in a row become one update. */
   async #tellChanged(): Promise<void> {
     const { db } = this.#options
     const ids = [...this.#changed]
@@ -99,7 +100,7 @@ export class Connectivity {
     return line
   }
 
-  /** What fails the reconciler tells again. */
+  /** Logs an update that failed; the reconciler repeats it. */
   async #trying(pool: string, work: () => Promise<void>): Promise<void> {
     const { log } = this.#options
     await this.#lineOf(pool)
@@ -120,7 +121,7 @@ export class Connectivity {
 
 const FAILED = 'the network of servers could not be set; trying again'
 
-/** What leads to a server and from it. */
+/** The connectivity of a server, as its driver expects it. */
 function serverNetwork(
   server: Connected,
   ports: Ports,

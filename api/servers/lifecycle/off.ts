@@ -8,7 +8,7 @@ const DEFAULT_TIMEOUT_SECONDS = 60
 
 type OffSteps = Record<'shutdown' | 'wait_off' | 'power_off', Step<OffData>> & { reset: Step<BootData> }
 
-/** From running to off, or through a reset: stop and reboot walk this way. Both go on at their own step `off`. */
+/** Steps that turn a machine off, or reset it, for stop and reboot. Each continues at its own step `off`. */
 export function offSteps(options: ProcedureOptions): OffSteps {
   const { clock } = options
 

@@ -36,7 +36,7 @@ import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
-/** How each type of operation is carried out on a server. */
+/** The procedure of each type of operation. */
 export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
   const boot = bootSteps(options)
   const { reset, ...off } = offSteps(options)
@@ -46,7 +46,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
     create: runner<ServerOperations['create']>({ steps: patient(boot, options), conclude }),
     start: runner<ServerOperations['start']>({ steps: boot, conclude }),
     stop: runner<ServerOperations['stop']>({ steps: { ...off, off: isOff }, conclude }),
-    // From `image` on as a start does: a server in `error` may have no machine yet.
+    // A reboot continues at `image`, like a start: a server in `error` may have no machine yet.
     reboot: runner<ServerOperations['reboot']>({
       steps: { ...boot, ...off, reset, off: async () => next('image', 55) },
       conclude,
@@ -62,10 +62,10 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   }
 }
 
-/** Until a host that does not answer is asked again. */
+/** Pause before a host that did not answer is asked again. */
 const HOST_MS = 5_000
 
-/** Whoever orders a server, or is done with one, is served once its host answers again, and not refused before. */
+/** Makes steps of create and delete wait for a host that does not answer, rather than fail. */
 function patient<Name extends string, Data>(
   steps: Record<Name, Step<Data>>,
   { log }: ProcedureOptions,
@@ -120,7 +120,7 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
   }
 }
 
-/** From here on the server costs nothing, and waits for a top-up or for the operator. */
+/** Suspends a server: it costs nothing until a top-up or the operator resumes it. */
 export async function becomeSuspended(
   tx: Queries,
   server: ServerTable,
@@ -136,7 +136,7 @@ export async function becomeSuspended(
   if (server.billed_since !== null) await changeRate(tx, server, null, now)
 }
 
-/** Whether a machine is on after an operation that failed. What was on, and can't be asked, is not known to be off. */
+/** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
 function isStillOn(type: PowerOperation, { power }: MachineState): boolean {
   return power === 'running' || (power === 'away' && (type === 'stop' || type === 'reboot'))
 }
@@ -197,7 +197,7 @@ function destroyStep(options: ProcedureOptions): Step<object> {
   }
 }
 
-/** When nothing of the machine is left, the row gives back all it held and forgets its secrets. */
+/** Once the machine is gone, releases everything that the server held, and its secrets. */
 function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['conclude'] {
   return async (operation, outcome) => {
     const server = await getServer(db, operation.subject_id)

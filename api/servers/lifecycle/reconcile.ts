@@ -116,7 +116,7 @@ export class Reconciler {
     const { log } = this.#options
     if (machine.power === 'running') return
     if (machine.power === 'away') {
-      // On its way from one host to another it is no news.
+      // A machine that moves between hosts is briefly away: that is expected.
       if (machine.isMoving) return
       log.error({ server_id: serverId }, 'the host of a server does not answer')
       return this.#write(serverId, { status_reason: HOST_UNAVAILABLE })

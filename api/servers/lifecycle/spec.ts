@@ -10,7 +10,7 @@ import { getServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import type { Connectivity } from './connectivity.ts'
 
-/** What the steps of operations work with. */
+/** The parts of the program that steps of operations use. */
 export interface ProcedureOptions {
   db: Database
   clock: Clock
@@ -27,7 +27,7 @@ export async function driverOf({ db, drivers }: ProcedureOptions, serverId: stri
   return drivers.at((await getServer(db, serverId)).pool)
 }
 
-/** What the driver has to know of a server. */
+/** A server as the driver sees it. */
 export function machineSpec({ catalog, secrets }: ProcedureOptions, server: ServerTable): MachineSpec {
   // A template may have been taken off the catalogue since: a machine that has its disk does without.
   const template = findTemplate(catalog, server.template_id)
