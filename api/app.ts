@@ -32,7 +32,7 @@ import type { SocketRoute } from './http/server/websocket.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { MailQueue } from './mail/queue.ts'
 import { Sampler } from './monitoring/sampler.ts'
-import { SUBJECT_TYPE as NETWORK } from './networks/networks.ts'
+import { NETWORK_SUBJECT } from './networks/networks.ts'
 import { Engine, type EngineOptions } from './operations/engine.ts'
 import { operationSchemas } from './operations/schema.ts'
 import { CredentialAccess, callerFinder, requireOperator } from './people/access.ts'
@@ -48,7 +48,7 @@ import { networkProcedures } from './servers/lifecycle/attach.ts'
 import { Connectivity } from './servers/lifecycle/connectivity.ts'
 import { serverProcedures } from './servers/lifecycle/procedures.ts'
 import { Reconciler } from './servers/lifecycle/reconcile.ts'
-import { SUBJECT_TYPE } from './servers/operations.ts'
+import { SERVER_SUBJECT } from './servers/operations.ts'
 import { Orders } from './servers/order/orders.ts'
 import { billedThings, poweredServers, presentServers, protectedServers } from './servers/queries.ts'
 import { reprice } from './servers/repricing.ts'
@@ -206,8 +206,8 @@ function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const steps = { db, clock, drivers, connectivity, catalog, secrets, sshPorts, log }
   const changed = (serverIds: readonly string[]) => connectivity.changed(serverIds)
   const procedures = {
-    [SUBJECT_TYPE]: serverProcedures(steps),
-    [NETWORK]: networkProcedures(steps),
+    [SERVER_SUBJECT]: serverProcedures(steps),
+    [NETWORK_SUBJECT]: networkProcedures(steps),
   }
   const schemas = operationSchemas(procedures)
   const engine = new Engine({

@@ -11,7 +11,7 @@ import { Loop } from '../loop.ts'
 import { serverRows } from '../servers/rows.ts'
 import { checkAction } from '../servers/states.ts'
 import { CONSOLE_PATH, CONSOLE_PROTOCOL } from './schema.ts'
-import { type Admission, Tickets } from './tickets.ts'
+import { type Admission, ConsoleTickets } from './tickets.ts'
 import { Viewer } from './viewer.ts'
 
 const MAX_OF_ACCOUNT = 10
@@ -29,7 +29,7 @@ interface ConsolesOptions {
 /** The open serial consoles of servers. Customers open one with a ticket. */
 export class Consoles {
   readonly #options: ConsolesOptions
-  readonly #tickets: Tickets
+  readonly #tickets: ConsoleTickets
   readonly #viewers = new Map<Viewer, WebSocket>()
   readonly #loop: Loop
   #isStopped = false
@@ -38,7 +38,7 @@ export class Consoles {
 
   constructor(options: ConsolesOptions) {
     this.#options = options
-    this.#tickets = new Tickets(options.db, options.clock)
+    this.#tickets = new ConsoleTickets(options.db, options.clock)
     this.#loop = new Loop({
       ...options,
       turn: () => this.look(),

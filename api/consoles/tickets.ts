@@ -14,10 +14,10 @@ export interface Admission {
 }
 
 /**
- * Tickets that open one console each, within a minute. The database keeps their hashes, since the WebSocket may reach
+ * ConsoleTickets that open one console each, within a minute. The database keeps their hashes, since the WebSocket may reach
  * another process than the request for the ticket.
  */
-export class Tickets {
+export class ConsoleTickets {
   readonly #db: Database
   readonly #clock: Clock
 

@@ -117,7 +117,7 @@ export async function unknownFirewalls(
  * Gives a new server its firewalls. The account is locked.
  * @throws ApiError firewall_limit_reached, not_supported
  */
-export async function protect(
+export async function addFirewalls(
   tx: Queries,
   capacity: Capacity,
   server: Protected,
@@ -129,6 +129,6 @@ export async function protect(
 }
 
 /** Detaches all firewalls from a server that is gone. */
-export async function unprotect(tx: Queries, serverId: string): Promise<void> {
+export async function removeFirewalls(tx: Queries, serverId: string): Promise<void> {
   await tx.deleteFrom('firewall_servers').where('server_id', '=', serverId).execute()
 }

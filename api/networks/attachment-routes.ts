@@ -6,7 +6,7 @@ import { type OperationSchemas, operationProblems } from '../operations/schema.t
 import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
 import { type AttachmentsOptions, attach, detach, type NetworkOperation, STEP } from './attachments.ts'
-import { findNetwork, networkLoader, SUBJECT_TYPE, subjectOf } from './networks.ts'
+import { findNetwork, NETWORK_SUBJECT, networkLoader, networkSubject } from './networks.ts'
 import { NetworkAttach, networkProblems } from './schema.ts'
 
 const tag = 'Networks'
@@ -45,7 +45,7 @@ function attachRoute(options: AttachmentRoutesOptions): Route {
     run: async ({ loaded, body, remember, setHeader }) =>
       accepted(await attach(options, loaded, body, remember), setHeader),
     recover: async ({ actor, loaded, setHeader }, operationId) => {
-      const subject = subjectOf(loaded.network_id)
+      const subject = networkSubject(loaded.network_id)
       const operation = await findOperation(db, actor.accountId, operationId, clock.now(), subject)
       return accepted(found(operation, networkProblems.network_not_found), setHeader)
     },
@@ -81,7 +81,7 @@ function detachRoute(options: AttachmentRoutesOptions): Route {
 /** The example of an operation that has just been accepted. */
 function accepting(type: NetworkOperation) {
   const waiting = { status: 'pending', progress: 0, started_at: null, finished_at: null }
-  return { type, step: STEP, subject_type: SUBJECT_TYPE, ...waiting }
+  return { type, step: STEP, subject_type: NETWORK_SUBJECT, ...waiting }
 }
 
 function accepted(operation: OperationTable, setHeader: SetHeader) {

@@ -16,7 +16,7 @@ import type { Engine } from '../operations/engine.ts'
 import { findActive, inProgress, insertOperation } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { membershipsOf } from './memberships.ts'
-import { joinNetwork, leaveNetworks, lockNetwork, subjectOf as networkSubject } from './networks.ts'
+import { joinNetwork, leaveNetworks, lockNetwork, networkSubject } from './networks.ts'
 import { type NetworkAttach, networkProblems } from './schema.ts'
 import type { NetworkTable } from './tables.ts'
 

@@ -27,10 +27,10 @@ export interface NetworksOptions {
 }
 
 /** The name of networks as subjects of operations. */
-export const SUBJECT_TYPE = 'network'
+export const NETWORK_SUBJECT = 'network'
 
-export function subjectOf(networkId: string): Subject {
-  return { subject_type: SUBJECT_TYPE, subject_id: networkId }
+export function networkSubject(networkId: string): Subject {
+  return { subject_type: NETWORK_SUBJECT, subject_id: networkId }
 }
 
 /** Newest first. @param serverId only those that this server is in */
@@ -164,7 +164,7 @@ export function deleteNetwork(
         `The network has ${length === 1 ? 'a server' : `${length} servers`}. Detach or delete them first.`,
       )
     await tx.deleteFrom('networks').where('network_id', '=', network_id).execute()
-    await subjectIsGone(tx, subjectOf(network_id), clock.now())
+    await subjectIsGone(tx, networkSubject(network_id), clock.now())
     await tell(tx, 'network.deleted', network, clock.now())
   })
 }

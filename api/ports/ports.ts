@@ -134,7 +134,7 @@ export async function publishPort(
   const row = await db.transaction().execute(async (tx) => {
     const server = found(await serverRows.lockToChange(tx, server_id, () => true), serverNotFound)
     await requirePortQuota(tx, account_id, 1)
-    const taken = await publish(tx, { clock, sshPorts, hostOf }, server, wanted, status)
+    const taken = await addPort(tx, { clock, sshPorts, hostOf }, server, wanted, status)
     await remember(tx, taken.port_id)
     return taken
   })
@@ -157,7 +157,7 @@ export async function requirePortQuota(tx: Queries, accountId: string, requested
 }
 
 /** Publishes a port that the account's quota has room for. @throws ApiError port_taken */
-export async function publish(
+export async function addPort(
   tx: Queries,
   { clock, sshPorts, hostOf }: Pick<PortsOptions, 'clock' | 'sshPorts' | 'hostOf'>,
   { server_id, account_id, zone_slug }: Pick<PublishedServer, 'server_id' | 'account_id' | 'zone_slug'>,

@@ -2,7 +2,7 @@ import { balanceIn, coverOf, requireBalance } from '../billing/ledger.ts'
 import { hourlyCost } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { findActiveOf } from '../operations/operations.ts'
-import { dataIf, SUBJECT_TYPE } from './operations.ts'
+import { dataIf, SERVER_SUBJECT } from './operations.ts'
 import { SUSPENDED } from './states.ts'
 import { isSuspended, resizingServers, unbilledCost } from './store.ts'
 
@@ -71,7 +71,7 @@ export async function missingToResume(db: Queries, accountId: string): Promise<n
 async function growthOrdered(tx: Queries, accountId: string): Promise<number> {
   const servers = await resizingServers(tx, accountId).select(['server_id', 'price_hour']).execute()
   const ids = servers.map((server) => server.server_id)
-  const active = await findActiveOf(tx, SUBJECT_TYPE, ids)
+  const active = await findActiveOf(tx, SERVER_SUBJECT, ids)
   return servers.reduce((sum, { server_id, price_hour }) => {
     const resize = dataIf('resize', active.get(server_id))
     return sum + Math.max(0, (resize?.plan.priceHour ?? 0) - price_hour)

@@ -19,7 +19,7 @@ import type { ServerDetails } from './details-schema.ts'
 import { BOOT_TIMEOUT } from './lifecycle/boot.ts'
 import { monthDetails } from './month-details.ts'
 import { networkDetails } from './network-details.ts'
-import { subjectOf } from './operations.ts'
+import { serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
 import { allowedActions } from './states.ts'
 import type { ServerTable } from './tables.ts'
@@ -39,7 +39,7 @@ export async function serverDetails(
 ): Promise<ServerDetails> {
   const { db } = options
   const [active, project] = await Promise.all([
-    findActive(db, subjectOf(server.server_id)),
+    findActive(db, serverSubject(server.server_id)),
     findProject(db, server.account_id, server.project_id),
   ])
   if (!project) throw notFound(serverProblems.server_not_found)

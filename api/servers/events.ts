@@ -2,7 +2,7 @@ import type { Queries } from '../database/database.ts'
 import { type Event, record } from '../events/outbox.ts'
 import { findActive } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
-import { subjectOf } from './operations.ts'
+import { serverSubject } from './operations.ts'
 import { isTransient } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { serverData } from './view.ts'
@@ -40,7 +40,7 @@ export async function recordChange(tx: Queries, before: ServerTable, after: Serv
   const hasStatus = before.status !== after.status
   const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
   if (!hasStatus && !isUpdated) return
-  const active = isTransient(after.status) ? await findActive(tx, subjectOf(after.server_id)) : null
+  const active = isTransient(after.status) ? await findActive(tx, serverSubject(after.server_id)) : null
   const view = serverData(after, active)
   const change = { ...view, old_status: before.status, new_status: after.status }
   await record(tx, [
@@ -51,7 +51,7 @@ export async function recordChange(tx: Queries, before: ServerTable, after: Serv
 
 /** Records that the serial console was opened. */
 export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
-  const active = isTransient(server.status) ? await findActive(tx, subjectOf(server.server_id)) : null
+  const active = isTransient(server.status) ? await findActive(tx, serverSubject(server.server_id)) : null
   await record(tx, [{ ...eventOf('server.console_opened', server, serverData(server, active)), at }])
 }
 

@@ -3,7 +3,7 @@ import type { Queries } from '../database/database.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { findActive, inProgress } from '../operations/operations.ts'
 import { costOrdered } from './commitment.ts'
-import { subjectOf } from './operations.ts'
+import { serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
 import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
 import type { ServerTable } from './tables.ts'
@@ -24,7 +24,7 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
         : 'The server was suspended with its account and is about to resume. ',
     )
   if (verdict === 'operation_in_progress') {
-    const active = await findActive(tx, subjectOf(server.server_id))
+    const active = await findActive(tx, serverSubject(server.server_id))
     throw inProgress(active, `The server is ${server.status}. Wait until that operation has finished.`)
   }
   const allowed = allowedIn[action]

@@ -4,7 +4,7 @@ import { findActive } from '../operations/operations.ts'
 import { OPERATION, type Operation, operationProblems } from '../operations/schema.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
-import { plans, type ServerOperation, subjectOf } from './operations.ts'
+import { plans, type ServerOperation, serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
 import { allowedIn, isTransient, type ServerStatus, statusDuring } from './states.ts'
 import type { ServerTable } from './tables.ts'
@@ -50,5 +50,5 @@ export async function activeOn(
   db: Database,
   { server_id, status }: Pick<ServerTable, 'server_id' | 'status'>,
 ): Promise<OperationTable | undefined> {
-  return isTransient(status) ? findActive(db, subjectOf(server_id)) : undefined
+  return isTransient(status) ? findActive(db, serverSubject(server_id)) : undefined
 }

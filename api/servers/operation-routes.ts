@@ -9,7 +9,7 @@ import type { Engine } from '../operations/engine.ts'
 import { findOperation, listOperations } from '../operations/operations.ts'
 import { type OperationSchemas, OperationWait, operationProblems } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
-import { subjectOf } from './operations.ts'
+import { serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
 
 const tag = 'Servers'
@@ -31,7 +31,7 @@ const operationsPath = '/servers/:server_id/operations'
 
 function listRoute({ db, clock, operationSchemas }: OperationRoutesOptions): Route {
   const list = (accountId: string, serverId: string, page: Page) =>
-    listOperations(db, accountId, subjectOf(serverId), page, clock.now())
+    listOperations(db, accountId, serverSubject(serverId), page, clock.now())
   return route({
     id: 'listOperations',
     method: 'GET',
@@ -66,7 +66,7 @@ function objectRoute({ db, engine, clock, operationSchemas }: OperationRoutesOpt
     params: { ...params, operation_id: operationProblems.operation_not_found },
     query: OperationWait,
     load: async ({ actor, params }) => {
-      const subject = subjectOf(params.server_id)
+      const subject = serverSubject(params.server_id)
       return found(
         await findOperation(db, actor.accountId, params.operation_id, clock.now(), subject),
         operationProblems.operation_not_found,

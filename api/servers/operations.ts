@@ -61,10 +61,10 @@ export const plans: {
 export const operationTypes = Object.keys(plans)
 
 /** The name of servers as subjects of operations. */
-export const SUBJECT_TYPE = 'server'
+export const SERVER_SUBJECT = 'server'
 
-export function subjectOf(serverId: string): Subject {
-  return { subject_type: SUBJECT_TYPE, subject_id: serverId }
+export function serverSubject(serverId: string): Subject {
+  return { subject_type: SERVER_SUBJECT, subject_id: serverId }
 }
 
 /** The data of an operation if it is of this type, else null. */

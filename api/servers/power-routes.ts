@@ -8,7 +8,7 @@ import { type Route, route } from '../http/contract/route.ts'
 import { findOperation } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { accepted, accepting, conflict, STATE_ERRORS } from './operation-replies.ts'
-import { subjectOf } from './operations.ts'
+import { serverSubject } from './operations.ts'
 import type { ServerLoader } from './rows.ts'
 import { StartRequest, StopRequest, serverProblems } from './schema.ts'
 import type { Servers } from './servers.ts'
@@ -99,7 +99,7 @@ function turnRoutes(options: PowerRoutesOptions, load: ServerLoader): Route[] {
         return accepted(operation, setHeader)
       },
       recover: async ({ actor, loaded, setHeader }, operationId) => {
-        const subject = subjectOf(loaded.server_id)
+        const subject = serverSubject(loaded.server_id)
         const operation = found(
           await findOperation(db, actor.accountId, operationId, clock.now(), subject),
           serverProblems.server_not_found,

@@ -16,7 +16,7 @@ import { detailRoutes } from './detail-routes.ts'
 import type { DetailsOptions } from './details.ts'
 import { activeOn, busy, conflict, operationPath, STATE_ERRORS } from './operation-replies.ts'
 import { operationRoutes } from './operation-routes.ts'
-import { SUBJECT_TYPE } from './operations.ts'
+import { SERVER_SUBJECT } from './operations.ts'
 import type { Orders } from './order/orders.ts'
 import { createRoute, quoteRoute } from './order-routes.ts'
 import { powerRoutes } from './power-routes.ts'
@@ -76,7 +76,7 @@ function listRoute(options: ServerRoutesOptions): Route {
       const find = async (page: Page) => {
         const { items, total } = await listServers(db, call.actor.accountId, call.query, page)
         const busy = items.filter((row) => isTransient(row.status)).map((row) => row.server_id)
-        const active = await findActiveOf(db, SUBJECT_TYPE, busy)
+        const active = await findActiveOf(db, SERVER_SUBJECT, busy)
         return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
       }
       return paged(call, find, ({ row, active }) => serverView(options, row, active))

@@ -20,7 +20,7 @@ import { beginDelete } from './deletion.ts'
 import { guard } from './guard.ts'
 import { begin, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
-import { type BootData, dataIf, subjectOf } from './operations.ts'
+import { type BootData, dataIf, serverSubject } from './operations.ts'
 import { release, reserveQuota } from './reservation.ts'
 import { type ServerUpdate, type StopRequest, serverProblems } from './schema.ts'
 import { turnsOn } from './states.ts'
@@ -72,7 +72,7 @@ export class Servers {
       if (type === 'reboot')
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       const now = clock.now()
-      canceled = await cancelActive(tx, subjectOf(serverId), now)
+      canceled = await cancelActive(tx, serverSubject(serverId), now)
       const begun = await begin(tx, server, type, { force, timeout_seconds }, { now })
       await remember(tx, begun.operation.operation_id)
       return begun
@@ -99,7 +99,7 @@ export class Servers {
     if (isResize) await capacity.refresh()
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
-      check(server, await findActive(tx, subjectOf(before.server_id)))
+      check(server, await findActive(tx, serverSubject(before.server_id)))
       // By the locked row: a resize that ended since it was found may have grown the disk.
       const now = clock.now()
       const plan = isResize ? resizePlan(this.#options.catalog, server, request, now) : null
@@ -129,7 +129,7 @@ export class Servers {
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
-      const active = await findActive(tx, subjectOf(serverId))
+      const active = await findActive(tx, serverSubject(serverId))
       if (active?.type === 'delete') return { server, operation: active }
       if (server.delete_protection && !isForced)
         throw new ApiError(
@@ -137,7 +137,7 @@ export class Servers {
           'The server is protected from deletion. Set delete_protection to false first.',
         )
       const now = clock.now()
-      canceled = await cancelActive(tx, subjectOf(serverId), now)
+      canceled = await cancelActive(tx, serverSubject(serverId), now)
       const resize = dataIf('resize', active)
       if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)

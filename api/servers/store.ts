@@ -184,7 +184,7 @@ export async function poolsOfRunning(db: Queries): Promise<string[]> {
 }
 
 /** The pools of these servers, without those that are gone. */
-export async function poolsOf(db: Queries, ids: readonly string[]) {
+export async function poolsOfServers(db: Queries, ids: readonly string[]) {
   return ids.length === 0
     ? []
     : alive(db).select(['server_id', 'pool']).where('server_id', 'in', ids).execute()

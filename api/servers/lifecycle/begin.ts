@@ -1,7 +1,7 @@
 import type { Queries } from '../../database/database.ts'
 import { insertOperation } from '../../operations/operations.ts'
 import type { OperationTable } from '../../operations/tables.ts'
-import { plans, type ServerOperation, type ServerOperations, subjectOf } from '../operations.ts'
+import { plans, type ServerOperation, type ServerOperations, serverSubject } from '../operations.ts'
 import { statusDuring } from '../states.ts'
 import { insertServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
@@ -57,7 +57,7 @@ function write<Type extends ServerOperation>(
   const { first, deadlineMs } = plans[type]
   return insertOperation(tx, {
     accountId: account_id,
-    subject: subjectOf(server_id),
+    subject: serverSubject(server_id),
     serverId: server_id,
     type,
     step: first(data),

@@ -7,7 +7,7 @@ import { rulesOfServers } from '../../firewalls/protection.ts'
 import { cardsOf } from '../../networks/memberships.ts'
 import { portsOf, portsOfAll } from '../../ports/ports.ts'
 import { runningServers } from '../queries.ts'
-import { type Connected, listConnected, listRunning, poolsOf } from '../store.ts'
+import { type Connected, listConnected, listRunning, poolsOfServers } from '../store.ts'
 
 type Ports = Awaited<ReturnType<typeof portsOf>>
 
@@ -51,7 +51,7 @@ export class Connectivity {
   async tell(serverId: string): Promise<void> {
     const { db } = this.#options
     const ids = [serverId]
-    for (const { pool } of await poolsOf(db, ids))
+    for (const { pool } of await poolsOfServers(db, ids))
       await this.#lineOf(pool).inTurn.run(async () =>
         this.#connect(pool, await listConnected(db, ids), await portsOf(db, ids)),
       )
@@ -83,7 +83,7 @@ export class Connectivity {
     const { db } = this.#options
     const ids = [...this.#changed]
     this.#changed.clear()
-    for (const [pool, servers] of Map.groupBy(await poolsOf(db, ids), (server) => server.pool)) {
+    for (const [pool, servers] of Map.groupBy(await poolsOfServers(db, ids), (server) => server.pool)) {
       const { changed } = this.#lineOf(pool)
       for (const { server_id } of servers) changed.add(server_id)
       void this.#trying(pool, async () => {

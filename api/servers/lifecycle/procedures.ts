@@ -2,7 +2,7 @@ import { countInProject } from '../../accounts/projects.ts'
 import { changeRate } from '../../billing/rates.ts'
 import type { Queries } from '../../database/database.ts'
 import { DriverError, type MachineState } from '../../drivers/driver.ts'
-import { unprotect } from '../../firewalls/protection.ts'
+import { removeFirewalls } from '../../firewalls/protection.ts'
 import { membershipsOf } from '../../networks/memberships.ts'
 import { leaveNetworks } from '../../networks/networks.ts'
 import { subjectIsGone } from '../../operations/operations.ts'
@@ -24,7 +24,7 @@ import {
   type ResizeData,
   type ServerOperation,
   type ServerOperations,
-  subjectOf,
+  serverSubject,
 } from '../operations.ts'
 import { planColumns } from '../plan-columns.ts'
 import { release } from '../reservation.ts'
@@ -230,12 +230,12 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
       await withdrawPorts(tx, server.server_id)
       await release(tx, server, server, 1)
       // Once the account is locked: else one could be attached meanwhile.
-      await unprotect(tx, server.server_id)
+      await removeFirewalls(tx, server.server_id)
       await countInProject(tx, server.account_id, server.project_id, -1)
       // Networks last, as an order locks them: else the two wait for each other.
       const networks = membershipsOf(server).map(({ network_id }) => network_id)
       await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
-      await subjectIsGone(tx, subjectOf(server.server_id), now)
+      await subjectIsGone(tx, serverSubject(server.server_id), now)
     }
   }
 }

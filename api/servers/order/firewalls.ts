@@ -1,4 +1,4 @@
-import { protect, unknownFirewalls } from '../../firewalls/protection.ts'
+import { addFirewalls, unknownFirewalls } from '../../firewalls/protection.ts'
 import { bodyIssue } from '../../http/contract/problem.ts'
 import type { Asked, OrderPart } from './part.ts'
 
@@ -10,6 +10,6 @@ export async function firewallsPart({ options, accountId, request }: Asked): Pro
     issues: ids.flatMap((id, at) =>
       unknown.has(id) ? [bodyIssue(`firewall_ids.${at}`, 'not_found', `No such firewall: ${id}.`)] : [],
     ),
-    add: (tx, server) => protect(tx, options.capacity, server, ids),
+    add: (tx, server) => addFirewalls(tx, options.capacity, server, ids),
   }
 }

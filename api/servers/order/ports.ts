@@ -1,4 +1,4 @@
-import { publish, publishSsh, requirePortQuota } from '../../ports/ports.ts'
+import { addPort, publishSsh, requirePortQuota } from '../../ports/ports.ts'
 import type { Asked, OrderPart } from './part.ts'
 
 /** The port for SSH, which every server has. */
@@ -17,7 +17,7 @@ export function portsPart({ options, request }: Asked): OrderPart {
       return {}
     },
     add: async (tx, server) => {
-      for (const port of ports) await publish(tx, options, server, port)
+      for (const port of ports) await addPort(tx, options, server, port)
     },
   }
 }
