@@ -12,7 +12,7 @@ const LIMIT_MS = 2_000
 /** The position within an unfinished command line. */
 interface Place {
   command: Command
-  /** How many arguments of the command are given already. */
+  /** The number of arguments of the command that are given already. */
   args: number
   /** The option whose value is next. */
   option: Option | undefined

@@ -50,7 +50,7 @@ export interface ErrorReport {
   exitCode: ExitCode
 }
 
-/** What to print for an error; undefined for a bug of ours, which needs its stack. */
+/** The message to print for an error; undefined for a bug of ours, which needs its stack. */
 export function reportOf(error: unknown): ErrorReport | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof OperationFailed) return ofOperation(error)
@@ -127,7 +127,7 @@ const adviceByCode: Partial<Record<string, string>> = {
   unexpected_reply: adviceOnAddress,
 }
 
-/** What to do about ids that the API does not know, by the field that they are in. */
+/** Advice about ids that the API does not know, by the field that they are in. */
 const adviceByField: Partial<Record<string, string>> = {
   zone_slug: 'List zones with: berth zone list',
   template_id: 'List templates with: berth template list',

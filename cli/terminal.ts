@@ -27,7 +27,7 @@ export async function untilInterrupt(
   }
 }
 
-/** Whether a user can answer prompts. */
+/** True if a user can answer prompts. */
 export function isInteractive({ stdin, stderr }: Terminal): boolean {
   return stdin.isTTY === true && stderr.isTTY === true
 }

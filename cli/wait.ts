@@ -17,7 +17,7 @@ export function addWaitOptions(command: Command): Command {
     .addOption(new Option('--no-wait', 'print the operation without waiting for it'))
 }
 
-/** Whether to wait: as given, or if there is a terminal. */
+/** True if the command should wait: as given, or if there is a terminal. */
 export const wantsWait = ({ terminal }: Session, { wait }: WaitOptions): boolean =>
   wait ?? terminal.stderr.isTTY === true
 
@@ -53,7 +53,7 @@ export async function waitFor(session: Session, what: Waitable): Promise<Operati
   }
 }
 
-/** Whether the state of the operation is unknown, rather than failed or not found. */
+/** True if the state of the operation is unknown, rather than failed or not found. */
 const isLost = (error: unknown) =>
   error instanceof ConnectionError ||
   error instanceof TimeoutError ||

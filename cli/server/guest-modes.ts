@@ -1,4 +1,4 @@
-/** How codes begin that switch modes of a terminal: with numbers, then h for on and l for off. */
+/** The start of codes that switch modes of a terminal: with numbers, then h for on and l for off. */
 const SWITCH = '\x1b[?'
 /** Those of the alternate screen. Each is left by its own number, which says what of the cursor was saved. */
 const SCREENS = new Set(['47', '1047', '1049'])

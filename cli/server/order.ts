@@ -68,7 +68,7 @@ export function addOrderOptions(command: Command): Command {
     .option('--delete-protection', 'protect it from deletion')
 }
 
-/** Whether any option describes the server: then there are no prompts. */
+/** True if an option describes the server: then there are no prompts. */
 export function hasOrderOptions({ start, ipv4, ipv6, ...others }: OrderOptions): boolean {
   return !start || !ipv4 || !ipv6 || Object.values(others).some((value) => value !== undefined)
 }

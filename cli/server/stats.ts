@@ -47,7 +47,7 @@ function watchStats(session: Session, server_id: string, pauseMs: number): Promi
 
 type ShowReading = (stats: ServerStats) => Promise<void>
 
-/** How readings are shown: redrawn in place on a terminal, otherwise one after another. */
+/** The display of readings: redrawn in place on a terminal, otherwise one after another. */
 function readingsOf(session: Session): ShowReading {
   const { format, terminal } = session
   const { stdout } = terminal

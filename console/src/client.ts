@@ -2,7 +2,7 @@ import { Berth, isBerthError } from '@berth/sdk'
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { accountOfTab, fetchInAccount, setAccountOfTab } from './tab.ts'
 
-/** Of the origin that the page came from; the session's cookie goes with each request. */
+/** A client for the page's own origin; the session's cookie goes with each request. */
 export const berth = new Berth({ baseUrl: '/v1', fetch: fetchInAccount })
 
 const listeners = new Set<() => void>()
@@ -16,7 +16,7 @@ export function onSessionEnd(listener: () => void): () => void {
 function notice(error: Error): void {
   if (!isBerthError(error)) return
   if (error.status === 401) for (const listener of listeners) listener()
-  // Somebody took the person out of it: the session is in another one, or in none.
+  // The user was removed from the account, so the session is in another one, or in none.
   if (error.code !== 'not_a_member' || accountOfTab() === null) return
   setAccountOfTab(null)
   location.assign('/')

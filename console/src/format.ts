@@ -1,6 +1,6 @@
 import { type Locale, usePreferences } from './preferences.ts'
 
-/** What is not known is a dash, never 0. */
+/** Unknown values are a dash, never 0. */
 export const UNKNOWN = '–'
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
@@ -52,7 +52,7 @@ export function formats(locale: Locale) {
     rate: (value: number | null) =>
       value === null ? UNKNOWN : `${bytes(value)}/${locale === 'ru' ? 'с' : 's'}`,
     percent: (value: number | null) => (value === null ? UNKNOWN : `${number(value, value < 10 ? 1 : 0)}%`),
-    /** Of rubles as the API writes them. */
+    /** An amount in rubles, as the API writes it. */
     money: (amount: string | null, digits = 2) =>
       amount === null ? UNKNOWN : rubles(digits).format(Number(amount)),
     ram: (mb: number) => bytes(mb * 1024 ** 2),

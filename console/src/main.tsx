@@ -13,12 +13,12 @@ import './ui/data.css'
 import './app/shell.css'
 
 applyPreferences()
-// What nearly every page needs is on its way before the router asks.
+// Starts loading what nearly every page needs before the router does.
 if (!/^\/(sign-in|sign-in\/provider|sign-up|reset|invitation)$/.test(location.pathname)) {
   void queryClient.prefetchQuery(sessionQuery)
   void import('./app/shell.tsx')
 }
-// An error is in Russian as soon as it shows.
+// Loads the Russian errors early, so that none shows in English first.
 if (document.documentElement.lang === 'ru') void import('./ui/russian.ts')
 const place = document.getElementById('root')
 if (place)

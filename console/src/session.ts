@@ -3,12 +3,12 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { berth } from './client.ts'
 import { setAccountOfTab } from './tab.ts'
 
-/** Who is signed in, to which account, and what it may have. */
+/** The signed-in user's account, its scopes and quotas. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }) => {
     const account = await berth.account.get({ signal })
-    // From here on another tab that goes to another account does not take this one along.
+    // Pins this tab to its account, even if another tab switches the session to another one.
     setAccountOfTab(account.account_id)
     return account
   },
@@ -21,7 +21,7 @@ export const personQuery = queryOptions({
 
 export type Scope = Account['scopes'][number]
 
-/** Whether the API lets who looks at the page do what needs the scope. */
+/** True if the user has the scope in this account. */
 export function useMay(scope: Scope): boolean {
   const { data } = useQuery(sessionQuery)
   return data?.scopes.includes(scope) ?? false

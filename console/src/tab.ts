@@ -1,6 +1,6 @@
 const KEY = 'berth.account'
 
-/** Of this tab alone, also after it is loaded again: two tabs may be in two accounts at once. */
+/** The account of this tab, kept across reloads: two tabs may be in two accounts at once. */
 let present: string | null = kept()
 
 function kept(): string | null {
@@ -11,7 +11,7 @@ function kept(): string | null {
   }
 }
 
-/** The account that the tab's requests are for; null while that is the one that the session is in. */
+/** The account that the tab's requests are for; null for the session's own account. */
 export const accountOfTab = (): string | null => present
 
 export function setAccountOfTab(id: string | null): void {

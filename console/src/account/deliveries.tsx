@@ -9,7 +9,7 @@ import { useAccountText } from './text.ts'
 
 const tones: Record<Delivery['status'], Tone> = { pending: 'busy', succeeded: 'good', failed: 'bad' }
 
-/** What the endpoint replied to each of the last ones. */
+/** The latest deliveries, with the endpoint's replies. */
 export function Deliveries({ webhook }: { webhook: Webhook }) {
   const t = useAccountText()
   const query = useQuery(deliveriesQuery(webhook.webhook_id))

@@ -3,7 +3,7 @@ import { Command } from '../ui/copy.tsx'
 import { Note } from '../ui/states.tsx'
 import { useAccountText } from './text.ts'
 
-/** What was just created and can't be seen again. */
+/** A secret that was just created and can't be seen again. */
 export function ShownOnce({ note, text, onDone }: { note: string; text: string; onDone: () => void }) {
   const t = useAccountText()
   return (

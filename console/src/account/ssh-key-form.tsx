@@ -11,7 +11,7 @@ interface SshKeyFormProps {
   onCancel?: () => void
 }
 
-/** What stands at the end of the line is mostly who and where the key is from. */
+/** The comment at the end of the line mostly names the key's user and machine. */
 const commentOf = (line: string) => line.trim().split(/\s+/).slice(2).join(' ')
 
 export function SshKeyForm({ onAdded, onCancel }: SshKeyFormProps) {

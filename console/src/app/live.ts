@@ -9,7 +9,7 @@ import { features } from './features.ts'
 /** Keys of queries, and the resources whose events make these queries out of date. */
 const refreshedBy = features.flatMap((feature: Feature) => Object.entries(feature.refreshedBy ?? {}))
 
-/** Events come by the thousand: what came in this time is shown together. */
+/** Events can come by the thousand: those of this interval are shown together. */
 const GATHER_MS = 400
 const PAUSE_MS = 3_000
 
@@ -24,7 +24,7 @@ function setLost(at: number | null): void {
   for (const listener of listeners) listener()
 }
 
-/** Since when what is on the page may be out of date; null while the connection holds. */
+/** The time since which the page may be out of date; null while the connection holds. */
 export const useLostAt = (): number | null =>
   useSyncExternalStore(
     (listener) => {
@@ -45,7 +45,7 @@ export function follow(): () => void {
       running = null
     } else if (!running) {
       running = new AbortController()
-      // What happened meanwhile was not followed.
+      // Events were missed while the page was hidden.
       if (wasHidden) void queryClient.invalidateQueries()
       void listen(running.signal)
     }

@@ -13,7 +13,7 @@ const groups = ['top', 'compute', 'account', 'operator'] as const
 
 const places = features.flatMap((feature) => ('places' in feature ? [...feature.places] : []))
 
-/** Whether the addresses of other pages begin with this one's. */
+/** True if the addresses of other pages begin with this one's. */
 const hasPagesBelow = (to: string) => places.some(({ route }) => route.to !== to && route.to.startsWith(to))
 
 /** The pages that the menu and the palette lead to, by group. */

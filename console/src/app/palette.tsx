@@ -14,7 +14,7 @@ interface Entry {
   run: () => void
 }
 
-/** How many are shown; whoever looks for more types another letter. */
+/** The most entries shown at once; typing narrows them down. */
 const MOST = 12
 
 function useEntries(typed: string): Entry[] {
@@ -41,7 +41,7 @@ function useEntries(typed: string): Entry[] {
         title: status === 'running' ? t.stop(name) : t.start(name),
         kind: t.action,
         run: () => {
-          // What comes of it shows on the server's page.
+          // The server's page shows the result.
           void (status === 'running' ? berth.servers.stop(server_id) : berth.servers.start(server_id)).catch(
             () => {},
           )

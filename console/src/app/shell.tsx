@@ -16,7 +16,7 @@ import { useIsOutdated } from './version.ts'
 
 type Overlay = 'palette' | 'menu' | 'keys' | null
 
-/** What is around every page of an account. */
+/** The frame around every page of an account: menu, top bar, dialogs. */
 export function Shell() {
   const t = useAppText()
   const [overlay, setOverlay] = useState<Overlay>(null)
@@ -82,7 +82,7 @@ function useShortcuts(open: (overlay: Overlay) => void): void {
   }, [open])
 }
 
-/** What is wrong with the connection, and whether there is a newer console. */
+/** Notices about a lost connection and a newer console. */
 function Lines() {
   const t = useAppText()
   const lostAt = useLostAt()

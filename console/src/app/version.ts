@@ -5,7 +5,7 @@ const INTERVAL_MS = 5 * 60_000
 /** The script that the page names: it has the hash of all that was built with it in its name. */
 const scriptOf = (page: Document) => page.querySelector('script[type=module][src]')?.getAttribute('src')
 
-/** Whether the service has another build of the console than this tab. */
+/** True if the service has another build of the console than this tab. */
 export function useIsOutdated(): boolean {
   const [isOutdated, setIsOutdated] = useState(false)
   useEffect(() => {

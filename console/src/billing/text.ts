@@ -19,7 +19,7 @@ export const useBillingText = messages({
     project: 'Project',
     hours: 'Hours',
     amount: 'Amount',
-    noUsage: 'Nothing was charged this month',
+    noUsage: 'No charges this month',
     csv: 'Download CSV',
     ledger: 'Transactions',
     date: 'Date',
@@ -28,7 +28,7 @@ export const useBillingText = messages({
     after: 'Balance after',
     types: { charge: 'Charge', payment: 'Payment', refund: 'Refund', correction: 'Correction' },
     noTransactions: 'No transactions yet',
-    toResume: (amount: string) => `Servers are suspended: ${amount} more is needed for them to resume.`,
+    toResume: (amount: string) => `Servers are suspended. Top up ${amount} to resume them.`,
     total: 'Total',
   },
   ru: {
@@ -41,7 +41,7 @@ export const useBillingText = messages({
     nothingBilled: 'сейчас ничего не оплачивается',
     topUpAbout: 'Чтобы пополнить, обратитесь к оператору.',
     month: 'Начислено за месяц',
-    forecast: 'При такой скорости, в месяц',
+    forecast: 'В месяц при текущем расходе',
     hour: 'Сейчас в час',
     usage: 'Затраты по серверам',
     monthOf: 'Месяц',
@@ -58,7 +58,8 @@ export const useBillingText = messages({
     after: 'Баланс после',
     types: { charge: 'Начисление', payment: 'Платёж', refund: 'Возврат', correction: 'Корректировка' },
     noTransactions: 'Операций пока нет',
-    toResume: (amount: string) => `Серверы приостановлены: чтобы возобновить их, нужно ещё ${amount}.`,
+    toResume: (amount: string) =>
+      `Серверы приостановлены. Чтобы возобновить их, пополните баланс ещё на ${amount}.`,
     total: 'Всего',
   },
 })

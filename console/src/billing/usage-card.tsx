@@ -10,7 +10,7 @@ import { Table } from '../ui/table.tsx'
 import { lastMonths, usageQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 
-/** What each server cost in a month. */
+/** The cost of each server in a month. */
 export function UsageCard() {
   const t = useBillingText()
   const format = useFormats()

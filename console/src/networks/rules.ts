@@ -2,9 +2,9 @@ import { ANYWHERE, type FirewallCreate, type FirewallRule, firewallTemplates } f
 
 export type Rule = NonNullable<FirewallCreate['rules']>[number]
 
-/** A rule as it is typed: what is empty is all ports, or anywhere. */
+/** A rule as the user types it: an empty field means all ports, or anywhere. */
 export interface Draft {
-  /** While it is edited; the API knows rules by their place. */
+  /** Identifies the draft in the editor; the API has no ids of rules. */
   key: number
   direction: FirewallRule['direction']
   protocol: FirewallRule['protocol']
@@ -42,7 +42,7 @@ export const draftOf = ({ direction, protocol, ports, cidrs, description }: Fire
 
 export const hasPorts = ({ protocol }: Pick<Draft, 'protocol'>) => protocol === 'tcp' || protocol === 'udp'
 
-/** What is sent for a draft. */
+/** The rule that a draft stands for, as the API takes it. */
 export function ruleOf(draft: Draft): Rule {
   const { direction, protocol, ports, ends, description } = draft
   const cidrs = ends.split(/[\s,]+/).filter((part) => part !== '')

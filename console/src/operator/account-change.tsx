@@ -16,7 +16,7 @@ interface ChangeProps {
   onClose: () => void
 }
 
-/** What an operator does with an account, with the reason that its customer reads. */
+/** An operator's change of an account, with the reason that the customer sees. */
 export function AccountChange({ account, change, onClose }: ChangeProps) {
   const t = useOperatorText()
   const titles = { credit: t.creditOf, suspend: t.suspendOf, resume: t.resumeOf }
@@ -73,7 +73,7 @@ function CreditForm({ id, onDone, onCancel }: FormProps) {
   const [amount, setAmount] = useState('')
   const [type, setType] = useState<Credit['type']>('payment')
   const [reason, setReason] = useState('')
-  // Kept while the form is open: what is sent twice is booked once.
+  // The reference stays the same while the form is open, so that a payment sent twice is booked once.
   const [reference, setReference] = useState(() => `console-${Date.now()}`)
   const mutation = useMutation({
     mutationFn: () =>

@@ -115,7 +115,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
 
 const PAUSE_MS = 300
 
-/** Both are in the address; whoever types is waited for. */
+/** Both filters are in the page's address; the search waits for a pause in typing. */
 function Filters({
   search,
   onChange,

@@ -19,7 +19,7 @@ export function readAccountsSearch({ q, status, offset }: Record<string, unknown
   }
 }
 
-// What happens in other accounts comes with no event: all of it is asked for again and again.
+// Operators get no events of other accounts, so these queries poll.
 export const accountsQuery = ({ q, status, offset = 0 }: AccountsSearch) =>
   queryOptions({
     queryKey: ['operator', 'accounts', q, status, offset],

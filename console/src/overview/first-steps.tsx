@@ -8,7 +8,7 @@ import { Icon } from '../ui/icon.tsx'
 import { Card } from '../ui/page.tsx'
 import { useOverviewText } from './text.ts'
 
-/** What an account without a server sees: a key, a server, a login. */
+/** Three steps for an account without servers: a key, a server, a login. */
 export function FirstSteps() {
   const t = useOverviewText()
   const { data: keys } = useQuery(sshKeysQuery)

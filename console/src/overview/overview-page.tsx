@@ -17,7 +17,7 @@ import { FirstSteps } from './first-steps.tsx'
 import { Recent } from './recent.tsx'
 import { useOverviewText } from './text.ts'
 
-/** Less than this is said where it can't be missed. */
+/** A balance that lasts less than this gets a warning. */
 const LOW_HOURS = 72
 
 const examples: readonly Example[] = [
@@ -115,7 +115,7 @@ function Figures({ servers, total, balance }: FiguresProps) {
   )
 }
 
-/** What does not run as it should; nothing where all is well. */
+/** Lists the servers that need attention; empty if there are none. */
 function Attention({ servers }: { servers: readonly Server[] }) {
   const t = useOverviewText()
   const wrong = servers.filter(({ status }) => status === 'error' || status === 'suspended')

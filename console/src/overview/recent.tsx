@@ -12,7 +12,7 @@ const recentQuery = queryOptions({
   queryFn: ({ signal }) => berth.events.list({ order: 'desc', limit: 12 }, { signal }),
 })
 
-/** What the event is about, by whichever name it has. */
+/** The name of the event's object. */
 function subjectOf(
   { data }: BerthEvent,
   servers: readonly Server[],

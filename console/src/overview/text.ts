@@ -1,6 +1,6 @@
 import { count, messages } from '../messages.ts'
 
-/** Of all that events are about, in Russian. */
+/** The gender of the object's noun in Russian. */
 const isFeminine = (kind: string) => kind === 'network' || kind === 'operation'
 
 export const useOverviewText = messages({
@@ -20,13 +20,13 @@ export const useOverviewText = messages({
     perMonth: (amount: string) => `${amount} a month at this rate`,
     attention: 'Needs attention',
     recent: 'Latest events',
-    noEvents: 'Nothing has happened yet',
+    noEvents: 'No events yet',
     steps: 'Three steps to your first server',
     addKey: 'Add an SSH key',
-    addKeyAbout: 'It logs you in to your servers, without a password.',
-    keyAdded: (name: string) => `Your key ${name} is here.`,
+    addKeyAbout: 'It logs you in to your servers without a password.',
+    keyAdded: (name: string) => `Your key ${name} has been added.`,
     create: 'Create a server',
-    createAbout: 'Choose an image and a size. It runs within seconds.',
+    createAbout: 'Choose an image and a size. The server runs within seconds.',
     login: 'Log in',
     loginAbout: 'The server’s page has the command to copy.',
     low: (hours: number) => `The balance lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more.`,
@@ -81,17 +81,17 @@ export const useOverviewText = messages({
         : `хватит ещё на ${count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' })}`,
     nothingBilled: 'сейчас ничего не оплачивается',
     thisMonth: 'Начислено за месяц',
-    perMonth: (amount: string) => `${amount} в месяц при такой скорости`,
+    perMonth: (amount: string) => `${amount} в месяц при текущем расходе`,
     attention: 'Требует внимания',
     recent: 'Последние события',
-    noEvents: 'Пока ничего не происходило',
+    noEvents: 'Событий пока нет',
     steps: 'Три шага до первого сервера',
     addKey: 'Добавьте SSH-ключ',
     addKeyAbout: 'С ним вы входите на серверы без пароля.',
-    keyAdded: (name: string) => `Ваш ключ ${name} на месте.`,
+    keyAdded: (name: string) => `Ключ ${name} добавлен.`,
     create: 'Создайте сервер',
-    createAbout: 'Выберите образ и размер. Он заработает за секунды.',
-    login: 'Войдите',
+    createAbout: 'Выберите образ и размер. Сервер заработает через несколько секунд.',
+    login: 'Войдите на сервер',
     loginAbout: 'Команда для входа — на странице сервера.',
     low: (hours: number) =>
       `Баланса хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}.`,

@@ -14,7 +14,7 @@ interface ChoosePasswordProps {
   choose: (password: string, name: string) => Promise<SignIn>
 }
 
-/** What follows the link of a mail. */
+/** The form that the link in an e-mail leads to. */
 export function ChoosePassword({ submit, hasName = false, choose }: ChoosePasswordProps) {
   const t = usePeopleText()
   const enter = useEnter()

@@ -14,7 +14,7 @@ import { useMembersText } from './members-text.ts'
 import { takeSecret } from './queries.ts'
 import { SignFrame } from './sign-frame.tsx'
 
-/** Where a person lets in a program that has no browser: she types its code, looks, and decides. */
+/** Approves the login of a program without a browser: the user enters its code, checks it and decides. */
 export function DevicePage() {
   const t = useDeviceText()
   const [code, setCode] = useState(takeSecret)

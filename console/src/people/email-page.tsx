@@ -10,7 +10,7 @@ import { SignFrame } from './sign-frame.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 import { usePeopleText } from './text.ts'
 
-/** What the link in a mail to another address opens: its person is signed in, or does so first. */
+/** The page of the link that confirms a new address. The user must be signed in. */
 export function EmailPage() {
   const t = usePeopleText()
   const [token] = useState(takeSecret)

@@ -11,7 +11,7 @@ import { SignInForm } from './sign-in-form.tsx'
 import { useEnter } from './sign-in-page.tsx'
 import { usePeopleText } from './text.ts'
 
-/** What the link of an invitation opens: somebody new chooses a password, others sign in and accept. */
+/** The page of an invitation's link: new users choose a password, others sign in and accept. */
 export function InvitationPage() {
   const t = usePeopleText()
   const [token] = useState(takeSecret)
@@ -45,7 +45,7 @@ function Accept({ token, invitation }: { token: string; invitation: OpenInvitati
   const t = usePeopleText()
   const enter = useEnter()
   const accept = useMutation({ mutationFn: () => berth.invitations.accept({ token }), onSuccess: enter })
-  // Whoever is not signed in with that address does so first.
+  // Users who are not signed in with that address sign in first.
   if (accept.error)
     return (
       <>

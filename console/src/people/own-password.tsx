@@ -9,7 +9,7 @@ interface OwnPasswordProps {
   onChange: (value: string) => void
 }
 
-/** Asked of who has one before she changes how she signs in; of others, to have signed in lately. */
+/** Asks for the password before a change of sign-in; users without one must have signed in recently. */
 export function OwnPassword({ person, value, onChange }: OwnPasswordProps) {
   const t = useSecurityText()
   if (!person.has_password) return <RecentSignIn />

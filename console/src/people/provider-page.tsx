@@ -11,7 +11,7 @@ import { SignInForm } from './sign-in-form.tsx'
 import { useEnter } from './sign-in-page.tsx'
 import { usePeopleText } from './text.ts'
 
-/** Where the provider leads back to. */
+/** The page that the provider redirects back to. */
 export function ProviderPage() {
   const t = usePeopleText()
   const { locale: language } = usePreferences()
@@ -45,7 +45,7 @@ export function ProviderPage() {
   )
 }
 
-/** Who has signed up with the address shows that it is she, once. */
+/** A user who has already signed up with the address proves once that it is theirs. */
 function Connect({ ticket, onConnected }: { ticket: string; onConnected: () => void }) {
   const t = usePeopleText()
   const connect = useMutation({

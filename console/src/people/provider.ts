@@ -10,7 +10,7 @@ export async function goToProvider(next: string): Promise<void> {
   location.assign(url)
 }
 
-/** What the provider led back with, once; null in a tab that did not begin. */
+/** The provider's reply, readable once; null in a tab that did not start the sign-in. */
 export function takeAnswer(): { ticket: string; next: string; answer: string } | null {
   const kept = sessionStorage.getItem(KEY)
   sessionStorage.removeItem(KEY)

@@ -26,7 +26,7 @@ export const passkeysQuery = queryOptions({
   queryFn: ({ signal }) => berth.passkeys.list({}, { signal }),
 })
 
-/** What follows the # of a mail's link; taken out of the address, so that no history keeps it. */
+/** The secret after the # of an e-mail's link, removed from the address so that no history keeps it. */
 export function takeSecret(): string {
   const secret = location.hash.slice(1)
   if (secret !== '') history.replaceState(null, '', location.pathname)

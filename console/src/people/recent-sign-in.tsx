@@ -6,7 +6,7 @@ import { sessionsQuery } from './queries.ts'
 import { useSecurityText } from './security-text.ts'
 import { useSignOut } from './sign-out.ts'
 
-/** Said before anything is typed: who has no password proves herself by how lately she has signed in. */
+/** A notice for users without a password, who need a recent sign-in instead. It stands above the form. */
 export function RecentSignIn() {
   const t = useSecurityText()
   const session = useQuery(sessionsQuery).data?.items.find(({ is_current }) => is_current)

@@ -12,7 +12,7 @@ import { useSecurityText } from './security-text.ts'
 import { SessionsCard } from './sessions-card.tsx'
 import { TwoFactorCard } from './two-factor-card.tsx'
 
-/** How a person signs in, and where she has. */
+/** The user's ways to sign in, and their sessions. */
 export function SecurityPage() {
   const t = useSecurityText()
   const query = useQuery(personQuery)

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react'
 import mark from '../ui/mark.svg'
 import { PreferencesMenu } from '../ui/preferences-menu.tsx'
 
-/** What is around the pages of those who are not signed in. */
+/** The frame around pages for users who are not signed in. */
 export function SignFrame({
   title,
   about,

@@ -7,7 +7,7 @@ import { CodeForm } from './code-form.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { usePeopleText } from './text.ts'
 
-/** Of the page for it, and of the dialog over a page whose session has ended. */
+/** Used by the sign-in page, and by the dialog that appears when a session has ended. */
 export function SignInForm({ email: first = '', onSignedIn }: { email?: string; onSignedIn: () => void }) {
   const t = usePeopleText()
   const [email, setEmail] = useState(first)

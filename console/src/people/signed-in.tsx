@@ -7,7 +7,7 @@ import { Select } from '../ui/field.tsx'
 import { useSignOut } from './sign-out.ts'
 import { usePeopleText } from './text.ts'
 
-/** Who is signed in, to which account, and the way out. */
+/** The signed-in user, their account, and the sign-out button. */
 export function SignedIn() {
   const t = usePeopleText()
   const { data: person } = useQuery(personQuery)

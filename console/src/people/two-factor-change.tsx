@@ -15,7 +15,7 @@ interface ChangeProps {
   onClose: () => void
 }
 
-/** What needs both factors again. */
+/** Changes of two-factor authentication, which need both factors again. */
 export function ChangeTwoFactor({ person, change, onClose }: ChangeProps) {
   const t = useSecurityText()
   const [password, setPassword] = useState('')

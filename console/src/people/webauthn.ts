@@ -53,7 +53,7 @@ export async function signInWithPasskey(): Promise<unknown> {
   })
 }
 
-/** Whoever closes the browser's dialog has not failed. */
+/** Closing the browser's dialog is not an error. */
 export function isCanceled(error: Error | null): boolean {
   return error?.name === 'NotAllowedError' || error?.name === 'AbortError'
 }

@@ -3,7 +3,7 @@ import { berth, queryClient } from '../client.ts'
 
 export type Power = 'start' | 'stop' | 'reboot'
 
-/** What a list or a page shows is asked for again; the rest comes with the events. */
+/** Refreshes lists and pages of servers; events bring the rest. */
 export const refreshServers = () => queryClient.invalidateQueries({ queryKey: ['server'] })
 
 export function usePower(serverId: string) {

@@ -10,7 +10,7 @@ import { useServersText } from './text.ts'
 
 const icons = { start: 'play', stop: 'stop', reboot: 'restart' } as const
 
-/** What is done with all that are selected. */
+/** Actions for all selected servers. */
 export function BulkActions({ servers, onDone }: { servers: readonly Server[]; onDone: () => void }) {
   const t = useServersText()
   const [isDeleting, setIsDeleting] = useState(false)

@@ -6,12 +6,12 @@ function isServer(data: object): data is Server {
   return 'server_id' in data && 'status' in data && 'name' in data
 }
 
-/** Whether an event says all there is to know of a server: one that is new or gone changes lists, too. */
+/** True if an event has the whole server. New and deleted servers change lists too. */
 const isWhole = ({ type, data }: BerthEvent) =>
   isServer(data) && type !== 'server.created' && type !== 'server.deleted'
 
 /**
- * Shows what events say of servers, in place, wherever these are shown.
+ * Puts the servers in events into the cached lists and details.
  * @returns the events for which lists have to be asked for again
  */
 export function applyServerEvents(events: readonly BerthEvent[]): BerthEvent[] {
@@ -35,7 +35,7 @@ export function applyServerEvents(events: readonly BerthEvent[]): BerthEvent[] {
     queryClient.setQueryData<ServerDetails>(key, (known) =>
       known ? { ...known, ...server, ssh: { ...known.ssh, ...server.ssh } } : known,
     )
-    // What may be done with it is in its details alone.
+    // Only the details have the allowed actions.
     void queryClient.invalidateQueries({ queryKey: key })
   }
   return events.filter((event) => !isWhole(event))

@@ -18,7 +18,7 @@ export const serverQuery = (id: string) =>
     queryFn: ({ signal }) => berth.servers.details(id, { signal }),
   })
 
-/** Where no event tells of progress, it is asked for. */
+/** No event reports progress, so this query polls. */
 export const operationQuery = (id: string) =>
   queryOptions({
     queryKey: ['operation', id],
@@ -40,7 +40,7 @@ export const statsQuery = (id: string) =>
     refetchInterval: 5_000,
   })
 
-/** What is on offer changes when the operator changes it: seldom. */
+/** The catalogue seldom changes. */
 const CATALOGUE_MS = 5 * 60_000
 
 export const zonesQuery = queryOptions({

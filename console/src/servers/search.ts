@@ -1,6 +1,6 @@
 import { type Server, serverStatuses } from '@berth/sdk'
 
-/** What the address of the list holds, so that a link shows a colleague the same. */
+/** The filters in the list's address, so that a link shows a colleague the same list. */
 export interface ServersSearch {
   q?: string
   status?: Server['status']
@@ -26,7 +26,7 @@ export function readServersSearch(search: Record<string, unknown>): ServersSearc
   }
 }
 
-/** What the API is asked for; `q` is looked for in what it replies. */
+/** The filters for the API; the page applies `q` to the reply. */
 export const filterOf = ({ status, zone, project, label, offset }: ServersSearch) => ({
   ...(status ? { status } : {}),
   ...(zone ? { zone_slug: zone } : {}),

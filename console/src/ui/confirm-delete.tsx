@@ -7,15 +7,15 @@ import { useUiText } from './text.ts'
 
 interface ConfirmDeleteProps {
   title: string
-  /** To be typed. */
+  /** The name that the user must type. */
   name: string
-  /** What will be lost. */
+  /** The consequences of the deletion. */
   children: ReactNode
   mutation: { mutate: () => void; isPending: boolean; error: Error | null }
   onClose: () => void
 }
 
-/** What destroys says what will be lost, and asks for the name. */
+/** A dialog that explains a deletion and asks for the object's name. */
 export function ConfirmDelete({ title, name, children, mutation, onClose }: ConfirmDeleteProps) {
   const t = useUiText()
   const [typed, setTyped] = useState('')

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Whether a key is typed into something, or belongs to a dialog that is open. */
+/** True if the key is typed into a field, or belongs to an open dialog. */
 function isElsewhere(target: EventTarget | null): boolean {
   const isTyped =
     target instanceof HTMLElement &&

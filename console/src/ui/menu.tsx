@@ -12,7 +12,7 @@ export interface MenuItem {
 interface MenuProps {
   label: string
   icon?: IconName
-  /** What the button shows; without it, it is its icon alone. */
+  /** The text of the button (default: the icon alone). */
   children?: ReactNode
   items: readonly MenuItem[]
 }

@@ -6,13 +6,13 @@ import { ShowAs } from './show-as.tsx'
 
 interface PageProps {
   title: string
-  /** Where it is, above its title. */
+  /** Links to the parent pages, above the title. */
   crumbs?: ReactNode
   /** Beside the title: a status, for instance. */
   beside?: ReactNode
   about?: ReactNode
   actions?: ReactNode
-  /** What changing something here needs: those who may not see the page without its actions. */
+  /** The scope that changes need. Users without it see the page without its actions. */
   scope?: Scope | undefined
   /** The calls of the API that the page makes. */
   examples?: readonly Example[]

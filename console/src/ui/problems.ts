@@ -10,7 +10,7 @@ export const useOwnWords = messages({
   ru: { unreachable: 'Сервис не отвечает. Проверьте соединение.' },
 })
 
-/** The API's own words are English. Its errors in Russian are for who reads it: nobody else loads them. */
+/** The API replies in English. Only Russian readers load the translations of its errors. */
 function useWords() {
   const isRussian = usePreferences().locale === 'ru'
   const queryFn = () => import('./russian.ts')
@@ -37,13 +37,13 @@ function useWords() {
   }
 }
 
-/** What the API says by a code and, for people, in English. */
+/** Translates a code with an English detail into the user's language. */
 export function useCodeText(): (problem: { code: string; detail: string }) => string {
   const words = useWords()
   return ({ code, detail }) => words.ofCode(code, detail)
 }
 
-/** A sentence for people about whatever went wrong. */
+/** A sentence about an error. */
 export function useProblemText(): (error: Error) => string {
   const words = useWords()
   return (error) => {

@@ -25,9 +25,9 @@ interface ResourcePageProps<Row> {
   nameOf: (row: Row) => string
   empty: { title: string; about: string }
   examples: readonly Example[]
-  /** What creating and the actions of a row need. */
+  /** The scope that creating and the actions of a row need. */
   scope: Scope
-  /** What can be done with a row. */
+  /** The menu of a row. */
   actionsOf?: (row: Row) => readonly MenuItem[]
   /** The form for another one, in a drawer. */
   create?: { title: string; form: (close: () => void) => ReactNode } | undefined

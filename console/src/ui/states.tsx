@@ -20,7 +20,7 @@ export function Loading({ lines = 6 }: { lines?: number }) {
   )
 }
 
-/** What went wrong, what to do, and what to give to the operator. */
+/** An error: its message, a button to retry, and the ids that the operator needs. */
 export function Failed({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useUiText()
   const text = useProblemText()(error)
@@ -92,7 +92,7 @@ interface QueryStateProps<Data> {
   children: (data: Data) => ReactNode
 }
 
-/** Data that is known is shown, whatever became of the last request; without any it is loading or has failed. */
+/** Shows known data even if the last request failed; without data it shows progress or the error. */
 export function Loaded<Data>({ query, children }: QueryStateProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>
   if (query.error) return <Failed error={query.error} onRetry={() => void query.refetch()} />

@@ -16,7 +16,7 @@ export interface Selection {
 }
 
 interface TableProps<Row> {
-  /** What it lists, for those who can't see it. */
+  /** The table's name for screen readers. */
   label: string
   rows: readonly Row[]
   columns: readonly Column<Row>[]
@@ -34,8 +34,8 @@ const FIRST = 24
 const STEP = 20
 
 /**
- * How many rows are drawn: those that are in sight or were, and some more. None is taken away again, or columns would
- * change their width while somebody reads.
+ * The number of rows to draw: those that are or were in sight, and some more. Drawn rows stay, because columns would
+ * otherwise change their width.
  */
 function useDrawn(count: number, body: RefObject<HTMLTableSectionElement | null>) {
   const [drawn, setDrawn] = useState(FIRST)
@@ -65,7 +65,7 @@ function useDrawn(count: number, body: RefObject<HTMLTableSectionElement | null>
   }
 }
 
-/** Rows keep their order while the pointer is over them: whoever gives them sees to it. */
+/** The caller keeps the order of rows steady while the pointer is over them. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, rows, columns, idOf, nameOf = idOf, onOpen, selection } = props
   const [current, setCurrent] = useState(-1)
@@ -119,7 +119,7 @@ export function Table<Row>(props: TableProps<Row>) {
 /** Drawn again only where its row has changed: the caller keeps its columns. */
 const Cells = memo(function Cells<Row>({ row, columns }: { row: Row; columns: readonly Column<Row>[] }) {
   return columns.map((column) => (
-    // Where the page is narrow, titles stand beside their cells.
+    // On narrow pages titles stand beside their cells.
     <td key={column.title} className={classOf(column)} data-title={column.title}>
       {column.cell(row)}
     </td>

@@ -1,6 +1,6 @@
 import { messages } from '../messages.ts'
 
-/** What the parts of every page say. */
+/** Texts of the controls that every page uses. */
 export const useUiText = messages({
   en: {
     close: 'Close',
@@ -11,7 +11,7 @@ export const useUiText = messages({
     delete: 'Delete',
     retry: 'Try again',
     loading: 'Loading',
-    failed: 'That did not work',
+    failed: 'Something went wrong',
     code: 'Code',
     requestId: 'Request',
     showAs: 'Show as',
@@ -23,10 +23,10 @@ export const useUiText = messages({
     previous: 'Previous',
     next: 'Next',
     progress: 'Progress',
-    secondFactor: 'These pages need two-factor authentication. Turn it on for yourself first.',
+    secondFactor: 'These pages need two-factor authentication. Turn it on first.',
     toSecurity: 'Go to Security',
     readOnly: 'View only',
-    readOnlyAbout: 'Your role in this account can look at this, but not change it.',
+    readOnlyAbout: 'Your role lets you view this page but not change anything.',
     language: 'Language',
     theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
@@ -52,12 +52,12 @@ export const useUiText = messages({
     previous: 'Назад',
     next: 'Вперёд',
     progress: 'Выполнение',
-    secondFactor: 'Для этих страниц нужна двухфакторная аутентификация. Сначала включите её у себя.',
-    toSecurity: 'К разделу «Безопасность»',
+    secondFactor: 'Для этих страниц нужна двухфакторная аутентификация. Сначала включите её.',
+    toSecurity: 'Открыть «Безопасность»',
     readOnly: 'Только просмотр',
-    readOnlyAbout: 'Ваша роль в этом аккаунте позволяет это видеть, но не менять.',
+    readOnlyAbout: 'Ваша роль позволяет просматривать эту страницу, но не изменять.',
     language: 'Язык',
     theme: 'Тема',
-    themes: { system: 'Система', light: 'Светлая', dark: 'Тёмная' },
+    themes: { system: 'Системная', light: 'Светлая', dark: 'Тёмная' },
   },
 })

@@ -18,7 +18,7 @@ export const useNow = (): number =>
     () => now,
   )
 
-/** How long ago; the exact time on hover. */
+/** The age of a moment; hovering shows the exact time. */
 export function Time({ at }: { at: string | null }) {
   const format = useFormats()
   const present = useNow()

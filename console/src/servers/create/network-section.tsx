@@ -12,7 +12,7 @@ interface NetworkSectionProps {
   zone: Zone
 }
 
-/** What the zone offers of addresses, ports, networks and firewalls; nothing where it offers none. */
+/** The addresses, ports, networks and firewalls that the zone offers; empty if it offers none. */
 export function NetworkSection({ order, onChange, zone: { zone_slug, features } }: NetworkSectionProps) {
   const t = useCreateText()
   const hasNetworks = features.includes('private_networks')

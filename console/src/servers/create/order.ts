@@ -1,6 +1,6 @@
 import type { QuoteRequest, ServerCreate, Zone } from '@berth/sdk'
 
-/** What the form has; what is empty is left to the API. */
+/** The contents of the form; the API decides on empty fields. */
 export interface Order {
   zone_slug: string
   cpu_type: 'amd' | 'intel'

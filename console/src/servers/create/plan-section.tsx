@@ -16,7 +16,7 @@ type Size = Pick<Preset, 'cpu' | 'ram_mb' | 'disk_gb'>
 interface PlanSectionProps {
   order: Pick<Order, 'plan_type' | 'zone_slug' | 'cpu_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
   onChange: ChangeOrder
-  /** Of the image, or of the disk that can't shrink. */
+  /** The smallest disk, which the image or the present disk sets. */
   smallestDisk: number
 }
 
@@ -80,7 +80,7 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
   )
 }
 
-/** What is short, where the zone has some room. */
+/** The parts that are short, if the zone has some room. */
 function useWhyNot(room: Size | undefined, smallestDisk: number): (preset: Preset) => string {
   const t = useCreateText()
   return ({ is_available, cpu, ram_mb, disk_gb }) => {

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { berth } from '../../client.ts'
 
-/** Of a slider that is pulled, not every step is asked about; short enough that nobody waits. */
+/** A pause that skips the steps of a moving slider, too short for users to notice. */
 const PAUSE_MS = 60
 
 /** The price, and what stands in the way, of what the form has; the last one until the next is there, or for want of it. */

@@ -21,7 +21,7 @@ interface SummaryProps {
   isNameWrong: boolean
 }
 
-/** What it costs and whether it can be had, in sight while the form changes. */
+/** The price and anything that blocks the order, in sight while the form changes. */
 export function Summary({ order, request, image, quoted, isNameWrong }: SummaryProps) {
   const t = useCreateText()
   const codeText = useCodeText()

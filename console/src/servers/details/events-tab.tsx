@@ -14,7 +14,7 @@ import { useServer } from './use-server.ts'
 const secondsOf = ({ started_at, finished_at }: Operation) =>
   started_at && finished_at ? (Date.parse(finished_at) - Date.parse(started_at)) / 1000 : null
 
-/** What was done with it. */
+/** The server's operations. */
 export function EventsTab() {
   const t = useDetailsText()
   const words = useServersText()

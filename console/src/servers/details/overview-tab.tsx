@@ -7,7 +7,7 @@ import { Health } from './health.tsx'
 import { useDetailsText } from './text.ts'
 import { useServer } from './use-server.ts'
 
-/** In two seconds: how to get in, whether it is well, what it costs. */
+/** The essentials of a server: how to log in, its health and its cost. */
 export function OverviewTab() {
   const server = useServer()
   return (
@@ -51,7 +51,7 @@ function Login({ server: { ssh } }: { server: ServerDetails }) {
   )
 }
 
-/** Copied without being shown to whoever looks over the shoulder. */
+/** Copies the password without showing it on the screen. */
 const Secret = ({ text }: { text: string }) => <Copy text={text} shown={'•'.repeat(12)} />
 
 function About({ server }: { server: ServerDetails }) {

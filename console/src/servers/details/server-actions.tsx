@@ -14,7 +14,7 @@ import { useDetailsText } from './text.ts'
 
 type Asked = 'stop' | 'reboot' | 'delete' | null
 
-/** What the API allows now. What stops or destroys asks first. */
+/** The actions that the API allows now. Stopping and deleting ask first. */
 export function ServerActions({ server }: { server: ServerDetails }) {
   const t = useServersText()
   const words = useDetailsText()

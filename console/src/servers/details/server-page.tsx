@@ -15,7 +15,7 @@ import { useDetailsText } from './text.ts'
 
 const route = getRouteApi('/shell/servers/$serverId')
 
-/** What is above the tabs of a server. */
+/** A server's header and tabs. */
 export function ServerPage() {
   const t = useDetailsText()
   const { serverId } = route.useParams()

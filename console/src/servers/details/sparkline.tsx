@@ -3,7 +3,7 @@ const HEIGHT = 40
 
 interface SparklineProps {
   points: readonly (readonly [at: number, value: number | null])[]
-  /** What is at the top; the largest value unless given. */
+  /** The value at the top (default: the largest value). */
   most: number | null
 }
 

@@ -3,7 +3,7 @@ import { berth } from '../../client.ts'
 
 const HOUR_MS = 3_600_000
 
-/** How far back a chart goes, by what the address calls it. */
+/** The time span of a chart, by its name in the page's address. */
 export const ranges = {
   '1h': HOUR_MS,
   '6h': 6 * HOUR_MS,

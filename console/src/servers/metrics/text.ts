@@ -4,7 +4,7 @@ export const useMetricsText = messages({
   en: {
     range: 'Range',
     ranges: { '1h': '1 h', '6h': '6 h', '24h': '24 h', '7d': '7 d', '30d': '30 d' },
-    zoomedIn: 'Back to the range',
+    zoomedIn: 'Reset zoom',
     zoomHint: 'Drag over a chart to zoom in.',
     charts: 'Charts',
     table: 'Table',
@@ -29,8 +29,8 @@ export const useMetricsText = messages({
   ru: {
     range: 'Период',
     ranges: { '1h': '1 ч', '6h': '6 ч', '24h': '24 ч', '7d': '7 д', '30d': '30 д' },
-    zoomedIn: 'Вернуться к периоду',
-    zoomHint: 'Проведите по графику, чтобы приблизить.',
+    zoomedIn: 'Сбросить масштаб',
+    zoomHint: 'Выделите участок графика, чтобы приблизить.',
     charts: 'Графики',
     table: 'Таблица',
     view: 'Вид',

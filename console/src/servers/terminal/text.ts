@@ -3,7 +3,7 @@ import { messages } from '../../messages.ts'
 export const useTerminalText = messages({
   en: {
     connecting: 'Connecting…',
-    connected: 'Connected to the serial console. It works while the guest has no network.',
+    connected: 'Connected to the serial console, which works even without a network.',
     off: 'The server is off. Start it to use its console.',
     again: 'Reconnect',
     fullScreen: 'Full screen',
@@ -11,7 +11,7 @@ export const useTerminalText = messages({
     endings: {
       server_off: 'The server was switched off.',
       access_ended: 'Your session ended.',
-      idle: 'Disconnected, because nothing was typed for long.',
+      idle: 'Disconnected after a long time without input.',
       service_stopping: 'The service is restarting.',
       disconnected: 'The connection was lost.',
     },
@@ -26,7 +26,7 @@ export const useTerminalText = messages({
     endings: {
       server_off: 'Сервер выключен.',
       access_ended: 'Сеанс завершён.',
-      idle: 'Отключено: долго ничего не вводили.',
+      idle: 'Отключено из-за долгого бездействия.',
       service_stopping: 'Сервис перезапускается.',
       disconnected: 'Связь потеряна.',
     },
