@@ -22,6 +22,9 @@ function precompress(): Plugin {
   }
 }
 
+/** The controls of most pages, without those of lists, which the sign-in page does not need. */
+const PARTS = /src\/ui\/(?!table|resource-page|steady-rows|confirm-delete|show-as)|@tanstack/
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), precompress()],
@@ -36,7 +39,7 @@ export default defineConfig({
     // What most pages share comes in one file, not in twenty that wait for each other.
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: 'parts', test: /src\/ui|@tanstack/, minShareCount: 3 }] },
+        codeSplitting: { groups: [{ name: 'parts', test: PARTS, minShareCount: 3 }] },
       },
     },
   },

@@ -1,6 +1,6 @@
 import type { Zone } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
-import { firewallsQuery, networksQuery } from '../../networks/queries.ts'
+import { firewallsQuery, networksQuery } from '../../network-queries.ts'
 import { Check, TextField } from '../../ui/field.tsx'
 import { Card } from '../../ui/page.tsx'
 import { type ChangeOrder, type Order, readPorts } from './order.ts'

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { berth } from '../client.ts'
+import { berth } from './client.ts'
 
 /** As many as the API gives at once; no account has more of these. */
 const ALL = 200
