@@ -39,7 +39,7 @@ import { CredentialAccess, callerFinder, requireOperator } from './people/access
 import { Passwords } from './people/guard/passwords.ts'
 import { roleNow } from './people/membership/members.ts'
 import { personOf } from './people/person/people.ts'
-import type { SignUpPolicy } from './people/sign-in/sign-in.ts'
+import type { SignUpPolicy } from './people/sign-in/admission.ts'
 import { noPeers, type Peers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
 import type { Secrets } from './secrets.ts'

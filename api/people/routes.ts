@@ -13,9 +13,12 @@ import { type PeopleOptions, personRoutes } from './profile/routes.ts'
 import { sessionRoutes } from './profile/session-routes.ts'
 import { Provider } from './provider/provider.ts'
 import { identityRoutes } from './provider/routes.ts'
+import { Admission } from './sign-in/admission.ts'
+import { PasswordResets } from './sign-in/password-reset.ts'
 import { providerSignInRoutes } from './sign-in/provider-routes.ts'
 import { resetRoutes, signInRoutes } from './sign-in/routes.ts'
 import { SignIns } from './sign-in/sign-in.ts'
+import { SignUps } from './sign-in/sign-up.ts'
 import { twoFactorRoutes } from './two-factor/routes.ts'
 import { TwoFactor } from './two-factor/two-factor.ts'
 
@@ -30,12 +33,15 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
   const emailChange = new EmailChange(options, { proof, twoFactor, mailBounds })
   const { oidc } = options
   const provider = oidc && new Provider({ ...options, provider: oidc })
-  const signIns = new SignIns(options, { tickets, twoFactor, passkeys, provider, mailBounds, known })
+  const admission = new Admission(options, { tickets, known })
+  const signIns = new SignIns(options, { admission, tickets, twoFactor, passkeys, provider, known })
+  const signUps = new SignUps(options, { admission, mailBounds })
+  const resets = new PasswordResets(options, { admission, mailBounds })
   return [
-    ...signInRoutes(options, { signIns, passkeys, provider }),
+    ...signInRoutes(options, { signIns, signUps, passkeys, provider }),
     ...providerSignInRoutes(options, { provider, tickets, signIns }),
     ...identityRoutes({ ...options, tickets }),
-    ...resetRoutes(options, signIns),
+    ...resetRoutes(options, resets),
     ...deviceRoutes(options),
     ...personRoutes(options, { proof, twoFactor, emailChange }),
     ...twoFactorRoutes(twoFactor),

@@ -20,7 +20,7 @@ import { membership, roleNow } from '../membership/members.ts'
 import { hashSecret, newSecret } from '../person/links.ts'
 import { asPerson, personById } from '../person/people.ts'
 import type { MemberTable } from '../person/tables.ts'
-import type { SignInOptions } from '../sign-in/sign-in.ts'
+import type { SignInOptions } from '../sign-in/admission.ts'
 import { deviceProblems } from './schema.ts'
 import type { DeviceLoginTable } from './tables.ts'
 

@@ -5,7 +5,7 @@ import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import { networkOf } from '../../http/limits/rate-limit.ts'
 import { pageOn } from '../person/links.ts'
-import type { SignInOptions } from '../sign-in/sign-in.ts'
+import type { SignInOptions } from '../sign-in/admission.ts'
 import { askedScopes, DeviceLogins, withDash } from './devices.ts'
 import {
   DeviceApproval,

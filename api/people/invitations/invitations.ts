@@ -19,7 +19,8 @@ import { asPerson, canonicalEmail, createPerson, personByEmail } from '../person
 import { peopleProblems } from '../person/schema.ts'
 import { createSession, holdPerson, moveSession } from '../person/sessions.ts'
 import type { InvitationTable, PersonTable } from '../person/tables.ts'
-import { type Entry, type SignInOptions, signUpClosed } from '../sign-in/sign-in.ts'
+import type { Entry, SignInOptions } from '../sign-in/admission.ts'
+import { signUpClosed } from '../sign-in/sign-up.ts'
 import { invitationView } from './view.ts'
 
 const LIVES_MS = 7 * 24 * 3600_000

@@ -6,8 +6,8 @@ import { prepared } from '../../database/prepared.ts'
 import { CredentialRefused, type SignedIn } from '../../http/contract/auth.ts'
 import { type ApiError, httpProblems } from '../../http/contract/problem.ts'
 import type { Visit } from '../../http/contract/route.ts'
-import { hashSecret, newSecret } from './links.ts'
-import type { PersonTable, SessionTable } from './tables.ts'
+import { hashSecret, linkInvalid, newSecret } from './links.ts'
+import type { LinkTable, PersonTable, SessionTable } from './tables.ts'
 
 const DAY = 24 * 3600_000
 /** A session ends at the latest after this, and earlier where nobody uses it. */
@@ -37,6 +37,14 @@ export async function holdPerson(tx: Queries, personId: string): Promise<PersonT
 export function heldPerson(tx: Queries, personId: string): Promise<PersonTable | undefined> {
   const held = tx.updateTable('people').set({ person_id: personId }).where('person_id', '=', personId)
   return held.returningAll().executeTakeFirst()
+}
+
+/** Holds the person whom a link was mailed to. @throws ApiError link_invalid */
+export async function heldReader(tx: Queries, { person_id, email }: LinkTable): Promise<PersonTable> {
+  const person = person_id === null ? undefined : await heldPerson(tx, person_id)
+  // If the person has changed their address since, somebody else may read that mailbox.
+  if (person?.email !== email) throw linkInvalid()
+  return person
 }
 
 /** For what takes a while after a request was let in: its session may have ended meanwhile. @throws ApiError session_ended */

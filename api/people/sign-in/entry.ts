@@ -7,8 +7,8 @@ import { findPerson } from '../person/people.ts'
 import { SESSION_LIVES_MS } from '../person/sessions.ts'
 import { identityOf } from '../provider/store.ts'
 import { showTwoFactor } from '../two-factor/enrollment.ts'
+import type { Entry, Pending } from './admission.ts'
 import type { Person, SignIn } from './schema.ts'
-import type { Entry, Pending } from './sign-in.ts'
 import { personView } from './view.ts'
 
 /** What an answer to somebody who signs in needs of its call. */

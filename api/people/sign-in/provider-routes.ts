@@ -3,9 +3,10 @@ import type { Tickets } from '../guard/tickets.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { noProvider } from '../provider/identities.ts'
 import type { Provider } from '../provider/provider.ts'
+import type { SignInOptions } from './admission.ts'
 import { letIn } from './entry.ts'
 import { ProviderAnswer, ProviderBeginning, ProviderSignIn } from './provider-schema.ts'
-import type { SignInOptions, SignIns } from './sign-in.ts'
+import type { SignIns } from './sign-in.ts'
 
 interface Parts {
   provider: Provider | null

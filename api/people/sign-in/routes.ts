@@ -7,7 +7,9 @@ import { LinkUse, peopleProblems } from '../person/schema.ts'
 import { endSession } from '../person/sessions.ts'
 import type { Provider } from '../provider/provider.ts'
 import { plain } from '../two-factor/routes.ts'
+import type { SignInOptions as Options } from './admission.ts'
 import { letIn } from './entry.ts'
+import type { PasswordResets } from './password-reset.ts'
 import {
   AddressRequest,
   PasswordReset,
@@ -17,22 +19,24 @@ import {
   SignUpCompletion,
   TicketUse,
 } from './schema.ts'
-import type { SignInOptions as Options, SignIns } from './sign-in.ts'
+import type { SignIns } from './sign-in.ts'
+import type { SignUps } from './sign-up.ts'
 
 const signInTag = 'Sign-in'
 
 interface Parts {
   signIns: SignIns
+  signUps: SignUps
   passkeys: Passkeys
   provider: Provider | null
 }
 
 /** Signing up, and signing in with a password, a link, a code or a passkey. */
 export function signInRoutes(options: Options, parts: Parts): Route[] {
-  const { signIns, passkeys, provider } = parts
+  const { signIns, signUps, passkeys, provider } = parts
   return [
     optionsRoute(options, passkeys, provider),
-    ...signUpRoutes(options, signIns),
+    ...signUpRoutes(options, signUps),
     ...passwordRoutes(options, signIns),
     codeRoute(options, signIns),
     ...passkeySignInRoutes(options, parts),
@@ -58,7 +62,7 @@ function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provide
   })
 }
 
-function signUpRoutes({ db }: Options, signIns: SignIns): Route[] {
+function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
   return [
     route({
       id: 'requestSignUp',
@@ -72,7 +76,7 @@ function signUpRoutes({ db }: Options, signIns: SignIns): Route[] {
       body: AddressRequest,
       reply: { 204: null },
       errors: [peopleProblems.sign_up_closed],
-      run: ({ body, visit }) => signIns.requestSignUp({ language: 'en', ...body }, visit),
+      run: ({ body, visit }) => signUps.request({ language: 'en', ...body }, visit),
     }),
     route({
       id: 'completeSignUp',
@@ -86,7 +90,7 @@ function signUpRoutes({ db }: Options, signIns: SignIns): Route[] {
       body: SignUpCompletion,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],
-      run: async (call) => letIn(db, await signIns.completeSignUp(call.body, call.visit), call),
+      run: async (call) => letIn(db, await signUps.complete(call.body, call.visit), call),
     }),
   ]
 }
@@ -191,7 +195,7 @@ function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Rou
 }
 
 /** Choosing a new password with a link from a mail. */
-export function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
+export function resetRoutes({ db }: Options, resets: PasswordResets): Route[] {
   return [
     route({
       id: 'requestPasswordReset',
@@ -204,7 +208,7 @@ export function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
         'The reply is the same if nobody has the address; then the mail says so. The link works once, for an hour.',
       body: AddressRequest,
       reply: { 204: null },
-      run: ({ body, visit }) => signIns.requestReset({ language: 'en', ...body }, visit),
+      run: ({ body, visit }) => resets.request({ language: 'en', ...body }, visit),
     }),
     route({
       id: 'completePasswordReset',
@@ -219,7 +223,7 @@ export function resetRoutes({ db }: Options, signIns: SignIns): Route[] {
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],
       run: async (call) => {
-        const entry = await signIns.completeReset(call.body, call.visit)
+        const entry = await resets.complete(call.body, call.visit)
         const reply = await letIn(db, entry, call)
         const { personId } = entry
         call.report({ event: 'password_changed', objectId: personId, personId })
