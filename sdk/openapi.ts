@@ -317,7 +317,7 @@ export interface CapacityUnavailableProblem {
 }
 
 export interface CodeProof {
-  /** The password as it is; required if the person has one */
+  /** The current password; required if the person has one */
   password?: string | undefined
   /** A code of the app, or a recovery code; spaces and hyphens make no difference */
   code: string
@@ -399,7 +399,7 @@ export interface DeviceLogin {
   address: string
   /** Whether it asks from the network of this request */
   is_from_here: boolean
-  /** What the program asks for; null for what the role of who approves it allows */
+  /** Scopes that the program asks for; null for all that the approver’s role allows */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -410,14 +410,14 @@ export interface DeviceLogin {
 export interface DeviceLoginRequest {
   /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   client_name: string
-  /** What the program asks for; null for what the role of who approves it allows */
+  /** Scopes that the program asks for; null for all that the approver’s role allows */
   scopes?: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null | undefined
 }
 
 export interface DeviceLoginStart {
-  /** What the program asks for its token with; a secret */
+  /** Secret with which the program gets its token */
   device_code: string
-  /** What the person types on the page: eight consonants */
+  /** Code that the person types on the page: eight consonants */
   user_code: string
   /** The page on which a person approves it */
   verification_uri: string
@@ -430,14 +430,14 @@ export interface DeviceLoginStart {
 }
 
 export interface DeviceTokenRequest {
-  /** What the program asks for its token with; a secret */
+  /** Secret with which the program gets its token */
   device_code: string
 }
 
 export interface EmailChangeRequest {
   /** E-mail address; capital letters make no difference */
   email: string
-  /** The password as it is; required if the person has one */
+  /** The current password; required if the person has one */
   password?: string | undefined
   /** A code of the app, or a recovery code; required if two-factor authentication is on */
   code?: string | undefined
@@ -537,7 +537,7 @@ export interface FirewallUpdate {
 }
 
 export interface IdentityTicket {
-  /** For `POST /person/identity`, once she has signed in as usual, within 10 minutes and once */
+  /** Ticket for `POST /person/identity`, after the person has signed in as usual. Valid once, for 10 minutes */
   identity_ticket: string
 }
 
@@ -599,11 +599,11 @@ export interface Invitation {
 }
 
 export interface InvitationAcceptance {
-  /** What follows the # in the link */
+  /** Token: the part of the link after # */
   token: string
   /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name?: string | undefined
-  /** The password to be, 10 to 200 characters, and none that many people have */
+  /** The new password, 10 to 200 characters, and not a common one */
   password?: string | undefined
 }
 
@@ -686,7 +686,7 @@ export interface Limits {
 }
 
 export interface LinkUse {
-  /** What follows the # in the link */
+  /** Token: the part of the link after # */
   token: string
 }
 
@@ -838,7 +838,7 @@ export interface OpenInvitation {
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   /** When the link stops working */
   expires_at: string
-  /** Whether somebody has signed up with the address, and must sign in to accept */
+  /** Whether a person has signed up with the address, and must sign in to accept */
   has_person: boolean
 }
 
@@ -1039,7 +1039,7 @@ export interface PasskeySetUp {
   user_handle: string
   /** What the device shows of the person */
   user_name: string
-  /** Keys that she has: no device makes a second one */
+  /** Keys that the person has already, so that no device creates a second one */
   exclude_credentials: Array<string>
 }
 
@@ -1062,21 +1062,21 @@ export interface PasskeyUse {
 }
 
 export interface PasswordChange {
-  /** The password as it is; required if the person has one */
+  /** The current password; required if the person has one */
   current_password?: string | undefined
-  /** The password to be, 10 to 200 characters, and none that many people have */
+  /** The new password, 10 to 200 characters, and not a common one */
   new_password: string
 }
 
 export interface PasswordProof {
-  /** The password as it is; required if the person has one */
+  /** The current password; required if the person has one */
   password?: string | undefined
 }
 
 export interface PasswordReset {
-  /** What follows the # in the link */
+  /** Token: the part of the link after # */
   token: string
-  /** The password to be, 10 to 200 characters, and none that many people have */
+  /** The new password, 10 to 200 characters, and not a common one */
   password: string
 }
 
@@ -1100,7 +1100,7 @@ export interface Person {
     /** Recovery codes that were not used yet */
     recovery_codes_left: number
   } | null
-  /** Host of the OpenID Connect provider that signs her in as well; null if none does */
+  /** Host of the OpenID Connect provider that the person can sign in with; null if there is none */
   identity_provider: string | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -1126,7 +1126,7 @@ export interface Person {
 }
 
 export interface PersonDeletion {
-  /** The password as it is; required if the person has one */
+  /** The current password; required if the person has one */
   password?: string | undefined
   /** A code of the app, or a recovery code; required if two-factor authentication is on */
   code?: string | undefined
@@ -1312,7 +1312,7 @@ export interface ProviderSignIn {
   person: Person | null
   /** For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing */
   ticket: string | null
-  /** Where a person has signed up with the address already: for `POST /person/identity`, once she has signed in as usual, within 10 minutes and once; else null */
+  /** Ticket for `POST /person/identity`, if the address has signed up already; null otherwise. Valid once, for 10 minutes */
   identity_ticket: string | null
 }
 
@@ -2191,7 +2191,7 @@ export interface SignInOptions {
   passkey_origin: string | null
   /** The OpenID Connect provider that signs people in; null if there is none */
   provider: {
-    /** What to call it: its host */
+    /** Host name of the provider */
     name: string
     /** Origin of the pages that it leads back to */
     origin: string
@@ -2208,11 +2208,11 @@ export interface SignInRequest {
 }
 
 export interface SignUpCompletion {
-  /** What follows the # in the link */
+  /** Token: the part of the link after # */
   token: string
   /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
-  /** The password to be, 10 to 200 characters, and none that many people have */
+  /** The new password, 10 to 200 characters, and not a common one */
   password: string
 }
 
@@ -2635,7 +2635,7 @@ export interface Routes {
     body: ProviderAnswer
     reply: ProviderSignIn
   }
-  /** Connect the person with what she is at the provider */
+  /** Connect the person to their identity at the provider */
   'POST /person/identity': {
     body: IdentityTicket
     reply: undefined
@@ -2679,7 +2679,7 @@ export interface Routes {
     body: DeviceCodeEntry
     reply: undefined
   }
-  /** Get the person who is signed in, and her accounts */
+  /** Get the person who is signed in, and their accounts */
   'GET /person': {
     reply: Person
   }
@@ -2830,7 +2830,7 @@ export interface Routes {
     } | undefined
     reply: InvitationList
   }
-  /** Invite somebody into the account, by mail */
+  /** Invite a person to the account by mail */
   'POST /account/invitations': {
     body: InvitationCreate
     reply: Invitation

@@ -14,7 +14,7 @@ export interface Mail {
 
 /** Sends mails. */
 export interface Mailer {
-  /** Where they go, for the operator. */
+  /** Description of the destination, for the operator. */
   readonly place: string
   /** Resolves when somebody else has it. */
   send(mail: Mail): Promise<void>

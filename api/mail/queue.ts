@@ -40,7 +40,7 @@ export class MailQueue {
     })
   }
 
-  /** Where mails go, for the operator. */
+  /** Description of the destination, for the operator. */
   get place(): string {
     return this.#options.mailer.place
   }

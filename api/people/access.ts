@@ -21,7 +21,7 @@ import { isLive, liveMemberships, noteSessionUse, sessionByHash, sessionEnded } 
 import { isTwoFactorOn } from './two-factor/enrollment.ts'
 
 /**
- * Who sends a request: whose token it shows, or else whose session.
+ * Finds the caller of a request by its token, or else by its session.
  * @throws ApiError 401, or 403 for a token that may not be used from the address
  */
 export function callerFinder(db: Database, clock: Clock): (credentials: Credentials) => Promise<Caller> {
@@ -54,7 +54,7 @@ async function inAccount(db: Database, signedIn: SignedIn, accountId: string | n
 function noAccount(): ApiError {
   return new ApiError(
     httpProblems.no_account,
-    'You are signed in, but in no account. Ask the owner of one to invite you.',
+    'You are signed in, but are not a member of any account. Ask an owner to invite you.',
   )
 }
 
@@ -77,7 +77,7 @@ export async function requireOperator(db: Database, { personId }: SignedIn): Pro
     )
 }
 
-/** Whether what tokens and sessions have opened may stay open. */
+/** Tells which tokens and sessions are still valid, so that what they have opened may stay open. */
 export class CredentialAccess implements Access {
   readonly #db: Database
   readonly #clock: Clock

@@ -31,16 +31,16 @@ const TOKEN_LIVES_MS = 90 * DAY
 const INTERVAL_MS = 5_000
 /** A program that counts its seconds a little faster is on time. */
 const TOLERANCE_MS = 500
-/** Of all networks together. */
+/** Limit for all networks together. */
 const MOST_WAITING = 10_000
 /** No vowels, so that no code is a word, and nothing that looks like something else. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 
-/** Of a person whose role is taken at this moment. */
+/** Errors that mean that the person lost the role a moment ago. */
 const LOST: readonly ProblemType[] = [httpProblems.not_a_member, httpProblems.insufficient_scope]
 
-/** What a program is told when it begins. */
+/** Reply to a program that begins a login. */
 export interface Started {
   deviceCode: string
   userCode: string
@@ -48,13 +48,13 @@ export interface Started {
   intervalMs: number
 }
 
-/** Logins of programs on machines without a browser (RFC 8628): a person approves them in hers. */
+/** Logins of programs on machines without a browser (RFC 8628). A person approves them in their own browser. */
 export class DeviceLogins {
   readonly #options: SignInOptions
   readonly #startsByNetwork: NetworkAttempts
   readonly #guessesByPerson: Attempts
   readonly #guessesByNetwork: NetworkAttempts
-  /** When a program may ask again, and how long it has to wait between, by its login. */
+  /** Time of the next permitted poll and its interval, by login. */
   readonly #pace = new Recent<{ at: number; everyMs: number }>(MOST_WAITING)
 
   constructor(options: SignInOptions) {
@@ -98,7 +98,7 @@ export class DeviceLogins {
     return { deviceCode, userCode, expiresInMs: LIVES_MS, intervalMs: INTERVAL_MS }
   }
 
-  /** What a code that was typed is for. @throws ApiError user_code_not_found, rate_limited */
+  /** Finds the pending login for a user code. @throws ApiError user_code_not_found, rate_limited */
   async look(code: string, { personId }: SignedIn, visit: Visit): Promise<DeviceLoginTable> {
     const { db, clock, secrets } = this.#options
     await this.#guessesByPerson.take(personId)
@@ -142,7 +142,7 @@ export class DeviceLogins {
     await this.#decide(await this.look(code, signedIn, visit), { status: 'denied' })
   }
 
-  /** Of several who decide at once, one does. */
+  /** If several people decide at once, one decision counts. */
   async #decide(
     { device_hash }: DeviceLoginTable,
     decision: Partial<Pick<DeviceLoginTable, 'status' | 'account_id' | 'person_id'>>,
@@ -172,7 +172,7 @@ export class DeviceLogins {
     if (login.status === 'denied') throw denied()
     const { account_id: accountId, person_id: personId } = login
     if (accountId === null || personId === null) throw this.#pending(hash)
-    // What was true when she approved it may be so no longer.
+    // The person may have lost the role since they approved it.
     const member = await membership.first(db, { accountId, personId })
     if (!member || beyondRole(login, member)) throw denied()
     refuseHeld((await findAccount(db, accountId)).status)
@@ -217,7 +217,7 @@ export class DeviceLogins {
     if (!isEarly)
       return new ApiError(
         deviceProblems.authorization_pending,
-        'Nobody has approved the login yet. Ask again after the interval.',
+        'The login is not approved yet. Ask again after the interval.',
       )
     const interval = next / 1000
     return new ApiError(deviceProblems.slow_down, `Wait ${interval} s between two requests.`, { interval })
@@ -256,7 +256,7 @@ function beyondRole(login: DeviceLoginTable, member: MemberTable) {
 function codeNotFound(): ApiError {
   return new ApiError(
     deviceProblems.user_code_not_found,
-    'The code is mistyped, was used, or has expired. Compare it with what the program shows, or start the login again.',
+    'The code is wrong, was used already, or has expired. Compare it with the code that the program shows, or start the login again.',
   )
 }
 
@@ -270,6 +270,6 @@ function expired(): ApiError {
 function denied(): ApiError {
   return new ApiError(
     deviceProblems.access_denied,
-    'The person has denied the login, or may not let the program in any more.',
+    'The login was denied, or the person can no longer approve it.',
   )
 }

@@ -19,7 +19,7 @@ import {
 
 const tag = 'Sign-in'
 
-/** How a program on a machine without a browser gets a token (RFC 8628). */
+/** Routes by which a program on a machine without a browser gets a token (RFC 8628). */
 export function deviceRoutes(options: SignInOptions): Route[] {
   const logins = new DeviceLogins(options)
   return [startRoute(options, logins), tokenRoute(logins), ...decisionRoutes(logins)]
@@ -34,7 +34,7 @@ function startRoute(options: SignInOptions, logins: DeviceLogins): Route {
     tag,
     summary: 'Start the login of a program without a browser',
     description:
-      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and ask `POST /device/token` with `device_code` every `interval` seconds until she has approved it. A network starts 10 at once, then one a minute. An installation without the console has no page to approve it on; then log in with a token.',
+      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and ask `POST /device/token` with `device_code` every `interval` seconds until they have approved it. A network can start 10 logins at once, then one a minute. An installation without the console has no page for approval; log in with a token there.',
     body: DeviceLoginRequest,
     reply: { 200: DeviceLoginStart },
     errors: [deviceProblems.no_console],
@@ -61,7 +61,7 @@ function startRoute(options: SignInOptions, logins: DeviceLogins): Route {
 function noConsole(): ApiError {
   return new ApiError(
     deviceProblems.no_console,
-    'This installation runs without its console, so that nobody can approve a login. Use a token.',
+    'This installation has no console, so logins cannot be approved. Use a token.',
   )
 }
 
@@ -74,7 +74,7 @@ function tokenRoute(logins: DeviceLogins): Route {
     tag,
     summary: 'Get the token of a login that was approved',
     description:
-      'Until somebody decides it is 400 `authorization_pending`, or `slow_down` if it is asked for too often. The token belongs to the account that the person chose, is named `client_name`, lasts 90 days, and is given once: whoever loses the reply starts again.',
+      'Replies 400 `authorization_pending` until a person decides, or `slow_down` if asked too often. The token belongs to the account that the person chose, is named `client_name`, and lasts 90 days. It is returned once: if the reply is lost, start again.',
     body: DeviceTokenRequest,
     reply: { 200: NewToken },
     errors: [
@@ -103,7 +103,7 @@ function decisionRoutes(logins: DeviceLogins): Route[] {
       path: '/device/look',
       summary: 'See what shows a code',
       description:
-        'Shows what asks to be let in, and decides nothing. After ten wrong codes of a person the next ones have to wait.',
+        'Returns the program that asks for access, and decides nothing. After ten wrong codes from a person, further attempts have to wait.',
       body: DeviceCodeEntry,
       reply: { 200: DeviceLogin },
       errors: [deviceProblems.user_code_not_found],
@@ -142,7 +142,7 @@ function decisionRoutes(logins: DeviceLogins): Route[] {
       id: 'denyDeviceLogin',
       path: '/device/deny',
       summary: 'Refuse a program that asks to be let in',
-      description: 'The code of the program is not valid any more. The program gets 400 `access_denied`.',
+      description: 'The code is no longer valid. The program gets 400 `access_denied`.',
       body: DeviceCodeEntry,
       reply: { 204: null },
       errors: [deviceProblems.user_code_not_found],

@@ -5,7 +5,7 @@ import { defineProblems } from '../../http/contract/problem.ts'
 
 /** The first four with the codes and the status of RFC 8628. */
 export const deviceProblems = defineProblems({
-  authorization_pending: { status: 400, title: 'Nobody has approved the login yet' },
+  authorization_pending: { status: 400, title: 'The login is not approved yet' },
   slow_down: {
     status: 400,
     title: 'The program asks too often',
@@ -22,7 +22,7 @@ export const deviceProblems = defineProblems({
 const DeviceCode = Type.String({
   minLength: 1,
   maxLength: 100,
-  description: 'What the program asks for its token with; a secret',
+  description: 'Secret with which the program gets its token',
   examples: ['mYh3yX1W9nJ0bq2C5vT7uR4sK8pL6dF1aG3hZ0xQeEo'],
 })
 
@@ -34,7 +34,7 @@ const UserCode = Type.String({
 })
 
 const AskedScopes = nullable(Scopes, {
-  description: 'What the program asks for; null for what the role of who approves it allows',
+  description: 'Scopes that the program asks for; null for all that the approver’s role allows',
   examples: [null],
 })
 
@@ -50,7 +50,7 @@ export const DeviceLoginStart = Type.Object(
   {
     device_code: DeviceCode,
     user_code: Type.String({
-      description: 'What the person types on the page: eight consonants',
+      description: 'Code that the person types on the page: eight consonants',
       examples: ['WDJB-MJHT'],
     }),
     verification_uri: Type.String({

@@ -14,7 +14,7 @@ export interface DeviceLoginTable {
   address: string
   /** Separated by spaces; null: those of the role of who approves. */
   scopes: string | null
-  /** Of who has approved it. */
+  /** The person who approved it. */
   account_id: string | null
   person_id: string | null
   status: 'pending' | 'approved' | 'denied'

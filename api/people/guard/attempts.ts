@@ -7,15 +7,15 @@ import { Recent } from '../../http/limits/recent.ts'
 import type { Peers } from '../../processes/peers.ts'
 
 const MOST_KEYS = 100_000
-/** For so long a refusal is repeated without a look: whoever goes on trying costs no writes. */
+/** A refusal is repeated for this long without asking the database, so that further attempts cause no writes. */
 const REFUSED_MS = 1_000
-/** How far the clocks of processes may be apart, and how late a statement may be after it was made. */
+/** Allowance for differences between clocks of processes, and for statements that arrive late. */
 const SKEW_MS = 60_000
 
 interface Allowance {
-  /** How many at once. */
+  /** Number of attempts that are allowed at once. */
   burst: number
-  /** How long until one more is allowed. */
+  /** Time until one more attempt is allowed. */
   everyMs: number
 }
 
@@ -28,7 +28,7 @@ export class Attempts {
   readonly #clock: Clock
   readonly #name: string
   readonly #allowance: Allowance
-  /** When those that were refused just now are looked at again. */
+  /** Refused keys, with the time at which each is checked again. */
   readonly #refused = new Recent<{ until: number; waitMs: number }>(MOST_KEYS)
 
   /** @param name of what is counted */
@@ -65,7 +65,7 @@ export class Attempts {
     const { burst, everyMs } = this.#allowance
     const attempt_key = this.#rowOf(key)
     const most = now + burst * everyMs
-    // What ends later than it ever could is of a clock that was set back since.
+    // A row that ends later than any limit allows was written before the clock was set back.
     const latest = most + SKEW_MS
     const taken = await this.#db
       .insertInto('attempts')
@@ -112,7 +112,7 @@ function tooMany(waitMs: number): ApiError {
   )
 }
 
-/** How much more than a network a /48 may try, which may be an office's or one person's. */
+/** A /48 may try this many times as often as one network. It may be an office, or one person's. */
 const OF_A_SITE = 8
 
 /**
@@ -123,7 +123,7 @@ export class NetworkAttempts {
   readonly #clock: Clock
   readonly #peers: Pick<Peers, 'answering'>
   readonly #allowance: Allowance
-  /** When what was tried is forgotten, by who tried. */
+  /** Time at which each network's attempts are forgotten. */
   readonly #until = new Recent<number>(MOST_KEYS)
 
   constructor({ clock, peers }: { clock: Clock; peers: Pick<Peers, 'answering'> }, allowance: Allowance) {

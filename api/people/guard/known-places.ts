@@ -23,9 +23,10 @@ export class KnownPlaces {
   }
 
   /**
-   * Counts an attempt of what a person has from everywhere; where that is used up, one from where she is known passes.
-   * What there is of her from one network has to be counted as well.
-   * @returns whether it was counted
+   * Counts an attempt against the person's overall limit. Once that is used up, it still admits networks where the
+   * person is known.
+   * The caller must also limit attempts per person and network.
+   * @returns true if it was counted
    * @throws ApiError rate_limited
    */
   async take(attempts: Attempts, email: string, address: string): Promise<boolean> {

@@ -11,13 +11,13 @@ import type { KnownPlaces } from './known-places.ts'
 
 const MINUTE = 60_000
 
-/** How many mails somebody may have sent to an address that she types. */
+/** Limits the mails that strangers can cause to be sent to an address. */
 export class MailBounds {
   readonly #db: Database
   readonly #known: KnownPlaces
   readonly #byNetwork: NetworkAttempts
   readonly #byEmail: Attempts
-  /** To a person from one network: a stranger uses up his own, and hers are left. */
+  /** Mails to one address from one network, so that strangers elsewhere do not use up the person's own. */
   readonly #byBoth: Attempts
 
   constructor(options: { db: Database; clock: Clock; peers: Pick<Peers, 'answering'> }, known: KnownPlaces) {

@@ -7,7 +7,7 @@ import type { PersonTable } from '../person/tables.ts'
 export const MIN_PASSWORD = 10
 export const MAX_PASSWORD = 200
 
-/** What a hash costs: memory of 128 * r * 2^logN bytes, p times. */
+/** Cost of a hash: 128 * r * 2^logN bytes of memory, p times. */
 export interface Cost {
   logN: number
   r: number
@@ -45,8 +45,8 @@ export class Passwords {
   }
 
   /**
-   * Whether a password is the one of a hash. Takes as long where there is none, so that nobody learns which people
-   * there are.
+   * Compares a password with a hash. It takes as long without a hash, so that the time does not reveal who has signed
+   * up.
    * @throws ApiError rate_limited
    */
   async matches(password: string, stored: string | null): Promise<boolean> {
@@ -57,7 +57,7 @@ export class Passwords {
     return timingSafeEqual(found, wanted) && stored !== null
   }
 
-  /** What is compared with where there is no password. */
+  /** Hash to compare with if the person has no password. */
   #none(): string {
     return written(this.#cost, Buffer.alloc(SALT_BYTES), Buffer.alloc(KEY_BYTES))
   }
@@ -96,8 +96,8 @@ async function loadCommon(): Promise<ReadonlySet<string>> {
 }
 
 /**
- * What is wrong with a password that a person chooses, besides its length: that others try it first.
- * @param own what an attacker knows of her
+ * Refuses passwords that attackers try first; the schema checks the length.
+ * @param own words that an attacker knows about the person
  */
 export async function passwordIssues(
   field: string,

@@ -10,10 +10,10 @@ import { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'
 
 const MINUTE = 60_000
-/** How long ago somebody without a password may have signed in. */
+/** A person without a password must have signed in this recently. */
 const RECENT_MS = 10 * MINUTE
 
-/** Asks who is signed in for the password again before she changes how she signs in: a session may be stolen. */
+/** Asks people for their password again before they change how they sign in, since a session may be stolen. */
 export class Proof {
   readonly #db: Database
   readonly #clock: Clock
@@ -45,7 +45,7 @@ export class Proof {
     }
     if (password === undefined) throw invalid([bodyIssue(field, 'required', `${field} is required.`)])
     if (!(await this.#passwords.matches(password, person.password)))
-      throw new ApiError(peopleProblems.wrong_password, 'This is not your password as it is. Try again.')
+      throw new ApiError(peopleProblems.wrong_password, 'The current password is wrong. Try again.')
     return person
   }
 }
@@ -55,6 +55,6 @@ export async function requireRecent(db: Queries, clock: Clock, sessionId: string
   if ((await sessionStart(db, sessionId)) > clock.now() - RECENT_MS) return
   throw new ApiError(
     peopleProblems.sign_in_again,
-    'This takes a recent sign-in. Sign out and in again, and do this within 10 minutes.',
+    'This requires a recent sign-in. Sign out, sign in again, and retry within 10 minutes.',
   )
 }

@@ -13,7 +13,7 @@ export const password = (description: string) =>
 export const NewPassword = Type.String({
   minLength: MIN_PASSWORD,
   maxLength: MAX_PASSWORD,
-  description: `The password to be, ${MIN_PASSWORD} to ${MAX_PASSWORD} characters, and none that many people have`,
+  description: `The new password, ${MIN_PASSWORD} to ${MAX_PASSWORD} characters, and not a common one`,
   examples: ['correct horse battery staple'],
 })
 
@@ -31,7 +31,7 @@ export const SealedTicket = Type.String({
   examples: ['q83vEjRWeJCrze8SNFZ4kA'],
 })
 
-export const OwnPassword = Type.Optional(password('The password as it is; required if the person has one'))
+export const OwnPassword = Type.Optional(password('The current password; required if the person has one'))
 
 export const OwnCode = Type.Optional(
   Type.String({
@@ -44,5 +44,5 @@ export const OwnCode = Type.Optional(
 
 export const PasswordProof = Type.Object(
   { password: OwnPassword },
-  { title: 'PasswordProof', description: 'Who is signed in shows again who she is' },
+  { title: 'PasswordProof', description: 'Proof of identity: the current password' },
 )

@@ -5,20 +5,20 @@ import { ApiError } from '../../http/contract/problem.ts'
 import type { Secrets } from '../../secrets.ts'
 import { peopleProblems } from '../person/schema.ts'
 
-/** How long somebody may take between two steps of one sign-in. */
+/** Time that a person may take between two steps of a sign-in. */
 const LIVES_MS = 10 * 60_000
 
-/** What a ticket carries from one step to the next, by what it is for. */
+/** Contents of a ticket, by its purpose. */
 interface Contents {
-  /** Whose first factor was right, and a hash of what was kept of her password then. */
+  /** The person whose first factor was right, and a hash of their password hash at that time. */
   second_factor: { personId: string; password: string }
-  /** What is to be signed by a passkey that is made, in which session. */
+  /** The challenge for a new passkey, and the session that asked for it. */
   passkey: { challenge: string; personId: string; sessionId: string }
-  /** What is to be signed by whoever signs in. */
+  /** The challenge for signing in with any passkey. */
   passkey_sign_in: { challenge: string }
-  /** What the provider's answer must fit, which only the browser that began has. */
+  /** The values that the provider's answer must match. Only the browser that began has them. */
   provider: { state: string; nonce: string; verifier: string }
-  /** What a person who signs in otherwise next can sign in with from then on. */
+  /** The identity that a person may connect after signing in another way. */
   identity: { personId: string; issuer: string; subject: string }
 }
 
@@ -30,8 +30,8 @@ export interface Ticket<Purpose extends keyof Contents> {
 }
 
 /**
- * What a client holds between two steps of one sign-in: sealed, for one purpose, once. Nothing is kept until one is
- * used, so that strangers can begin as often as they like.
+ * A sealed ticket that a client holds between two steps of a sign-in. It serves one purpose, once.
+ * Nothing is stored until a ticket is used, so that strangers can begin as often as they like.
  */
 export class Tickets {
   readonly #clock: Clock
@@ -78,6 +78,6 @@ export class Tickets {
 export function ticketInvalid(): ApiError {
   return new ApiError(
     peopleProblems.ticket_invalid,
-    'This took too long, or was done already. Begin again with the page to sign in.',
+    'The sign-in has expired or was completed already. Start again on the sign-in page.',
   )
 }

@@ -31,7 +31,7 @@ export class Invitations {
   readonly #options: SignInOptions
   readonly #byAccount: Attempts
   readonly #byEmail: Attempts
-  /** Of an account to one address: others may still invite who has it. */
+  /** Invitations from one account to one address, so that other accounts can still invite it. */
   readonly #byBoth: Attempts
 
   constructor(options: SignInOptions) {
@@ -84,7 +84,7 @@ export class Invitations {
     requireRoleOver(await actorNow(tx, actor), [role])
     const known = await personByEmail(tx, email)
     if (known && (await membership.first(tx, { accountId, personId: known.person_id })))
-      throw new ApiError(peopleProblems.already_member, `${email} is in the account already.`)
+      throw new ApiError(peopleProblems.already_member, `${email} is a member of the account already.`)
     const before = tx.deleteFrom('invitations').where('account_id', '=', accountId)
     await before.where('email', '=', email).execute()
     await requireRoom(tx, account, memberQuota)
@@ -104,7 +104,7 @@ export class Invitations {
     return { ...row, secret }
   }
 
-  /** What the link of an invitation is for. @throws ApiError link_invalid */
+  /** Describes the invitation that a link is for. @throws ApiError link_invalid */
   async look(token: string) {
     const { db, clock } = this.#options
     const { account_id, email, role, expires_at } = await byToken(db, clock, token)
@@ -167,7 +167,9 @@ export class Invitations {
     })
   }
 
-  /** Of several who try at once, one has it. It is her doing, also where she was not signed in before. */
+  /**
+   * If several requests redeem it at once, one succeeds. The audit names the person even if they were not signed in.
+   */
   async #redeem(tx: Queries, invitation: InvitationTable, person: PersonTable): Promise<void> {
     const { clock } = this.#options
     const { account_id: accountId, role } = invitation

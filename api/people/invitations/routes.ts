@@ -41,8 +41,7 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
       scope: 'account:read',
       tag,
       summary: 'List invitations',
-      description:
-        'Those that were neither accepted nor withdrawn, and have not expired, newest first. The links are in the mails alone.',
+      description: 'Returns the open invitations, newest first. Their links are only in the mails.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Invitation) },
       run: (call) =>
@@ -54,9 +53,9 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
       path: '/account/invitations',
       scope: 'account:write',
       tag,
-      summary: 'Invite somebody into the account, by mail',
+      summary: 'Invite a person to the account by mail',
       description:
-        'Sends a link that works once, for 7 days; an earlier invitation to the same address ends. Nobody gives a role that is beyond her own, and only an owner who has signed in invites owners. Invitations count as members for the quota.',
+        'Sends a link that works once, for 7 days. An earlier invitation to the same address ends. You cannot give a role that exceeds your own, and only an owner who is signed in can invite owners. Invitations count as members for the quota.',
       body: InvitationCreate,
       reply: { 201: Invitation },
       problems: { quota_exceeded: atLimit(memberQuota) },
@@ -86,7 +85,7 @@ function withdrawRoute({ db, clock }: SignInOptions): Route {
     tag,
     summary: 'Withdraw an invitation',
     description:
-      'Its link does not work from here on. Who has accepted it is a member, and is removed as such.',
+      'The link stops working. A person who has accepted it already is a member: remove the member instead.',
     params: { invitation_id: peopleProblems.invitation_not_found },
     load: async ({ actor, params }) =>
       found(
@@ -109,7 +108,7 @@ function acceptanceRoutes({ db }: SignInOptions, invitations: Invitations): Rout
       tag,
       summary: 'See what the link of an invitation is for',
       description:
-        'Shows the account and the role to whoever has the link of the mail, and uses nothing up. With `has_person` the person signs in before she accepts.',
+        'Returns the account and the role, without using up the link. If `has_person` is true, the person must sign in before they accept.',
       body: LinkUse,
       reply: { 200: OpenInvitation },
       errors: [peopleProblems.link_invalid],
@@ -131,7 +130,7 @@ function acceptanceRoutes({ db }: SignInOptions, invitations: Invitations): Rout
       tag,
       summary: 'Accept an invitation',
       description:
-        'Makes the person a member, and the account the one that her session is in. Who has signed up with the address must be signed in; who has not gives a name and a password, is signed up without an account of her own, and signed in.',
+        'Makes the person a member, and switches their session to the account. A person who has signed up with the address must be signed in. A new person gives a name and a password, and is signed up and signed in without an account of their own.',
       body: InvitationAcceptance,
       reply: { 200: SignIn },
       errors: [

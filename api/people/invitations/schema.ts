@@ -13,13 +13,13 @@ export const Invitation = Type.Object(
     created_at: CreatedAt,
     expires_at: timestamp('When its link stops working', '2026-11-27T12:00:00.000Z'),
   },
-  { title: 'Invitation', description: 'Somebody who is asked into the account' },
+  { title: 'Invitation', description: 'A person who is invited to the account' },
 )
 export type Invitation = Static<typeof Invitation>
 
 export const InvitationCreate = Type.Object(
   { email: EmailAddress, role: RoleName, language: Type.Optional(Language) },
-  { title: 'InvitationCreate', description: 'Whom to ask into the account, and as what' },
+  { title: 'InvitationCreate', description: 'Person to invite, and their role' },
 )
 
 export const OpenInvitation = Type.Object(
@@ -29,11 +29,11 @@ export const OpenInvitation = Type.Object(
     role: RoleName,
     expires_at: timestamp('When the link stops working', '2026-11-27T12:00:00.000Z'),
     has_person: Type.Boolean({
-      description: 'Whether somebody has signed up with the address, and must sign in to accept',
+      description: 'Whether a person has signed up with the address, and must sign in to accept',
       examples: [false],
     }),
   },
-  { title: 'OpenInvitation', description: 'What a link of an invitation is for' },
+  { title: 'OpenInvitation', description: 'The invitation that a link is for' },
 )
 
 export const InvitationAcceptance = Type.Object(
@@ -44,6 +44,6 @@ export const InvitationAcceptance = Type.Object(
   },
   {
     title: 'InvitationAcceptance',
-    description: 'Name and password are required of who has not signed up yet, and ignored of others',
+    description: 'The link, and for a new person their name and password, which are ignored otherwise',
   },
 )

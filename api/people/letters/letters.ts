@@ -1,4 +1,4 @@
-/** What a mail says: where its link leads, or that nothing is left to do. */
+/** Text of a mail. */
 export interface Letter {
   subject: string
   /** Paragraphs; the link stands before the last. */
@@ -10,14 +10,14 @@ export interface Letter {
 export interface Facts {
   /** Host name of this installation. */
   site: string
-  /** Of an invitation. */
+  /** Name of the account that the invitation is for. */
   account: string
   invitedBy: string
-  /** Of a change that the operator made; or the provider that it is about. */
+  /** The operator's reason for a change, or the name of the provider that a change is about. */
   reason: string
 }
 
-/** What a person reads about afterwards. */
+/** Changes that a person is told about by mail. */
 export type Notice =
   | 'password_changed'
   | 'email_changed'
@@ -41,7 +41,7 @@ const notice =
 
 const noticeEn = notice(
   'Open the security page',
-  'If it was not you, sign in, choose another password, end all other sessions, and remove the passkeys and tokens that are not yours. If you can no longer sign in, write to the operator.',
+  'If it was not you, sign in, change your password, end all other sessions, and remove the passkeys and tokens that are not yours. If you can no longer sign in, contact the operator.',
 )
 const noticeRu = notice(
   'Открыть страницу безопасности',
@@ -51,7 +51,7 @@ const noticeRu = notice(
 const en: Record<Kind, (facts: Facts) => Letter> = {
   sign_up: ({ site }) => ({
     subject: `Finish signing up at ${site}`,
-    before: [`Somebody, presumably you, signs up at ${site} with this address.`],
+    before: [`Somebody, presumably you, is signing up at ${site} with this address.`],
     button: 'Choose a password',
     after: 'The link works once, for 24 hours. If it was not you, ignore this mail: nothing was created.',
   }),
@@ -61,14 +61,14 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
       `Somebody, presumably you, tried to sign up at ${site} with this address, which has an account already.`,
     ],
     button: 'Sign in',
-    after: 'If you forgot the password, the page to sign in lets you choose another one.',
+    after: 'If you forgot your password, you can reset it on the sign-in page.',
   }),
   reset: ({ site }) => ({
     subject: `A new password for ${site}`,
     before: [`Somebody, presumably you, asked for a new password at ${site}.`],
     button: 'Choose a new password',
     after:
-      'The link works once, for an hour. If it was not you, ignore this mail: the password stays as it is.',
+      'The link works once, for an hour. If it was not you, ignore this mail: your password stays the same.',
   }),
   unknown: ({ site }) => ({
     subject: `No account at ${site}`,
@@ -88,32 +88,33 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
   email_taken: ({ site }) => ({
     subject: `You have an account at ${site}`,
     before: [
-      `Somebody, presumably you, wanted to change another address at ${site} to this one, which has an account already.`,
+      `Somebody, presumably you, tried to change their address at ${site} to this one, which is registered already.`,
     ],
     button: 'Sign in',
-    after: 'One address is for one person: nothing was changed. If it was not you, ignore this mail.',
+    after:
+      'Each address can belong to one person only, so nothing was changed. If it was not you, ignore this mail.',
   }),
   email_changed: ({ site }) => ({
     subject: `Your e-mail address for ${site} was changed`,
     before: [
-      `You no longer sign in to ${site} with this address, but with another one, which has confirmed it. All other sessions have ended.`,
+      `Your sign-in at ${site} now uses another address, which was confirmed. All other sessions have ended.`,
     ],
     button: 'Open the site',
-    after: 'If it was not you, write to the operator: with this address you can no longer sign in.',
+    after: 'If it was not you, contact the operator: you can no longer sign in with this address.',
   }),
   person_deleted: ({ site }) => ({
-    subject: `You are deleted at ${site}`,
+    subject: `Your sign-in at ${site} was deleted`,
     before: [
-      `You have deleted yourself at ${site}: nobody signs in with this address any more, and the accounts that were yours alone are closed.`,
+      `You deleted your sign-in at ${site}. This address can no longer sign in, and the accounts that were yours alone are closed.`,
     ],
     button: 'Open the site',
-    after: 'If it was not you, write to the operator. You may sign up with this address again at any time.',
+    after: 'If it was not you, contact the operator. You can sign up with this address again at any time.',
   }),
   invitation: ({ site, account, invitedBy }) => ({
     subject: `An invitation to ${account} at ${site}`,
     before: [`${invitedBy} invites you to the account “${account}” at ${site}.`],
     button: 'Accept the invitation',
-    after: 'The link works once, for 7 days. If you do not know what this is about, ignore this mail.',
+    after: 'The link works once, for 7 days. If you did not expect this invitation, ignore this mail.',
   }),
   password_changed: ({ site }) =>
     noticeEn(
@@ -123,12 +124,12 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
   two_factor_on: ({ site }) =>
     noticeEn(
       `Two-factor authentication is on at ${site}`,
-      `To sign in to ${site} you need a code of your app from here on. All other sessions have ended.`,
+      `From now on you need a code from your app to sign in to ${site}. All other sessions have ended.`,
     ),
   two_factor_off: ({ site }) =>
     noticeEn(
       `Two-factor authentication is off at ${site}`,
-      `To sign in to ${site} the password is enough from here on. All other sessions have ended.`,
+      `From now on your password is enough to sign in to ${site}. All other sessions have ended.`,
     ),
   two_factor_removed: ({ site, reason }) =>
     noticeEn(
@@ -138,17 +139,17 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
   recovery_codes: ({ site }) =>
     noticeEn(
       `Your recovery codes for ${site} were replaced`,
-      `There are new recovery codes for ${site}. The earlier ones no longer work.`,
+      `You have new recovery codes for ${site}. The earlier ones no longer work.`,
     ),
   recovery_code_used: ({ site }) =>
     noticeEn(
       `A recovery code was used at ${site}`,
-      `One of your recovery codes for ${site} was used, in the place of a code of your app.`,
+      `One of your recovery codes for ${site} was used in place of a code from your app.`,
     ),
   passkey_added: ({ site }) =>
     noticeEn(
       `A passkey for ${site} was added`,
-      `A new passkey signs you in to ${site} from here on, without password and code.`,
+      `A new passkey can now sign you in to ${site}, without a password or a code.`,
     ),
   passkey_removed: ({ site }) =>
     noticeEn(
@@ -157,13 +158,13 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
     ),
   identity_added: ({ site, reason }) =>
     noticeEn(
-      `${reason} signs you in to ${site}`,
-      `Your identity at ${reason} signs you in to ${site} from here on, in the place of the password.`,
+      `You can sign in to ${site} with ${reason}`,
+      `You can now sign in to ${site} with ${reason}, without your password.`,
     ),
   identity_removed: ({ site, reason }) =>
     noticeEn(
-      `${reason} no longer signs you in to ${site}`,
-      `Your identity at ${reason} no longer signs you in to ${site}. All other sessions have ended.`,
+      `You can no longer sign in to ${site} with ${reason}`,
+      `You can no longer sign in to ${site} with ${reason}. All other sessions have ended.`,
     ),
 }
 
@@ -173,7 +174,7 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     before: [`Кто-то, вероятно вы, регистрируется на ${site} с этим адресом.`],
     button: 'Выбрать пароль',
     after:
-      'Ссылка действует один раз, в течение 24 часов. Если это были не вы, не отвечайте: ничего не создано.',
+      'Ссылка действует один раз, в течение 24 часов. Если это были не вы, просто проигнорируйте это письмо: учётная запись не создана.',
   }),
   known: ({ site }) => ({
     subject: `У вас уже есть учётная запись на ${site}`,
@@ -188,41 +189,42 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     before: [`Кто-то, вероятно вы, запросил новый пароль на ${site}.`],
     button: 'Выбрать новый пароль',
     after:
-      'Ссылка действует один раз, в течение часа. Если это были не вы, не отвечайте: пароль останется прежним.',
+      'Ссылка действует один раз, в течение часа. Если это были не вы, просто проигнорируйте это письмо: пароль останется прежним.',
   }),
   unknown: ({ site }) => ({
     subject: `На ${site} нет такой учётной записи`,
     before: [`Кто-то, вероятно вы, запросил новый пароль на ${site}, но этот адрес там не зарегистрирован.`],
     button: 'Открыть сайт',
-    after: 'Если это были не вы, не отвечайте на это письмо.',
+    after: 'Если это были не вы, просто проигнорируйте это письмо.',
   }),
   email: ({ site }) => ({
     subject: `Подтвердите этот адрес для ${site}`,
     before: [`Кто-то, вероятно вы, хочет входить на ${site} с этим адресом.`],
     button: 'Подтвердить адрес',
     after:
-      'Ссылка действует один раз, в течение часа, и только для того, кто её запросил. Если это были не вы, не отвечайте: ничего не изменилось.',
+      'Ссылка действует один раз, в течение часа, и только для того, кто её запросил. Если это были не вы, просто проигнорируйте это письмо: ничего не изменилось.',
   }),
   email_taken: ({ site }) => ({
     subject: `У вас уже есть учётная запись на ${site}`,
     before: [
-      `Кто-то, вероятно вы, хотел сменить другой адрес на ${site} на этот, но он уже зарегистрирован.`,
+      `Кто-то, вероятно вы, хотел указать этот адрес на ${site} вместо прежнего, но он уже зарегистрирован.`,
     ],
     button: 'Войти',
-    after: 'Один адрес — для одного человека: ничего не изменилось. Если это были не вы, не отвечайте.',
+    after:
+      'Один адрес можно использовать только для одной учётной записи, поэтому ничего не изменилось. Если это были не вы, просто проигнорируйте это письмо.',
   }),
   email_changed: ({ site }) => ({
     subject: `Адрес почты на ${site} изменён`,
     before: [
-      `Теперь вы входите на ${site} не с этим адресом, а с другим, подтверждённым. Остальные сеансы завершены.`,
+      `Теперь для входа на ${site} используется другой, подтверждённый адрес. Остальные сеансы завершены.`,
     ],
     button: 'Открыть сайт',
     after: 'Если это были не вы, напишите оператору: с этим адресом войти уже нельзя.',
   }),
   person_deleted: ({ site }) => ({
-    subject: `Вы удалены на ${site}`,
+    subject: `Ваша учётная запись на ${site} удалена`,
     before: [
-      `Вы удалили себя на ${site}: войти с этим адресом больше нельзя, а аккаунты, которые были только вашими, закрыты.`,
+      `Вы удалили свою учётную запись на ${site}: войти с этим адресом больше нельзя, а аккаунты, где не было других участников, закрыты.`,
     ],
     button: 'Открыть сайт',
     after: 'Если это были не вы, напишите оператору. Зарегистрироваться с этим адресом можно снова.',
@@ -232,7 +234,7 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     before: [`${invitedBy} приглашает вас в аккаунт «${account}» на ${site}.`],
     button: 'Принять приглашение',
     after:
-      'Ссылка действует один раз, в течение 7 дней. Если вы не знаете, о чём речь, не отвечайте на это письмо.',
+      'Ссылка действует один раз, в течение 7 дней. Если вы не ждали приглашения, просто проигнорируйте это письмо.',
   }),
   password_changed: ({ site }) =>
     noticeRu(`Пароль на ${site} изменён`, `Пароль для входа на ${site} изменён. Остальные сеансы завершены.`),
@@ -248,8 +250,8 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     ),
   two_factor_removed: ({ site, reason }) =>
     noticeRu(
-      `Двухфакторная аутентификация на ${site} снята`,
-      `Оператор ${site} снял ваш второй фактор и завершил все ваши сеансы. Причина: ${reason}`,
+      `Двухфакторная аутентификация на ${site} сброшена`,
+      `Оператор ${site} сбросил вашу двухфакторную аутентификацию и завершил все ваши сеансы. Причина: ${reason}`,
     ),
   recovery_codes: ({ site }) =>
     noticeRu(
@@ -264,7 +266,7 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
   passkey_added: ({ site }) =>
     noticeRu(
       `Добавлен ключ доступа для ${site}`,
-      `Теперь новый ключ доступа впускает вас на ${site} без пароля и кода.`,
+      `Теперь на ${site} можно войти с новым ключом доступа, без пароля и кода.`,
     ),
   passkey_removed: ({ site }) =>
     noticeRu(

@@ -8,19 +8,19 @@ import type { PersonTable } from '../person/tables.ts'
 import type { Notice } from './letters.ts'
 import { letter } from './mails.ts'
 
-/** What a mail about a change needs. */
+/** Parts needed to send a notice. */
 export interface Notify {
   clock: Clock
   secrets: Secrets
-  /** Where people open the console. */
+  /** Address at which people open the console. */
   siteUrl: () => string
   /** Called after a mail was put in. */
   mailed: () => void
 }
 
 /**
- * Notes that somebody signs in otherwise from here on: in the audit of her accounts, and by a mail to her, so that she
- * hears of what she did not do. Call `mailed` after the transaction.
+ * Records a change of how a person signs in, in the audit of their accounts, and mails them a notice.
+ * If somebody else made the change, the person learns of it. Call `mailed` after the transaction.
  */
 export async function noteChange(
   tx: Queries,

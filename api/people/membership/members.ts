@@ -22,7 +22,7 @@ export const membership = prepared((db, { accountId, personId }: { accountId: st
   db.selectFrom('members').selectAll().where('person_id', '=', personId).where('account_id', '=', accountId),
 )
 
-/** The accounts that a person is in, with her role there, in the order in which she came. */
+/** The accounts that a person is a member of, with the role in each, oldest membership first. */
 export async function membershipsOf(
   db: Queries,
   personId: string,
@@ -59,7 +59,7 @@ export async function addMember(
   return row
 }
 
-/** An account that is known by a person's address is hers, unless it has somebody: the operator opened it for her. */
+/** Makes a person the owner of the account that the operator opened for their address, if it has no members yet. */
 export async function claimAccount(
   tx: Queries,
   clock: Clock,
@@ -70,7 +70,7 @@ export async function claimAccount(
   await addMember(tx, clock, { accountId: known.account_id, personId, role: 'owner' })
 }
 
-/** Tells the accounts that a person is in what she is called there from here on. */
+/** Announces a person's new name or address in each of their accounts. */
 export async function tellMemberships(tx: Queries, clock: Clock, personId: string): Promise<void> {
   const rows = await tx.selectFrom('members').selectAll().where('person_id', '=', personId).execute()
   for (const row of rows) await tell(tx, 'member.updated', await memberOf(tx, row), clock.now())
@@ -103,7 +103,7 @@ export function findMember(db: Queries, accountId: string, memberId: string) {
   return ofAccount(db, accountId).where('member_id', '=', memberId).executeTakeFirst()
 }
 
-/** How many of its quota an account has: people, and those who are invited. */
+/** Counts members and open invitations, which share one quota. */
 async function countMembers(db: Queries, accountId: string): Promise<number> {
   const invited = db.selectFrom('invitations').where('account_id', '=', accountId)
   return (
@@ -120,7 +120,7 @@ export const memberQuota: Quota = {
 }
 
 /**
- * Nobody gives or takes away a role that is beyond her own; and who owns an account is for owners to say.
+ * Refuses roles that exceed the actor's own, and leaves ownership to owners.
  * @throws ApiError role_not_allowed
  */
 export function requireRoleOver(actor: Pick<Actor, 'scopes' | 'person'>, roles: readonly Role[]): void {
@@ -132,14 +132,13 @@ export function requireRoleOver(actor: Pick<Actor, 'scopes' | 'person'>, roles: 
   if (!beyond) return
   const detail =
     beyond === 'owner'
-      ? 'Only an owner who has signed in can make, change or remove an owner.'
-      : `The role ${beyond} may do more than you may.`
+      ? 'Only an owner who is signed in can add, change or remove owners.'
+      : `The role ${beyond} exceeds your own.`
   throw new ApiError(peopleProblems.role_not_allowed, detail)
 }
 
 /**
- * The role of a person, behind the lock of the account, which whoever changes it holds: she may have lost it since she
- * was let in.
+ * Reads a person's role again under the account's lock: it may have changed since the request was authorized.
  * @throws ApiError not_a_member
  */
 export async function roleNow(tx: Queries, accountId: string, personId: string): Promise<Role> {
@@ -149,7 +148,7 @@ export async function roleNow(tx: Queries, accountId: string, personId: string):
 }
 
 /**
- * An actor with the role that she has by now, behind the lock of the account.
+ * Reads an actor's role again under the account's lock.
  * @throws ApiError not_a_member, token_revoked
  */
 export async function actorNow(tx: Queries, actor: Actor): Promise<Pick<Actor, 'scopes' | 'person'>> {
@@ -160,7 +159,10 @@ export async function actorNow(tx: Queries, actor: Actor): Promise<Pick<Actor, '
   return { scopes: roleScopes[role], person: { ...person, role } }
 }
 
-/** Gives a member another role; her tokens that have more than that are revoked. @throws ApiError role_not_allowed, last_owner, member_not_found */
+/**
+ * Changes a member's role, and revokes their tokens with scopes beyond it.
+ * @throws ApiError role_not_allowed, last_owner, member_not_found
+ */
 export function changeRole(
   db: Database,
   clock: Clock,
@@ -184,8 +186,8 @@ export function changeRole(
 }
 
 /**
- * Takes a person out of an account, with the tokens that she created in it.
- * @param actor null: she leaves by herself
+ * Removes a person from an account, and revokes the tokens that they created in it.
+ * @param actor null if they leave by themselves
  * @throws ApiError role_not_allowed, last_owner, member_not_found
  */
 export function removeMember(
@@ -204,7 +206,7 @@ export function removeMember(
   })
 }
 
-/** Takes a person out of an account that is locked, with the tokens that she created in it. */
+/** Removes a person from an account that is locked, and revokes the tokens that they created in it. */
 export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): Promise<void> {
   const { member_id, account_id: accountId, person_id: personId } = member
   const row = await memberOf(tx, member)
@@ -218,7 +220,7 @@ export function membersBeside(tx: Queries, { account_id, member_id }: MemberTabl
   return tx.selectFrom('members').where('account_id', '=', account_id).where('member_id', '<>', member_id)
 }
 
-/** Whether an account that is locked has no owner without this one. */
+/** True if the account would have no owner without this member. The account must be locked. */
 export async function isLastOwner(tx: Queries, member: MemberTable): Promise<boolean> {
   if (member.role !== 'owner') return false
   return (await countOf(membersBeside(tx, member).where('role', '=', 'owner'))) === 0
@@ -229,11 +231,10 @@ async function requireAnotherOwner(tx: Queries, member: MemberTable): Promise<vo
   if (!(await isLastOwner(tx, member))) return
   throw new ApiError(
     peopleProblems.last_owner,
-    'This is the only owner of the account. Make somebody else an owner first.',
+    'This is the only owner of the account. Make another member an owner first.',
   )
 }
 
-/** Whether anybody is in an account. */
 export async function hasMembers(db: Queries, accountId: string): Promise<boolean> {
   const one = db.selectFrom('members').select('member_id').where('account_id', '=', accountId).limit(1)
   return (await one.executeTakeFirst()) !== undefined

@@ -36,7 +36,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
       tag,
       summary: 'List the people in the account',
       description:
-        'Who is a member of the account, and with which role, newest first. Tokens are no members.',
+        'Returns the members of the account with their roles, newest first. Tokens are not members.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Member) },
       run: (call) => paged(call, (page) => listMembers(db, call.actor.accountId, page), memberView),
@@ -49,7 +49,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
       tag,
       summary: 'Change the role of a member',
       description:
-        'Takes effect at once, also for what the person has open. Nobody gives or takes a role that is beyond her own, and only an owner who has signed in changes who is one. Tokens that the person created and that have more scopes than the role are revoked.',
+        'Takes effect at once, also for open streams and consoles. You cannot give or take a role that exceeds your own, and only an owner who is signed in can change owners. Tokens that the person created are revoked if they have more scopes than the new role.',
       params,
       load,
       body: MemberUpdate,
@@ -66,7 +66,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
       tag,
       summary: 'Remove a member',
       description:
-        'The person is out at once, and the tokens that she created in the account are revoked. The last owner cannot be removed.',
+        'The person loses access at once, and the tokens that they created in the account are revoked. The last owner cannot be removed.',
       params,
       load,
       reply: { 204: null },
@@ -86,7 +86,7 @@ function leaveRoute({ db, clock }: Options): Route {
     tag: 'Person',
     summary: 'Leave an account',
     description:
-      'Takes the person out of the account, whatever her role, and revokes the tokens that she created in it. The last owner cannot leave.',
+      'Removes the person from the account, whatever their role, and revokes the tokens that they created in it. The last owner cannot leave.',
     body: AccountChoice,
     reply: { 204: null },
     errors: [httpProblems.not_a_member, peopleProblems.last_owner],

@@ -20,5 +20,5 @@ export type Member = Static<typeof Member>
 
 export const MemberUpdate = Type.Object(
   { role: RoleName },
-  { title: 'MemberUpdate', description: 'The role to be' },
+  { title: 'MemberUpdate', description: 'The new role' },
 )

@@ -24,7 +24,7 @@ const helpers = () => import('@simplewebauthn/server/helpers')
 
 type Options = Notify & { db: Database; clock: Clock; siteUrl: () => string }
 
-/** What a browser returns of a passkey that it made. */
+/** A new passkey, as the browser returned it. */
 interface Made {
   ticket: string
   name: string
@@ -33,7 +33,7 @@ interface Made {
   attestation: string
 }
 
-/** What a browser returns of a challenge that was signed. */
+/** A signed challenge, as the browser returned it. */
 interface Signed {
   credential: string
   client_data: string
@@ -41,7 +41,7 @@ interface Signed {
   signature: string
 }
 
-/** Keys that people's devices hold, for the host of this installation: whoever unlocks one has both factors. */
+/** Passkeys for the host of this installation. Unlocking one counts as both factors. */
 export class Passkeys {
   readonly #options: Options
   readonly #proof: Proof
@@ -53,13 +53,15 @@ export class Passkeys {
     this.#tickets = tickets
   }
 
-  /** Of the pages that can use them: browsers want a name, and TLS or this machine; null where there is none. */
+  /**
+   * Origin of the pages that can use passkeys. Browsers require a host name with TLS, or localhost; null otherwise.
+   */
   get origin(): string | null {
     const { protocol, hostname, origin } = new URL(this.#options.siteUrl())
     return hostname === 'localhost' || (protocol === 'https:' && /[a-z]$/i.test(hostname)) ? origin : null
   }
 
-  /** What a browser needs to make one. @throws ApiError passkeys_unavailable, and of Proof */
+  /** Returns the parameters for creating a passkey. @throws ApiError passkeys_unavailable, and of Proof */
   async begin(signedIn: SignedIn, password: string | undefined) {
     this.#requirePossible()
     const { personId, sessionId } = signedIn
@@ -96,7 +98,7 @@ export class Passkeys {
     }
     await db.transaction().execute(async (tx) => {
       await this.#tickets.spend(tx, ticket)
-      // Her keys are counted behind it.
+      // The lock makes the count of the person's passkeys exact.
       await requireSession(tx, { personId, sessionId })
       if ((await countOf(tx.selectFrom('passkeys').where('person_id', '=', personId))) >= MOST_PASSKEYS)
         throw new ApiError(
@@ -142,7 +144,7 @@ export class Passkeys {
     }
   }
 
-  /** What a browser signs to sign somebody in, whoever she is. @throws ApiError passkeys_unavailable */
+  /** Creates a challenge that any passkey may sign. @throws ApiError passkeys_unavailable */
   challenge() {
     this.#requirePossible()
     const challenge = newChallenge()
@@ -153,7 +155,7 @@ export class Passkeys {
     }
   }
 
-  /** Whose passkey has signed the challenge. @throws ApiError passkey_refused */
+  /** Finds the passkey that signed the challenge. @throws ApiError passkey_refused */
   async verify(signed: Signed, { contents }: Ticket<'passkey_sign_in'>): Promise<PasskeyTable> {
     const { db } = this.#options
     const { credential: id } = signed
@@ -266,7 +268,7 @@ export async function notePasskeyUse(tx: Queries, passkeyId: string, now: number
 export function refused(personId: string | null): ApiError {
   return new CredentialRefused(
     peopleProblems.passkey_refused,
-    'The passkey was not accepted: it is not known here, or is for another address. Sign in with your password.',
+    'The passkey is unknown here, or belongs to another site. Sign in with your password.',
     personId === null ? null : { accountId: null, tokenId: null, personId },
   )
 }

@@ -11,7 +11,7 @@ const tag = 'Person'
 const path = '/person/passkeys/:passkey_id'
 const params = { passkey_id: peopleProblems.passkey_not_found }
 
-/** What a person does with her passkeys. */
+/** Routes for people's own passkeys. */
 export function passkeyRoutes(passkeys: Passkeys): Route[] {
   return [...makeRoutes(passkeys), ...keepRoutes(passkeys)]
 }
@@ -26,7 +26,7 @@ function makeRoutes(passkeys: Passkeys): Route[] {
       tag,
       summary: 'Begin to add a passkey: get what the browser needs',
       description:
-        'A person shows her password again; one without a password must have signed in within the last 10 minutes. The browser makes the key within 10 minutes, for the host `relying_party` alone.',
+        'Requires the password again; a person without one must have signed in within the last 10 minutes. The browser must create the key within 10 minutes, for the host `relying_party`.',
       body: PasswordProof,
       reply: { 200: PasskeySetUp },
       errors: [
@@ -44,7 +44,7 @@ function makeRoutes(passkeys: Passkeys): Route[] {
       tag,
       summary: 'Add a passkey that the browser has made',
       description:
-        'From here on it signs the person in by itself, as both factors: whoever uses it has the device and unlocks it. A person has at most 10.',
+        'The passkey counts as both factors, since using it takes the device and unlocking it. A person can have at most 10.',
       body: PasskeyCreate,
       reply: { 201: Passkey },
       errors: [
@@ -97,7 +97,7 @@ function keepRoutes(passkeys: Passkeys): Route[] {
       tag,
       summary: 'Remove a passkey',
       description:
-        'It signs nobody in from here on. All other sessions of the person end, as its device may be lost.',
+        'The passkey can no longer sign in. All other sessions of the person end, as the device may be lost.',
       params,
       reply: { 204: null },
       run: async ({ signedIn, params, report }) => {

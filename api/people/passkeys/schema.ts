@@ -48,7 +48,7 @@ export const PasskeySetUp = Type.Object(
       examples: ['ann@example.com'],
     }),
     exclude_credentials: Type.Array(CredentialId, {
-      description: 'Keys that she has: no device makes a second one',
+      description: 'Keys that the person has already, so that no device creates a second one',
     }),
   },
   {
@@ -70,7 +70,7 @@ export const PasskeyCreate = Type.Object(
 
 export const PasskeyUpdate = Type.Object(
   { name: visibleName(64, 'Phone') },
-  { title: 'PasskeyUpdate', description: 'The name to be' },
+  { title: 'PasskeyUpdate', description: 'The new name' },
 )
 
 export const PasskeyChallenge = Type.Object(

@@ -1,7 +1,7 @@
 /** By TLS a name that a browser takes from this very host alone: no neighbour's page can put one there. */
 const nameOf = (isSecure: boolean) => (isSecure ? '__Host-berth_session' : 'berth_session')
 
-/** What the cookie of the session holds, of a Cookie header; null where it is not there. */
+/** Reads the session secret from a Cookie header. @returns null if there is none */
 export function readCookie(header: string | undefined, isSecure: boolean): string | null {
   const start = `${nameOf(isSecure)}=`
   const found = (header ?? '').split(';').find((part) => part.trimStart().startsWith(start))

@@ -6,7 +6,7 @@ import { peopleProblems } from './schema.ts'
 import type { LinkTable } from './tables.ts'
 
 const HOUR = 3600_000
-/** How long links can be opened. */
+/** Lifetime of a link, by purpose. */
 export const linkLivesMs = { sign_up: 24 * HOUR, reset: HOUR, sign_in: 24 * HOUR, email: HOUR } as const
 
 /** 256 bits that a link or a cookie carries. */
@@ -14,7 +14,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What is kept of a secret. It has too many bits to be guessed from that. */
+/** Hashes a secret for storage. A plain hash is enough, since 256 bits can't be guessed. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret)
 }
@@ -40,7 +40,7 @@ export async function createLink(
   return secret
 }
 
-/** What a link is for, before it is used. @throws ApiError link_invalid */
+/** Finds a link without using it up. @throws ApiError link_invalid */
 export async function findLink(
   db: Queries,
   clock: Clock,
@@ -72,7 +72,7 @@ export async function endLinks(tx: Queries, email: string): Promise<void> {
 export function linkInvalid(): ApiError {
   return new ApiError(
     peopleProblems.link_invalid,
-    'The link was used, has expired, or is not whole. Ask for another one.',
+    'The link was used already, has expired, or is incomplete. Request another one.',
   )
 }
 

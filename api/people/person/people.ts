@@ -19,7 +19,7 @@ export function personById(db: Queries, personId: string): Promise<PersonTable |
   return db.selectFrom('people').selectAll().where('person_id', '=', personId).executeTakeFirst()
 }
 
-/** Who was let in. @throws ApiError session_ended where she has deleted herself meanwhile */
+/** Finds a person who has a session. @throws ApiError session_ended if they have deleted themselves meanwhile */
 export async function findPerson(db: Queries, personId: string): Promise<PersonTable> {
   const person = await personById(db, personId)
   if (!person) throw sessionEnded(personId)
@@ -64,7 +64,7 @@ export async function setPassword(tx: Queries, personId: string, password: strin
   await tx.updateTable('people').set({ password }).where('person_id', '=', personId).execute()
 }
 
-/** What the account's profile shows of the person who asks. */
+/** The person's part of the account's profile. */
 export async function personOf(db: Queries, { person }: Pick<Actor, 'person'>) {
   if (!person) return null
   const { name, is_operator } = await findPerson(db, person.personId)
@@ -72,7 +72,7 @@ export async function personOf(db: Queries, { person }: Pick<Actor, 'person'>) {
   return { person_id, email, name, role, is_operator: is_operator === 1 }
 }
 
-/** Carries out what is a person's doing, though she was not signed in when she asked for it. */
+/** Records what follows as the person's own action, even if they were not signed in when the request came. */
 export function asPerson<Result>(
   { person_id: personId, email }: PersonTable,
   run: () => Promise<Result>,

@@ -13,19 +13,19 @@ const DAY = 24 * 3600_000
 /** A session ends at the latest after this, and earlier where nobody uses it. */
 export const SESSION_LIVES_MS = 90 * DAY
 const IDLE_MS = 14 * DAY
-/** Of a person; the one that was used least recently goes for the next. */
+/** Limit for each person. A new session ends the one that was used least recently. */
 const MOST_SESSIONS = 20
 const MAX_USER_AGENT = 300
 
-/** Whether a session that is kept may still be used. */
+/** True if a stored session may still be used. */
 export function isLive(session: Pick<SessionTable, 'expires_at' | 'last_used_at'>, now: number): boolean {
   return session.expires_at > now && session.last_used_at > now - IDLE_MS
 }
 
 /**
- * Holds a person until the end of a transaction, so that of who signs her in and who ends her sessions at once one sees
- * what the other did. Comes before all else that is hers is changed. @returns her as she is now
- * @throws ApiError session_ended where she has deleted herself meanwhile
+ * Locks a person until the end of the transaction, so that signing in and ending sessions see each other's effects.
+ * Call it before changing anything else of the person. @returns the person as they are now
+ * @throws ApiError session_ended if they have deleted themselves meanwhile
  */
 export async function holdPerson(tx: Queries, personId: string): Promise<PersonTable> {
   const held = await heldPerson(tx, personId)
@@ -33,7 +33,7 @@ export async function holdPerson(tx: Queries, personId: string): Promise<PersonT
   return held
 }
 
-/** The same for who is about to sign in; undefined where she has deleted herself meanwhile. */
+/** Locks a person who is signing in. @returns undefined if they have deleted themselves meanwhile */
 export function heldPerson(tx: Queries, personId: string): Promise<PersonTable | undefined> {
   const held = tx.updateTable('people').set({ person_id: personId }).where('person_id', '=', personId)
   return held.returningAll().executeTakeFirst()
@@ -96,7 +96,7 @@ export async function createSession(
   return { session, secret }
 }
 
-/** Where she was last, or else the first account that she came into. */
+/** The account that the person used last, or else the first that they joined. */
 async function lastAccount(db: Queries, personId: string): Promise<string | null> {
   const memberships = await db
     .selectFrom('members')
@@ -121,14 +121,14 @@ export const sessionByHash = prepared((db, { hash }: { hash: string }) =>
     .where('hash', '=', hash),
 )
 
-/** Where the sessions of a person were used last. */
+/** Addresses at which the person's sessions were last used. */
 export async function addressesOf(db: Queries, email: string): Promise<string[]> {
   const sessions = db.selectFrom('sessions').innerJoin('people', 'people.person_id', 'sessions.person_id')
   const rows = await sessions.select('address').where('people.email', '=', email).execute()
   return rows.map(({ address }) => address)
 }
 
-/** When a session began. */
+/** Time at which a session began; 0 if it has ended. */
 export async function sessionStart(db: Queries, sessionId: string): Promise<number> {
   const session = db.selectFrom('sessions').select('created_at').where('session_id', '=', sessionId)
   return (await session.executeTakeFirst())?.created_at ?? 0
@@ -158,7 +158,7 @@ export function listSessions(db: Queries, clock: Clock, personId: string, page: 
   return pageOf(live.orderBy('session_id', 'desc'), page)
 }
 
-/** Ends a session of a person. @returns false where she has none with this id */
+/** Ends a session of a person. @returns false if they have no session with this id */
 export async function endSession(db: Queries, personId: string, sessionId: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('sessions')
@@ -193,7 +193,7 @@ export async function leaveAccount(
   await here.set({ account_id: null }).where('person_id', '=', personId).execute()
 }
 
-/** Of these sessions the ones that can still be used, with the accounts and roles of their people. */
+/** The live ones among these sessions, with the accounts and roles of their people. */
 export function liveMemberships(db: Queries, clock: Clock, sessionIds: readonly string[]) {
   const now = clock.now()
   return db

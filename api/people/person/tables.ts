@@ -17,13 +17,13 @@ declare module '../../database/schema.ts' {
 /** A person who can sign in. */
 export interface PersonTable {
   person_id: string
-  /** In lower case; whoever it is has read a mail that went there. */
+  /** In lower case. The person has proven it by opening a mailed link. */
   email: string
   name: string
   language: 'en' | 'ru'
   /** As people/passwords.ts writes it; null where none was chosen. */
   password: string | null
-  /** 1: she runs this installation. */
+  /** 1 if the person runs this installation. */
   is_operator: number
   created_at: number
 }
@@ -51,12 +51,12 @@ export interface SessionTable {
   expires_at: number
 }
 
-/** What a link that was mailed opens, once. */
+/** A link that was mailed, and works once. */
 export interface LinkTable {
   /** SHA-256 of the link's secret, hex. */
   hash: string
   purpose: 'sign_up' | 'reset' | 'sign_in' | 'email'
-  /** Where it went. */
+  /** The address that it was mailed to. */
   email: string
   /** Null where nobody has the address yet. */
   person_id: string | null
@@ -77,7 +77,7 @@ export interface TwoFactorTable {
   created_at: number
 }
 
-/** What signs in once in the place of a code. */
+/** A code that signs in once in place of a code from the app. */
 export interface RecoveryCodeTable {
   /** SHA-256, hex. */
   hash: string
@@ -98,11 +98,11 @@ export interface PasskeyTable {
   last_used_at: number | null
 }
 
-/** Whom the OpenID Connect provider means by whom: one of it for each person. */
+/** The provider's identity of a person; at most one each. */
 export interface IdentityTable {
   person_id: string
   issuer: string
-  /** The provider's name for her; her address there may change. */
+  /** The provider's permanent id for the person; their address there may change. */
   subject: string
   created_at: number
 }
@@ -113,7 +113,7 @@ export interface SpentTicketTable {
   expires_at: number
 }
 
-/** What was tried of somebody lately, until it is all forgotten. */
+/** A count of recent attempts, kept until all of them are forgotten. */
 export interface AttemptTable {
   attempt_key: string
   expires_at: number

@@ -20,7 +20,7 @@ import type { TwoFactor } from '../two-factor/two-factor.ts'
 export type DeletionOptions = Notify & {
   db: Database
   clock: Clock
-  /** How many public addresses an account has reserved. */
+  /** Counts the public addresses of an account. */
   countAddresses: (db: Queries, accountId: string) => Promise<number>
   /** The quotas of all features. */
   quotas: readonly Quota[]
@@ -32,8 +32,8 @@ interface Parts {
 }
 
 /**
- * Deletes a person with all that signs her in. What she did stays in the audits of her accounts; an account that is left
- * with nobody is closed.
+ * Deletes a person and everything that signs them in. The audits of their accounts keep what they did.
+ * An account that is left without members is closed.
  * @throws ApiError last_owner, account_in_use, wrong_code, and of Proof
  */
 export async function deletePerson(
@@ -62,7 +62,7 @@ async function leave(tx: Queries, options: DeletionOptions, member: MemberTable)
   if (isLast) await requireUnused(tx, options, member)
   await takeOut(tx, clock, member)
   if (!isLast) return
-  const reason = 'Its last owner has deleted herself.'
+  const reason = 'The last owner deleted themselves.'
   await changeStatus({ db: tx, clock, quotas }, accountId, {
     from: ['active', 'suspended'],
     to: 'closed',
@@ -82,13 +82,13 @@ async function requireUnused(
   if ((await countOf(membersBeside(tx, member))) > 0)
     throw new ApiError(
       peopleProblems.last_owner,
-      `You are the only owner of the account “${account.name}”, which others are in. Make somebody else an owner first, or remove the others.`,
+      `You are the only owner of the account “${account.name}”, which has other members. Make one of them an owner first, or remove them.`,
     )
   if (account.servers_used > 0) throw inUse(account, 'has servers. Delete them first.')
   if ((await countAddresses(tx, accountId)) > 0)
-    throw inUse(account, 'has public addresses. Give them back first.')
+    throw inUse(account, 'has public addresses. Release them first.')
   const balance = await balanceOf(tx, accountId)
-  if (balance < 0) throw inUse(account, `owes ${formatMoney(-balance)} RUB. Pay them first.`)
+  if (balance < 0) throw inUse(account, `owes ${formatMoney(-balance)} RUB. Pay the debt first.`)
 }
 
 function inUse({ name }: AccountTable, what: string): ApiError {
@@ -98,6 +98,6 @@ function inUse({ name }: AccountTable, what: string): ApiError {
 async function forget(tx: Queries, { person_id: personId, email }: PersonTable): Promise<void> {
   await removeTwoFactor(tx, personId)
   await endLinks(tx, email)
-  for (const hers of ['sessions', 'passkeys', 'identities', 'device_logins', 'people'] as const)
-    await tx.deleteFrom(hers).where('person_id', '=', personId).execute()
+  for (const table of ['sessions', 'passkeys', 'identities', 'device_logins', 'people'] as const)
+    await tx.deleteFrom(table).where('person_id', '=', personId).execute()
 }

@@ -23,7 +23,7 @@ interface Parts {
   mailBounds: MailBounds
 }
 
-/** Gives a person another address, which she has shown to be hers. */
+/** Changes a person's e-mail address once they have proven the new one. */
 export class EmailChange {
   readonly #options: Options
   readonly #parts: Parts
@@ -34,7 +34,7 @@ export class EmailChange {
   }
 
   /**
-   * Mails a link to the address to be; where somebody has it, that she has.
+   * Mails a link to the new address. If the address is taken, the mail says so instead.
    * @throws ApiError of Proof, wrong_code, rate_limited, backend_unavailable
    */
   async request(
@@ -67,7 +67,7 @@ export class EmailChange {
     if (link.person_id !== signedIn.personId) throw linkInvalid()
     const change = db.transaction().execute((tx) => this.#change(tx, signedIn, link))
     await change.catch(async (error: unknown) => {
-      // Of two who are given one address at once, the database refuses the second.
+      // If two people claim one address at once, the database refuses the second.
       const holder = await personByEmail(db, link.email)
       throw holder && holder.person_id !== signedIn.personId ? linkInvalid() : error
     })

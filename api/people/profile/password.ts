@@ -7,7 +7,7 @@ import { endSessions, requireSession } from '../person/sessions.ts'
 import type { PersonTable } from '../person/tables.ts'
 
 /**
- * Changes the password of a person who has shown that it is she; whoever else is signed in as her is so no longer.
+ * Changes the password of a person who has proven who they are, and ends all their other sessions.
  * @throws ApiError validation_failed, session_ended
  */
 export async function changePassword(

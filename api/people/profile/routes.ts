@@ -27,7 +27,7 @@ interface Parts {
   emailChange: EmailChange
 }
 
-/** What a person does with what is hers in whichever account. */
+/** Routes for a person's own settings, whichever account they use. */
 export function personRoutes(options: PeopleOptions, parts: Parts): Route[] {
   const { proof, emailChange } = parts
   return [
@@ -47,9 +47,9 @@ function profileRoutes({ db }: SignInOptions): Route[] {
       path: '/person',
       scope: 'person',
       tag: personTag,
-      summary: 'Get the person who is signed in, and her accounts',
+      summary: 'Get the person who is signed in, and their accounts',
       description:
-        'Shows who is signed in, with her role in each account that she is a member of. `account_id` is the account that requests are for.',
+        'Returns the person with their role in each account that they are a member of. `account_id` is the account that requests are for.',
       reply: { 200: Person },
       run: ({ signedIn }) => showPerson(db, signedIn),
     }),
@@ -80,7 +80,7 @@ function passwordRoute(options: SignInOptions, proof: Proof): Route {
     scope: 'person',
     tag: personTag,
     summary: 'Change the password of the person',
-    description: 'Ends all her sessions but this one. Tokens stay valid: they belong to accounts.',
+    description: 'Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
     body: PasswordChange,
     reply: { 204: null },
     errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again],
@@ -117,7 +117,7 @@ function emailRoutes(emailChange: EmailChange): Route[] {
       tag: personTag,
       summary: 'Change the e-mail address of the person, with the link of the mail',
       description:
-        'For the person who asked for it, who must be signed in. Ends all her other sessions, and tells the earlier address. An account that is known by the earlier address is known by this one from then on.',
+        'Only the person who requested the change can confirm it, while signed in. Ends all their other sessions, and sends a notice to the earlier address. Accounts with the earlier address as their contact get the new one.',
       body: LinkUse,
       reply: { 204: null },
       errors: [peopleProblems.link_invalid],
@@ -138,7 +138,7 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
     tag: personTag,
     summary: 'Delete the person',
     description:
-      'Takes the password, and a code if two-factor authentication is on. Her sessions end, and all that signs her in is deleted, with the tokens that she created. She leaves her accounts: one that she alone is in is closed for good, and what is left of its balance is not paid back by itself. Refused while she is the only owner of an account that others are in, or that has servers, public addresses or debts.',
+      'Takes the password, and a code if two-factor authentication is on. Ends their sessions, and deletes their credentials and the tokens that they created. They leave all accounts: an account without other members is closed for good, and its balance is not paid back automatically. Refused while they are the only owner of an account that has other members, servers, public addresses or debts.',
     body: PersonDeletion,
     reply: { 204: null },
     errors: [

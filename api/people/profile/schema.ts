@@ -5,23 +5,23 @@ import { EmailAddress, Language } from '../person/schema.ts'
 
 export const PersonUpdate = Type.Object(
   { name: Type.Optional(visibleName(64, 'Ann')), language: Type.Optional(Language) },
-  { title: 'PersonUpdate', description: 'What to change; the rest stays', minProperties: 1 },
+  { title: 'PersonUpdate', description: 'Fields to change; the others stay as they are', minProperties: 1 },
 )
 
 export const EmailChangeRequest = Type.Object(
   { email: EmailAddress, password: OwnPassword, code: OwnCode },
-  { title: 'EmailChangeRequest', description: 'The address to be, and who is signed in shows who she is' },
+  { title: 'EmailChangeRequest', description: 'The new address, with proof of identity' },
 )
 
 export const PersonDeletion = Type.Object(
   { password: OwnPassword, code: OwnCode },
-  { title: 'PersonDeletion', description: 'Who is signed in shows again who she is' },
+  { title: 'PersonDeletion', description: 'Proof of identity for the deletion' },
 )
 
 export const PasswordChange = Type.Object(
   {
-    current_password: Type.Optional(password('The password as it is; required if the person has one')),
+    current_password: Type.Optional(password('The current password; required if the person has one')),
     new_password: NewPassword,
   },
-  { title: 'PasswordChange', description: 'A password in the place of another one' },
+  { title: 'PasswordChange', description: 'The current and the new password' },
 )

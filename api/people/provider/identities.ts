@@ -42,7 +42,7 @@ function byIdentity(
     .executeTakeFirst()
 }
 
-/** From here on it is she; an earlier identity of hers is not. @throws ApiError ticket_invalid */
+/** Connects a person with an identity, in place of an earlier one. @throws ApiError ticket_invalid */
 export async function setIdentity(tx: Queries, row: IdentityTable): Promise<void> {
   await tx.deleteFrom('identities').where('person_id', '=', row.person_id).execute()
   const { numInsertedOrUpdatedRows = 0n } = await tx
@@ -65,7 +65,7 @@ export async function addIdentity(
   if (meant !== personId)
     throw new ApiError(
       peopleProblems.identity_for_another,
-      'The provider means another person. Sign in with the address that you have there.',
+      'The identity belongs to another person. Sign in with the address that you use at the provider.',
     )
   await db.transaction().execute(async (tx) => {
     const person = await holdPerson(tx, personId)
@@ -109,11 +109,11 @@ export function verifiedEmail({ email }: Identity): string {
   if (email !== null) return canonicalEmail(email)
   throw new ApiError(
     peopleProblems.email_unverified,
-    'The provider does not say that your e-mail address is yours. Confirm it there, or sign in with a password.',
+    'The provider has not verified your e-mail address. Verify it there, or sign in with a password.',
   )
 }
 
-/** What to call somebody who has not said it here. */
+/** Chooses a name for a person who signs up through the provider. */
 export function nameOf({ name, email }: { name: string | null; email: string }): string {
   return [...(name ?? '').replace(/\p{Cc}/gu, '').trim()].slice(0, 64).join('') || email.slice(0, 64)
 }
@@ -121,6 +121,6 @@ export function nameOf({ name, email }: { name: string | null; email: string }):
 export function noProvider(): ApiError {
   return new ApiError(
     peopleProblems.no_provider,
-    'Nobody can sign in with a provider here. The operator sets one with BERTH_OIDC_ISSUER.',
+    'Sign-in with a provider is not set up here. The operator sets it up with BERTH_OIDC_ISSUER.',
   )
 }

@@ -19,19 +19,19 @@ const ADDRESS = new RegExp(EMAIL)
 export interface ProviderOptions {
   clock: Clock
   log: Logger
-  /** Where people open the console. */
+  /** Address at which people open the console. */
   siteUrl: () => string
   provider: ProviderSettings
 }
 
-/** What the answer of a provider must fit. */
+/** Values that the provider's answer must match. */
 export interface Expected {
   state: string
   nonce: string
   verifier: string
 }
 
-/** Whom a provider has signed in. */
+/** A person, as the provider knows them. */
 export interface Identity {
   issuer: string
   subject: string
@@ -52,17 +52,20 @@ export class Provider {
     this.#options = options
   }
 
-  /** What people know it by. */
+  /** Host name of the provider, which people know it by. */
   get name(): string {
     return this.#options.provider.issuer.hostname
   }
 
-  /** Where the provider sends people back to. */
+  /** Address to which the provider sends people back. */
   get returnUrl(): string {
     return new URL('/sign-in/provider', this.#options.siteUrl()).href
   }
 
-  /** Where to send a browser, and what only that browser may hold. @throws ApiError backend_unavailable */
+  /**
+   * Begins a sign-in. @returns the provider's page, and the values that only this browser may hold
+   * @throws ApiError backend_unavailable
+   */
   async begin(): Promise<{ url: string; expected: Expected }> {
     const { randomState, randomNonce, randomPKCECodeVerifier, ...made } = await library()
     const configuration = await this.#configuration()
@@ -79,8 +82,8 @@ export class Provider {
   }
 
   /**
-   * Whom the provider has signed in.
-   * @param answer the query that it sent the browser back with
+   * Completes a sign-in at the provider.
+   * @param answer the query of the provider's redirect
    * @throws ApiError provider_refused, backend_unavailable
    */
   async finish(answer: string, { state, nonce, verifier }: Expected): Promise<Identity> {
@@ -153,7 +156,7 @@ export class Provider {
       [customFetch]: boundedFetch,
       execute: [
         enableNonRepudiationChecks,
-        // What may be without TLS is for boundedFetch to say.
+        // boundedFetch decides which addresses may do without TLS.
         ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
       ],
     })
@@ -174,7 +177,7 @@ export class Provider {
   #refused(): ApiError {
     return new CredentialRefused(
       peopleProblems.provider_refused,
-      `${this.name} did not confirm who you are. Begin again with the page to sign in.`,
+      `${this.name} did not confirm who you are. Start again on the sign-in page.`,
       null,
     )
   }

@@ -13,9 +13,9 @@ export function identityRoutes(options: IdentityOptions & { tickets: Tickets }):
       path: '/person/identity',
       scope: 'person',
       tag: 'Person',
-      summary: 'Connect the person with what she is at the provider',
+      summary: 'Connect the person to their identity at the provider',
       description:
-        'Takes the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on the provider signs her in, whatever her address there becomes; an earlier connection ends.',
+        'Takes the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on they can sign in with the provider, even if their address there changes. An earlier connection ends.',
       body: IdentityTicket,
       reply: { 204: null },
       errors: [
@@ -36,7 +36,7 @@ export function identityRoutes(options: IdentityOptions & { tickets: Tickets }):
       tag: 'Person',
       summary: 'Disconnect the person from the provider',
       description:
-        'The provider signs her in no longer. All other sessions of the person end. Who has no password gets one by a mail (`POST /password-reset`).',
+        'The person can no longer sign in with the provider, and all their other sessions end. Without a password, they set one by mail (`POST /password-reset`).',
       reply: { 204: null },
       errors: [peopleProblems.identity_not_found],
       run: async ({ signedIn, report }) => {

@@ -4,7 +4,8 @@ export const identityTicket = () =>
   Type.String({
     minLength: 1,
     maxLength: 2_000,
-    description: 'For `POST /person/identity`, once she has signed in as usual, within 10 minutes and once',
+    description:
+      'Ticket for `POST /person/identity`, after the person has signed in as usual. Valid once, for 10 minutes',
     examples: ['q83vEjRWeJCrze8SNFZ4kA'],
   })
 

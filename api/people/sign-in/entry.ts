@@ -11,7 +11,7 @@ import type { Entry, Pending } from './admission.ts'
 import type { Person, SignIn } from './schema.ts'
 import { personView } from './view.ts'
 
-/** What an answer to somebody who signs in needs of its call. */
+/** Parts of a call that are needed to sign somebody in. */
 interface Answer {
   visit: Visit
   setHeader(name: string, value: string): void
@@ -32,7 +32,7 @@ export async function letIn(
   return { is_signed_in: true, person: await showPerson(db, signedIn), ticket: null }
 }
 
-/** What a person sees of herself. */
+/** Describes the signed-in person to themselves. */
 export async function showPerson(db: Queries, signedIn: SignedIn): Promise<Person> {
   const person = await findPerson(db, signedIn.personId)
   const memberships = await membershipsOf(db, signedIn.personId)

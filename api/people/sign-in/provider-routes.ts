@@ -42,7 +42,7 @@ export function providerSignInRoutes({ db }: SignInOptions, { provider, tickets,
       tag: 'Sign-in',
       summary: 'Sign in with what the provider answered',
       description:
-        'Sets the cookie of a session, or returns a `ticket` where a second factor is missing. Who is new here signs up by it, where the operator lets everybody; who has signed up before with the address gets an `identity_ticket`, signs in as usual once and connects both with it.',
+        'Sets the session cookie, or returns a `ticket` if the second factor is missing. A new person is signed up, if sign-up is open. If the address has signed up already, the reply has an `identity_ticket` instead: sign in as usual once, and connect the identity with it.',
       body: ProviderAnswer,
       reply: { 200: ProviderSignIn },
       errors: [

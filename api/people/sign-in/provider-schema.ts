@@ -35,8 +35,8 @@ export const ProviderSignIn = Type.Object(
     ...SignIn.properties,
     identity_ticket: nullable(identityTicket(), {
       description:
-        'Where a person has signed up with the address already: for `POST /person/identity`, once she has signed in as usual, within 10 minutes and once; else null',
+        'Ticket for `POST /person/identity`, if the address has signed up already; null otherwise. Valid once, for 10 minutes',
     }),
   },
-  { title: 'ProviderSignIn', description: 'How far signing in with the provider has come' },
+  { title: 'ProviderSignIn', description: 'State of the sign-in with the provider' },
 )

@@ -51,7 +51,7 @@ function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provide
     scope: 'anybody',
     tag: signInTag,
     summary: 'Get the ways to sign in and up',
-    description: 'What the operator of this installation has set. A page to sign in shows what this allows.',
+    description: 'Returns the ways that the operator has set up. A sign-in page should offer these.',
     reply: { 200: SignInOptions },
     run: async () => ({
       sign_up: signUp,
@@ -72,7 +72,7 @@ function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
       tag: signInTag,
       summary: 'Sign up: send a link to an e-mail address',
       description:
-        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is signed up already; then the mail says so. The link works once, for 24 hours, and the last one alone.',
+        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is registered already; the mail says so then. The link works once, for 24 hours, and only the newest link works.',
       body: AddressRequest,
       reply: { 204: null },
       errors: [peopleProblems.sign_up_closed],
@@ -86,7 +86,7 @@ function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
       tag: signInTag,
       summary: 'Finish signing up, with the link of the mail',
       description:
-        'Creates the person, with an account that she owns, and signs her in. An account that the operator opened for this address before, and that nobody is in, becomes hers.',
+        'Creates the person with an account that they own, and signs them in. If the operator has opened an account for this address, and it has no members, they become its owner.',
       body: SignUpCompletion,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],
@@ -105,7 +105,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       tag: signInTag,
       summary: 'Sign in with e-mail address and password',
       description:
-        'Sets the cookie of a session, which lasts 90 days, or until it is not used for 14; or returns a `ticket`, if the person has turned on two-factor authentication. The refusal does not tell whether the address is known; after ten wrong passwords for an address from one network the next ones have to wait.',
+        'Sets the cookie of a session, which lasts 90 days, or until it is not used for 14; or returns a `ticket`, if the person has turned on two-factor authentication. The refusal does not reveal whether the address is known. After ten wrong passwords for an address from one network, further attempts have to wait.',
       body: SignInRequest,
       reply: { 200: SignIn },
       errors: [peopleProblems.sign_in_failed],
@@ -154,7 +154,7 @@ function codeRoute({ db }: Options, signIns: SignIns): Route {
     tag: signInTag,
     summary: 'Sign in: the second step, with a code',
     description:
-      'For who has turned on two-factor authentication: takes the `ticket` of the first step, whichever it was, and a code of the app or a recovery code. A code is taken once; after ten wrong ones for a person, from wherever, the next ones have to wait.',
+      'Required if two-factor authentication is on. Takes the `ticket` of the first step, and a code from the app or a recovery code. Each code works once. After ten wrong codes for a person, from any network, further attempts have to wait.',
     body: TicketUse,
     reply: { 200: SignIn },
     errors: [peopleProblems.ticket_invalid, peopleProblems.wrong_code],
@@ -172,7 +172,7 @@ function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Rou
       tag: signInTag,
       summary: 'Begin to sign in with a passkey: get a challenge',
       description:
-        'The browser lets its user choose a passkey for `relying_party`, and signs the challenge with it within 10 minutes. Nobody has to say who she is before.',
+        'The browser lets the user choose a passkey for `relying_party`, and signs the challenge with it within 10 minutes. No e-mail address is needed.',
       reply: { 200: PasskeyChallenge },
       errors: [peopleProblems.passkeys_unavailable],
       run: async () => passkeys.challenge(),
@@ -205,7 +205,7 @@ export function resetRoutes({ db }: Options, resets: PasswordResets): Route[] {
       tag: signInTag,
       summary: 'Send a link to choose another password',
       description:
-        'The reply is the same if nobody has the address; then the mail says so. The link works once, for an hour.',
+        'The reply is the same if the address is not registered; the mail says so then. The link works once, for an hour.',
       body: AddressRequest,
       reply: { 204: null },
       run: ({ body, visit }) => resets.request({ language: 'en', ...body }, visit),
@@ -218,7 +218,7 @@ export function resetRoutes({ db }: Options, resets: PasswordResets): Route[] {
       tag: signInTag,
       summary: 'Choose another password, with the link of the mail',
       description:
-        'Ends all sessions of the person and signs her in here; a second factor stays, and is asked for. If the link has expired, ask for another one.',
+        'Ends all sessions of the person and signs them in here. Two-factor authentication stays on, and its code is required. If the link has expired, request another one.',
       body: PasswordReset,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],

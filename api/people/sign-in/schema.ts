@@ -49,7 +49,8 @@ export const Person = Type.Object(
       { description: 'Two-factor authentication; null if it is off' },
     ),
     identity_provider: nullable(Type.String({ examples: ['accounts.example.com'] }), {
-      description: 'Host of the OpenID Connect provider that signs her in as well; null if none does',
+      description:
+        'Host of the OpenID Connect provider that the person can sign in with; null if there is none',
     }),
     created_at: CreatedAt,
     session_id: SessionId,
@@ -59,7 +60,7 @@ export const Person = Type.Object(
     }),
     accounts: Type.Array(Membership, { description: 'The accounts that the person is a member of' }),
   },
-  { title: 'Person', description: 'Who is signed in, and where' },
+  { title: 'Person', description: 'The person who is signed in, and their accounts' },
 )
 export type Person = Static<typeof Person>
 
@@ -74,7 +75,7 @@ export const SignInOptions = Type.Object(
     }),
     provider: nullable(
       Type.Object({
-        name: Type.String({ description: 'What to call it: its host', examples: ['accounts.example.com'] }),
+        name: Type.String({ description: 'Host name of the provider', examples: ['accounts.example.com'] }),
         origin: Type.String({
           description: 'Origin of the pages that it leads back to',
           examples: ['https://cloud.example'],
@@ -99,13 +100,13 @@ export const SignIn = Type.Object(
         'For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing',
     }),
   },
-  { title: 'SignIn', description: 'How far signing in has come' },
+  { title: 'SignIn', description: 'State of the sign-in' },
 )
 export type SignIn = Static<typeof SignIn>
 
 export const SignInRequest = Type.Object(
   { email: EmailAddress, password: password('The password') },
-  { title: 'SignInRequest', description: 'Who signs in' },
+  { title: 'SignInRequest', description: 'E-mail address and password' },
 )
 
 export const TicketUse = Type.Object(
@@ -123,10 +124,13 @@ export const AddressRequest = Type.Object(
 
 export const SignUpCompletion = Type.Object(
   { token: LinkToken, name: visibleName(64, 'Ann'), password: NewPassword },
-  { title: 'SignUpCompletion', description: 'Who has read the mail, and will sign in with what' },
+  {
+    title: 'SignUpCompletion',
+    description: 'Name and password of the new person, with the token from the mail',
+  },
 )
 
 export const PasswordReset = Type.Object(
   { token: LinkToken, password: NewPassword },
-  { title: 'PasswordReset', description: 'A password in the place of one that was forgotten' },
+  { title: 'PasswordReset', description: 'A new password, with the token from the mail' },
 )

@@ -10,7 +10,7 @@ export async function isTwoFactorOn(db: Queries, personId: string): Promise<bool
   return ((await twoFactorRow(db, personId))?.enabled_at ?? null) !== null
 }
 
-/** What a person sees of it; null where it is off. */
+/** Describes a person's two-factor authentication; null if it is off. */
 export async function showTwoFactor(db: Queries, personId: string) {
   const enabledAt = (await twoFactorRow(db, personId))?.enabled_at ?? null
   if (enabledAt === null) return null

@@ -13,7 +13,7 @@ export function plain<Body extends { code: string }>(body: Body): Body {
   return { ...body, code: body.code.replace(/[\s-]/g, '') }
 }
 
-/** What a person does with her second factor. */
+/** Routes for a person's own second factor. */
 export function twoFactorRoutes(twoFactor: TwoFactor): Route[] {
   return [...setUpRoutes(twoFactor), ...changeRoutes(twoFactor)]
 }

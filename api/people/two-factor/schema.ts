@@ -3,12 +3,12 @@ import { Code, OwnPassword } from '../guard/schema.ts'
 
 export const CodeProof = Type.Object(
   { password: OwnPassword, code: Code },
-  { title: 'CodeProof', description: 'Who is signed in shows both factors again' },
+  { title: 'CodeProof', description: 'Proof of identity with both factors' },
 )
 
 export const TwoFactorConfirmation = Type.Object(
   { code: Code },
-  { title: 'TwoFactorConfirmation', description: 'That the app has the secret' },
+  { title: 'TwoFactorConfirmation', description: 'A first code from the app' },
 )
 
 export const TwoFactorSecret = Type.Object(
@@ -24,7 +24,7 @@ export const TwoFactorSecret = Type.Object(
       ],
     }),
   },
-  { title: 'TwoFactorSecret', description: 'What an app makes codes of; shown only now' },
+  { title: 'TwoFactorSecret', description: 'Secret for the app; shown only once' },
 )
 
 export const RecoveryCodes = Type.Object(
@@ -33,5 +33,5 @@ export const RecoveryCodes = Type.Object(
       description: 'Ten codes, each of which signs in once in the place of one of the app',
     }),
   },
-  { title: 'RecoveryCodes', description: 'For when the app is lost; shown only now' },
+  { title: 'RecoveryCodes', description: 'Codes to use if the app is lost; shown only once' },
 )

@@ -34,7 +34,7 @@ export function toBase32(bytes: Buffer): string {
   return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('')
 }
 
-/** What apps read from a QR code (Google Authenticator's key URI format). */
+/** URI that apps read from a QR code (Google Authenticator's key URI format). */
 export function otpauthUri(secret: Buffer, { site, email }: { site: string; email: string }): string {
   const label = `${encodeURIComponent(site)}:${encodeURIComponent(email)}`
   return `otpauth://totp/${label}?secret=${toBase32(secret)}&issuer=${encodeURIComponent(site)}`

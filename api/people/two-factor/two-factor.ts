@@ -17,7 +17,7 @@ import { isTotp, otpauthUri, SECRET_BYTES, stepOf, toBase32 } from './totp.ts'
 
 export const RECOVERY_CODES = 10
 const HOUR = 3600_000
-/** How long an app may take to show its first code. */
+/** Time to enter the first code from the app. */
 const PENDING_MS = HOUR
 
 type Options = Notify & { db: Database; clock: Clock; secrets: Secrets; siteUrl: () => string }
@@ -27,7 +27,7 @@ export class TwoFactor {
   readonly #options: Options
   readonly #proof: Proof
   readonly #sealing: Secrets
-  /** Of a person from everywhere: one code of a million is right, and two beside it. */
+  /** Limit for each person from all networks together: three of a million codes are right at any time. */
   readonly #byPerson: Attempts
 
   constructor(options: Options, proof: Proof) {
@@ -61,7 +61,7 @@ export class TwoFactor {
     if (numInsertedOrUpdatedRows === 0n)
       throw new ApiError(
         peopleProblems.two_factor_on,
-        'Two-factor authentication is on already. Turn it off first, to set up another app.',
+        'Two-factor authentication is on already. To set up another app, turn it off first.',
       )
     return { secret: toBase32(secret), uri: otpauthUri(secret, { site: new URL(siteUrl()).host, email }) }
   }
@@ -125,7 +125,7 @@ export class TwoFactor {
   }
 
   /**
-   * Carries out what takes her second factor as well, if she has one. The first was shown.
+   * Runs a change that also needs the second factor, if the person has one. The caller has checked the first.
    * @throws ApiError session_ended, validation_failed, wrong_code, rate_limited
    */
   async confirmed<Result>(
@@ -213,7 +213,7 @@ const hashOf = (code: string) => hashSecret(code.replace(/[\s-]/g, ''))
 function wrongCode(personId: string): ApiError {
   return new CredentialRefused(
     peopleProblems.wrong_code,
-    'The code is wrong, or was used already. Wait for the next one that the app shows, and check that the clock of its device is right.',
+    'The code is wrong or was used already. Wait for the next code in the app, and check that the device’s clock is right.',
     { accountId: null, tokenId: null, personId },
   )
 }

@@ -78,7 +78,7 @@ test('who deletes herself leaves nothing that signs her in; her account is close
     .execute()
   expect(entry).toMatchObject({ object_type: 'person', object_id: person_id, person_id })
   await t.app.mails.look()
-  expect(t.mails.at(-1)).toMatchObject({ to: EMAIL, subject: 'You are deleted at localhost' })
+  expect(t.mails.at(-1)).toMatchObject({ to: EMAIL, subject: 'Your sign-in at localhost was deleted' })
   await t.app.security.stop()
   expect(lines.map((line) => JSON.parse(line).event)).toContain('person_deleted')
 })

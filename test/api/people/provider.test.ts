@@ -79,8 +79,8 @@ test('an address opens nothing that is there: its person signs in as usual once,
   await t.app.mails.look()
   const toAnn = t.mails.filter(({ to }) => to === EMAIL).map(({ subject }) => subject)
   expect(toAnn.slice(1).sort()).toEqual([
-    '127.0.0.1 no longer signs you in to localhost',
-    '127.0.0.1 signs you in to localhost',
+    'You can no longer sign in to localhost with 127.0.0.1',
+    'You can sign in to localhost with 127.0.0.1',
   ])
 })
 
