@@ -13,6 +13,9 @@ const MINUTE = 60_000
 /** A person without a password must have signed in this recently. */
 const RECENT_MS = 10 * MINUTE
 
+/** Errors of every route that calls `Proof.require`. */
+export const proofErrors = [peopleProblems.wrong_password, peopleProblems.sign_in_again] as const
+
 /** Asks people for their password again before they change how they sign in, since a session may be stolen. */
 export class Proof {
   readonly #db: Database

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
 import { type Route, route } from '../../http/contract/route.ts'
+import { proofErrors } from '../guard/proof.ts'
 import { PasswordProof } from '../guard/schema.ts'
 import { peopleProblems } from '../person/schema.ts'
 import type { Passkeys } from './passkeys.ts'
@@ -29,11 +30,7 @@ function makeRoutes(passkeys: Passkeys): Route[] {
         'Requires the password again; a person without one must have signed in within the last 10 minutes. The browser must create the key within 10 minutes, for the host `relying_party`.',
       body: PasswordProof,
       reply: { 200: PasskeySetUp },
-      errors: [
-        peopleProblems.wrong_password,
-        peopleProblems.sign_in_again,
-        peopleProblems.passkeys_unavailable,
-      ],
+      errors: [...proofErrors, peopleProblems.passkeys_unavailable],
       run: ({ signedIn, body }) => passkeys.begin(signedIn, body.password),
     }),
     route({

@@ -1,7 +1,7 @@
 import { notAMember } from '../../http/contract/auth.ts'
 import { httpProblems } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
-import type { Proof } from '../guard/proof.ts'
+import { type Proof, proofErrors } from '../guard/proof.ts'
 import { membership } from '../membership/members.ts'
 import { writeCookie } from '../person/cookie.ts'
 import { updatePerson } from '../person/people.ts'
@@ -83,7 +83,7 @@ function passwordRoute(options: SignInOptions, proof: Proof): Route {
     description: 'Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
     body: PasswordChange,
     reply: { 204: null },
-    errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again],
+    errors: proofErrors,
     run: async ({ signedIn, body, report }) => {
       const { current_password: current, new_password: chosen } = body
       const person = await proof.require(signedIn, current, 'current_password')
@@ -106,7 +106,7 @@ function emailRoutes(emailChange: EmailChange): Route[] {
         'Nothing changes until the link is opened, within an hour. Takes the password, and a code if two-factor authentication is on. The reply is the same if somebody has the address already; then the mail says so.',
       body: EmailChangeRequest,
       reply: { 204: null },
-      errors: [peopleProblems.wrong_password, peopleProblems.sign_in_again, peopleProblems.wrong_code],
+      errors: [...proofErrors, peopleProblems.wrong_code],
       run: ({ signedIn, body, visit }) => emailChange.request(signedIn, shown(body), visit),
     }),
     route({
@@ -142,8 +142,7 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
     body: PersonDeletion,
     reply: { 204: null },
     errors: [
-      peopleProblems.wrong_password,
-      peopleProblems.sign_in_again,
+      ...proofErrors,
       peopleProblems.wrong_code,
       peopleProblems.last_owner,
       peopleProblems.account_in_use,

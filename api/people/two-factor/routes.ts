@@ -1,11 +1,11 @@
 import { type Route, route } from '../../http/contract/route.ts'
+import { proofErrors } from '../guard/proof.ts'
 import { PasswordProof } from '../guard/schema.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { CodeProof, RecoveryCodes, TwoFactorConfirmation, TwoFactorSecret } from './schema.ts'
 import type { TwoFactor } from './two-factor.ts'
 
 const tag = 'Person'
-const proofErrors = [peopleProblems.wrong_password, peopleProblems.sign_in_again] as const
 const codeErrors = [...proofErrors, peopleProblems.wrong_code, peopleProblems.two_factor_off] as const
 
 /** Codes as people copy them: in groups. */
