@@ -368,7 +368,7 @@ test('a viewer invited by mail sees the servers and can start nothing; once remo
   await owner.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await owner.getByRole('cell', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
   await page.goto(t.address)
-  await page.getByText('You are signed in, but in no account').waitFor()
+  await page.getByText('You are signed in, but are not a member of any account').waitFor()
   await button(page, 'Sign out').click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
