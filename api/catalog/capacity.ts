@@ -1,50 +1,45 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
-import { changeLast, type Database, type Queries, Unchanged } from '../database/database.ts'
+import { type Database, type Queries, Unchanged } from '../database/database.ts'
 import type { CpuType, Feature, HostFacts } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { moduleOf } from '../drivers/modules/modules.ts'
-import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { type Catalog, findZone, onSale, type Zone } from './file.ts'
+import {
+  fits,
+  full,
+  missing,
+  mostOf,
+  roomIn,
+  sellable,
+  sellableIn,
+  silent,
+  type ZoneCapacity,
+} from './room.ts'
 import { catalogProblems } from './schema.ts'
+import { NOTHING, PARTS, type Size, take, usageByPool } from './usage.ts'
 
-/** What a server takes of its pool. */
-export interface Size {
-  cpu: number
-  ram_mb: number
-  disk_gb: number
-}
-
-/** Asking the driver costs a few system calls; figures this old are still the truth for a price list. */
+/** Asking a driver takes a few system calls, and figures of this age are good enough for a price list. */
 const FACTS_ARE_FRESH_MS = 2_000
 const WARN_EVERY_MS = 60_000
 /** Below this share of free capacity the level is called low. */
 const LOW = 0.2
 
-export interface ZoneCapacity {
-  zone_slug: string
-  cpu_type: CpuType
-  is_available: boolean
-  level: 'high' | 'low' | 'none'
-  /** The largest server that fits now. */
-  max_server: Size
-  updated_at: number
-}
-
-/** What each pool's host has; null where its driver cannot say. */
+/** The facts of each pool's host; null if its driver does not answer. */
 interface Facts {
   hosts: ReadonlyMap<string, HostFacts | null>
   at: number
 }
 
-/** Where a server is, or is to be. */
+/** The place of a server, or of one that is ordered. */
 interface Place {
   zone_slug: string
   cpu_type: CpuType
   pool: string
 }
 
-/** How much can still be sold: the host's real cores, memory and disk, times the overcommit, less what servers hold. */
+/** The capacity that can still be sold: the host's cores, memory and disk, times the overcommit, less what servers hold. */
 export class Capacity {
   readonly #drivers: Drivers
   readonly #catalog: Catalog
@@ -52,7 +47,7 @@ export class Capacity {
   readonly #log: Logger
   readonly #warnedAt = new Map<string, number>()
   #facts: Facts | null = null
-  /** What each pool's engine could do when it was last asked with success. */
+  /** The features of each pool, as its driver last reported them. */
   readonly #able = new Map<string, readonly Feature[]>()
 
   constructor(drivers: Drivers, catalog: Catalog, clock: Clock, log: Logger) {
@@ -62,13 +57,13 @@ export class Capacity {
     this.#log = log
   }
 
-  /** One row for each zone and CPU type that is sold, in the order of the catalogue. */
+  /** Lists the capacity of each zone and CPU type on sale, in the order of the catalogue. */
   async list(db: Queries): Promise<ZoneCapacity[]> {
     const facts = await this.#look()
     return this.#rows(facts, await usageByPool(db))
   }
 
-  /** Asks the hosts what they have, where that is not known or old. */
+  /** Asks the hosts for their facts, unless these are fresh. */
   async refresh(): Promise<void> {
     await this.#look()
   }
@@ -98,12 +93,12 @@ export class Capacity {
     )
   }
 
-  /** The CPU types of a zone that its host has; all that the catalogue names, where the host cannot be asked. */
+  /** The CPU types of a zone that its host has; if the host does not answer, all that the catalogue names. */
   async cpuTypes(zone: Zone): Promise<CpuType[]> {
     return (await this.abilities(zone)).cpuTypes
   }
 
-  /** What a zone's servers can be made of and have. */
+  /** The CPU types and features of a zone's servers. */
   async abilities(zone: Zone): Promise<{ cpuTypes: CpuType[]; features: readonly Feature[] }> {
     const pool = this.#drivers.poolOf(zone)
     const host = (await this.#look()).hosts.get(pool)
@@ -127,11 +122,11 @@ export class Capacity {
   }
 
   /**
-   * Runs a transaction that reserves room for a server, or for the growth of one, by what is known of its host: refresh
-   * comes first, outside of the transaction, as on SQLite all other writers would wait with it for a host that is slow.
-   * All orders of a pool change its one row, so this comes last, whenever it is asked for.
-   * @throws ApiError capacity_unavailable, with the largest server that fits here, and where this one would fit;
-   * backend_unavailable where the host does not answer
+   * Runs a transaction that reserves room for a server, or for its growth. Call `refresh` first, outside of the
+   * transaction: on SQLite all other writers would wait with it for a slow host. All orders of a pool change the same
+   * row, so the reservation itself is made at the end of the transaction.
+   * @throws ApiError capacity_unavailable, with the largest server that fits here and the places where this one fits;
+   * backend_unavailable if the host does not answer
    */
   async reserving<Result>(
     db: Database,
@@ -155,12 +150,12 @@ export class Capacity {
         const usage = await usageByPool(db)
         const { place, size, total } = wanted
         const isFull = missing(size, total, usage.get(place.pool)).length > 0
-        // Else room has become free since.
+        // Otherwise room has become free in the meantime.
         if (isFull || tries === 2) throw this.#full(usage, wanted)
       }
   }
 
-  /** Why there is no room for a server at this moment, as `reserving` throws it; null where there is. */
+  /** The error that `reserving` would throw for a server of this size now; null if there is room. */
   async lack(db: Queries, place: Place, size: Size): Promise<ApiError | null> {
     if (this.#isSilent(place.pool)) return silent()
     const total = this.#totalFor(place)
@@ -169,7 +164,7 @@ export class Capacity {
     return isThere ? null : this.#full(usage, { place, size, total })
   }
 
-  /** What the pool can sell of a zone and CPU type. */
+  /** The capacity of the pool for a zone and CPU type. */
   #totalFor({ zone_slug, cpu_type, pool }: Place): Size {
     const zone = findZone(this.#catalog, zone_slug)
     return zone ? sellable(this.#known.hosts.get(pool), zone, cpu_type) : NOTHING
@@ -180,7 +175,7 @@ export class Capacity {
   }
 
   get #known(): Facts {
-    if (!this.#facts) throw new Error('what the host has must be known before room on it is taken')
+    if (!this.#facts) throw new Error('capacity.refresh() must come before a reservation')
     return this.#facts
   }
 
@@ -196,15 +191,10 @@ export class Capacity {
       .filter((row) => fits(row, size))
       .map((row) => ({ zone_slug: row.zone_slug, cpu_type: row.cpu_type }))
     const max_server = roomIn(others, zone_slug, cpu_type)?.max_server ?? NOTHING
-    const detail = [
-      `Not enough ${namesOf(short)} for this plan${alternatives.length > 0 ? ' here' : ''}.`,
-      largest(max_server),
-      whatToChoose({ hasSmaller: max_server.cpu > 0, hasOthers: alternatives.length > 0 }),
-    ].join(' ')
-    return new ApiError(catalogProblems.capacity_unavailable, detail, { max_server, alternatives })
+    return full(short, max_server, alternatives)
   }
 
-  /** What each pool can sell and what of it is taken: of several zones with one driver, by the most generous. */
+  /** The capacity of each pool and its usage. If several zones share a pool, the most generous one counts. */
   async pools(db: Queries): Promise<{ pool: string; total: Size; used: Size }[]> {
     const { hosts } = await this.#look()
     const usage = await usageByPool(db)
@@ -215,7 +205,7 @@ export class Capacity {
     })
   }
 
-  /** Customers who try again must not fill the operator's log. */
+  /** Logs rarely: customers who try again must not fill the operator's log. */
   #warn(pool: string, figures: object): void {
     const now = this.#clock.now()
     if (now - (this.#warnedAt.get(pool) ?? Number.NEGATIVE_INFINITY) < WARN_EVERY_MS) return
@@ -228,7 +218,7 @@ export class Capacity {
     if (this.#facts && now - this.#facts.at < FACTS_ARE_FRESH_MS) return this.#facts
     const hosts = await Promise.all(
       this.#drivers.pools.map(async (pool) => {
-        // A driver that is down is no reason to sell nothing elsewhere; /readyz reports it.
+        // If a driver is down, the others still sell; /readyz reports it.
         const host = await this.#drivers
           .at(pool)
           .host()
@@ -241,7 +231,7 @@ export class Capacity {
     return this.#facts
   }
 
-  /** What is free, cut to what the catalogue's limits allow and to whole steps of them. */
+  /** The free capacity, reduced to the limits of the catalogue and to whole steps. */
   #largest(total: Size, used: Size): Size {
     const free = (part: keyof Size) => {
       const { max, step } = this.#catalog.limits[part]
@@ -252,78 +242,9 @@ export class Capacity {
   }
 }
 
-const PARTS = ['cpu', 'ram_mb', 'disk_gb'] as const
-const NOTHING: Size = { cpu: 0, ram_mb: 0, disk_gb: 0 }
-
-/** The parts that there is too little of. One that shrinks always may, also where the host has lost capacity. */
-function missing(size: Size, total: Size, used = NOTHING): (keyof Size)[] {
-  return PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
-}
-
-/** @throws Unchanged where there is no room, at the latest with the commit */
-function take(tx: Queries, pool: string, size: Size, total: Size): Promise<void> {
-  const growing = PARTS.filter((part) => size[part] > 0)
-  const taken = addUsage(tx, pool, size).where((eb) =>
-    eb.and(growing.map((part) => eb(part, '<=', total[part] - size[part]))),
-  )
-  return changeLast(tx, taken, { isNeeded: true })
-}
-
-function addUsage(db: Queries, pool: string, size: Size) {
-  return db
-    .updateTable('pool_usage')
-    .set((eb) => ({
-      cpu: eb('cpu', '+', size.cpu),
-      ram_mb: eb('ram_mb', '+', size.ram_mb),
-      disk_gb: eb('disk_gb', '+', size.disk_gb),
-    }))
-    .where('pool', '=', pool)
-}
-
-/** What it has is not known, so nothing of it is sold. */
-function silent(): ApiError {
-  return new ApiError(
-    httpProblems.backend_unavailable,
-    'The hosts of this zone do not answer right now. Try again in a moment, or choose another zone.',
-    {},
-    { 'retry-after': '10' },
-  )
-}
-
-const NAMES = { cpu: 'cores', ram_mb: 'memory', disk_gb: 'disk' }
-
-function namesOf(parts: readonly (keyof Size)[]): string {
-  return new Intl.ListFormat('en').format(parts.map((part) => NAMES[part])) || 'capacity'
-}
-
-function largest({ cpu, ram_mb, disk_gb }: Size): string {
-  if (cpu === 0) return 'No server fits.'
-  const cores = cpu === 1 ? '1 core' : `${cpu} cores`
-  return `The largest server that fits has ${cores}, ${ram_mb} MB of memory and ${disk_gb} GB of disk.`
-}
-
-function whatToChoose({ hasSmaller, hasOthers }: { hasSmaller: boolean; hasOthers: boolean }): string {
-  if (!hasSmaller) return hasOthers ? 'Choose one of the alternatives.' : 'Try again later.'
-  return hasOthers ? 'Choose a smaller plan, or one of the alternatives.' : 'Choose a smaller plan.'
-}
-
-/** The row of a zone and CPU type, where there is one. */
-export function roomIn(
-  rows: readonly ZoneCapacity[],
-  zoneSlug: string,
-  cpuType: CpuType,
-): ZoneCapacity | undefined {
-  return rows.find((row) => row.zone_slug === zoneSlug && row.cpu_type === cpuType)
-}
-
-/** Whether a server of this size could be made there now. */
-export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
-  return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
-}
-
 /**
- * What an engine does for a zone: what it said that it can, or what is known of all of its kind if it never answered.
- * Ports are published where servers have no public addresses.
+ * The features of a zone: those that its driver reported, or, before it has ever answered, those that its kind always
+ * has. Ports are published only in zones without public IPv4 addresses.
  */
 function featuresOf(said: readonly Feature[] | undefined, zone: Zone | undefined): Feature[] {
   const able = said ?? (zone ? moduleOf(zone).features(zone) : [])
@@ -333,60 +254,4 @@ function featuresOf(said: readonly Feature[] | undefined, zone: Zone | undefined
     if (feature === 'public_ipv4') return hasIpv4
     return feature !== 'public_ipv6' || zone?.public_ipv6 !== undefined
   })
-}
-
-/** What a zone can sell in all, however much of it is taken. */
-export function sellableIn(zone: Zone, host: HostFacts | null | undefined): Size {
-  return mostOf(zone.cpu_types.map((cpuType) => sellable(host, zone, cpuType)))
-}
-
-/** The largest of each part. */
-function mostOf(sizes: readonly Size[]): Size {
-  const most = (part: keyof Size) => Math.max(0, ...sizes.map((size) => size[part]))
-  return { cpu: most('cpu'), ram_mb: most('ram_mb'), disk_gb: most('disk_gb') }
-}
-
-function sellable(host: HostFacts | null | undefined, zone: Zone, cpuType: CpuType): Size {
-  if (!host?.cpuTypes.includes(cpuType)) return NOTHING
-  return {
-    cpu: Math.floor(host.cores * zone.overcommit.cpu),
-    ram_mb: Math.floor(host.ramMb * zone.overcommit.ram),
-    disk_gb: Math.floor(host.diskGb * zone.overcommit.disk),
-  }
-}
-
-/** What servers hold of each pool. */
-export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
-  const rows = await db.selectFrom('pool_usage').selectAll().execute()
-  return new Map(rows.map(({ pool, ...used }) => [pool, used]))
-}
-
-/** Gives back what was reserved, with the commit. */
-export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_gb }: Size): Promise<void> {
-  const given = { cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb }
-  return changeLast(tx, addUsage(tx, pool, given), { isNeeded: false })
-}
-
-/** The pools that servers hold something of. */
-export async function usedPools(db: Queries): Promise<string[]> {
-  const rows = await db.selectFrom('pool_usage').select('pool').where('cpu', '>', 0).execute()
-  return rows.map(({ pool }) => pool)
-}
-
-/** Another pool takes over all that is held of one, which is no more. */
-export async function moveUsage(tx: Queries, from: string, to: string): Promise<void> {
-  const held = (await usageByPool(tx)).get(from)
-  if (!held) return
-  await openPools(tx, [to])
-  await addUsage(tx, to, held).execute()
-  await tx.deleteFrom('pool_usage').where('pool', '=', from).execute()
-}
-
-/** Makes the rows that take updates. */
-export async function openPools(db: Queries, pools: readonly string[]): Promise<void> {
-  await db
-    .insertInto('pool_usage')
-    .values(pools.map((pool) => ({ pool, ...NOTHING })))
-    .onConflict((conflict) => conflict.column('pool').doNothing())
-    .execute()
 }

@@ -1,9 +1,9 @@
 import type { CpuType } from '../drivers/driver.ts'
 import { bodyIssue, type Issue } from '../http/contract/problem.ts'
 import { divideHalfUp, hourPrice, UNITS_PER_KOPECK } from '../money.ts'
-import type { Size } from './capacity.ts'
 import type { Catalog, Limits, Preset } from './file.ts'
 import { type Prices, pricesAt } from './prices.ts'
+import type { Size } from './usage.ts'
 
 const MB_PER_GB = 1024
 

@@ -2,7 +2,6 @@ import type { CpuType, Feature } from '../drivers/driver.ts'
 import { moduleOf } from '../drivers/modules/modules.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
-import type { ZoneCapacity } from './capacity.ts'
 import type {
   Limits as CatalogLimits,
   Preset as CatalogPreset,
@@ -11,6 +10,7 @@ import type {
 } from './file.ts'
 import { customTraffic, presetPrice, presetTraffic, type Traffic } from './plans.ts'
 import type { Prices } from './prices.ts'
+import type { ZoneCapacity } from './room.ts'
 import type { Capacity, Limits, Preset, Template, Zone } from './schema.ts'
 
 export function zoneView(

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import { usedPools } from '../catalog/capacity.ts'
 import type { Catalog, Zone } from '../catalog/file.ts'
 import { poolsOf } from '../catalog/pools.ts'
+import { usedPools } from '../catalog/usage.ts'
 import type { Clock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'

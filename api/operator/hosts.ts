@@ -1,5 +1,6 @@
-import { sellableIn, usageByPool } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
+import { sellableIn } from '../catalog/room.ts'
+import { usageByPool } from '../catalog/usage.ts'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { Drivers } from '../drivers/drivers.ts'

@@ -1,5 +1,5 @@
-import type { Size } from '../catalog/capacity.ts'
 import type { Plan } from '../catalog/plans.ts'
+import type { Size } from '../catalog/usage.ts'
 import type { HostKey } from '../drivers/driver.ts'
 import type { Subject } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'

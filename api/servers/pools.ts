@@ -1,4 +1,4 @@
-import { moveUsage } from '../catalog/capacity.ts'
+import { moveUsage } from '../catalog/usage.ts'
 import type { Database } from '../database/database.ts'
 import type { DriverName } from '../drivers/modules/modules.ts'
 import { presentServers } from './queries.ts'

@@ -1,5 +1,5 @@
 import { takeQuota } from '../accounts/accounts.ts'
-import { releaseCapacity, type Size } from '../catalog/capacity.ts'
+import { releaseCapacity, type Size } from '../catalog/usage.ts'
 import type { Queries } from '../database/database.ts'
 import type { ServerTable } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openPools } from '../../api/catalog/capacity.ts'
+import { openPools } from '../../api/catalog/usage.ts'
 import { changeLast, type Queries, Unchanged } from '../../api/database/database.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'

@@ -16,30 +16,40 @@ import {
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
-import { known, type Machine, type MachineStore, stateOf } from './machine.ts'
+import { known, type Machine, stateOf } from './machine.ts'
+import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'
 
-/** How the simulated world behaves. All times are milliseconds; 0 is at once. */
-export interface SimulatorOptions {
+/** How the simulated world behaves. All times are in milliseconds; 0 is immediately. */
+export interface SimulatorOptions extends MachinePlace {
   clock: Clock
   imageMs?: number
-  /** From start or reset to an answer on ssh. */
+  /** The time from start or reset to an answer on SSH. */
   bootMs?: number
-  /** From the power button to off. */
+  /** The time from the power button until the machine is off. */
   shutdownMs?: number
   host?: Partial<HostFacts>
-  /** Whether ports of machines that are on change with their next start only. */
+  /** Whether the ports of running machines change only with their next start. */
   hasFixedPorts?: boolean
-  /** How many may boot side by side. */
+  /** The number of machines that may boot at the same time. */
   bootSlots?: number
-  /** Where the machines are kept, so that they outlive the process as real ones do. */
-  storage?: { load(): string | null; save(machines: string): Promise<void> }
-  /** Where they are instead, if several processes share them. */
-  shared?: MachineStore | undefined
 }
 
-/** The part of a boot until the guest's kernel runs. */
+/** The simulated host, unless the options have another one. */
+const HOST: HostFacts = {
+  compute: 'simulator',
+  reason: 'machines exist in memory only',
+  isReal: false,
+  cpuTypes,
+  features,
+  cores: 64,
+  ramMb: 512 * 1024,
+  diskGb: 10_000,
+  warnings: [],
+}
+
+/** The share of a boot that passes before the guest's kernel runs. */
 const LOADER_SHARE = 0.4
 
 type Method =
@@ -58,44 +68,29 @@ type Method =
   | 'openConsole'
 
 /**
- * Machines that exist in memory only, on the clock that is given: for tests, for building clients, and for hosts
- * without QEMU. It behaves as driver.ts promises; the same suite runs against it and against QEMU.
+ * Runs machines that exist in memory only: for tests, for building clients, and for hosts without QEMU. It behaves as
+ * driver.ts promises; the same suite runs against it, QEMU and Incus.
  */
 export class Simulator implements Driver {
-  readonly #options: Required<Omit<SimulatorOptions, 'storage' | 'shared' | 'host' | 'hasFixedPorts'>> &
-    Pick<SimulatorOptions, 'storage' | 'shared' | 'host' | 'hasFixedPorts'>
-  readonly #machines: Map<string, Machine>
+  readonly #options: Required<Omit<SimulatorOptions, keyof MachinePlace | 'host' | 'hasFixedPorts'>> &
+    Pick<SimulatorOptions, 'host' | 'hasFixedPorts'>
+  readonly #machines: Machines
   readonly #images = new Map<string, number>()
   readonly #listeners: ((serverId: string) => void)[] = []
   readonly #failures = new Map<Method, Error[]>()
-  /** Of machines whose console was opened since they are on. */
+  /** The shells of machines whose console was opened since they started. */
   readonly #shells = new Map<string, SimulatedShell>()
-  /** Guests whose system ignores the power button. */
+  /** Guests that ignore the power button. */
   readonly #deaf = new Set<string>()
-  #writing: Promise<void> = Promise.resolve()
-  /** What is written after it. */
-  #next: Promise<void> | null = null
 
   constructor(options: SimulatorOptions) {
     this.#options = { imageMs: 0, bootMs: 0, shutdownMs: 0, bootSlots: Number.POSITIVE_INFINITY, ...options }
-    const kept: [string, Machine][] = JSON.parse(options.storage?.load() ?? '[]')
-    this.#machines = new Map(kept)
+    this.#machines = new Machines(options, (serverId, machine) => this.#settle(serverId, machine))
   }
 
   async host(): Promise<HostFacts> {
     this.#failIfTold('host')
-    return {
-      compute: 'simulator',
-      reason: 'machines exist in memory only',
-      isReal: false,
-      cpuTypes,
-      features,
-      cores: 64,
-      ramMb: 512 * 1024,
-      diskGb: 10_000,
-      warnings: [],
-      ...this.#options.host,
-    }
+    return { ...HOST, ...this.#options.host }
   }
 
   async image(image: ImageSpec, { isWanted } = { isWanted: true }): Promise<ImageState> {
@@ -112,7 +107,7 @@ export class Simulator implements Driver {
   async define(spec: MachineSpec): Promise<void> {
     this.#failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
-    await this.#change(spec.serverId, (machine) => {
+    await this.#machines.change(spec.serverId, (machine) => {
       if (!machine && !spec.image)
         throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
       if (machine?.isOn)
@@ -126,7 +121,7 @@ export class Simulator implements Driver {
   async start(serverId: string): Promise<'started' | 'queued'> {
     this.#failIfTold('start')
     let isQueued = false
-    await this.#change(serverId, (kept) => {
+    await this.#machines.change(serverId, (kept) => {
       const machine = known(kept)
       if (machine.isOn) return machine
       if (!machine.network) throw new DriverError('not_found', 'The machine has no network.')
@@ -143,15 +138,15 @@ export class Simulator implements Driver {
     this.#failIfTold('shutdown')
     if (this.#deaf.has(serverId)) return
     const { clock, shutdownMs } = this.#options
-    void clock.sleep(shutdownMs).then(() => this.#find(serverId))
-    await this.#change(serverId, (machine) =>
+    void clock.sleep(shutdownMs).then(() => this.#machines.find(serverId))
+    await this.#machines.change(serverId, (machine) =>
       machine?.isOn ? { ...machine, offAt: machine.offAt ?? clock.now() + shutdownMs } : machine,
     )
   }
 
   async reset(serverId: string): Promise<void> {
     this.#failIfTold('reset')
-    await this.#change(serverId, (kept) => {
+    await this.#machines.change(serverId, (kept) => {
       const machine = known(kept)
       if (!machine.isOn) throw new DriverError('not_found', 'The machine is off; there is nothing to reset.')
       const now = this.#options.clock.now()
@@ -162,7 +157,7 @@ export class Simulator implements Driver {
 
   async powerOff(serverId: string): Promise<void> {
     this.#failIfTold('powerOff')
-    await this.#change(
+    await this.#machines.change(
       serverId,
       (machine) => machine && { ...machine, isOn: false, offAt: null, stopReason: null },
     )
@@ -171,31 +166,31 @@ export class Simulator implements Driver {
 
   async destroy(serverId: string): Promise<void> {
     this.#failIfTold('destroy')
-    await this.#change(serverId, () => undefined)
+    await this.#machines.change(serverId, () => undefined)
     this.#hangUp(serverId)
   }
 
   async inspect(serverId: string): Promise<MachineState> {
     this.#failIfTold('inspect')
-    await this.#refresh([serverId])
-    const state = stateOf(this.#find(serverId))
+    await this.#machines.refresh([serverId])
+    const state = stateOf(this.#machines.find(serverId))
     return state.power === 'running' && this.#options.hasFixedPorts
       ? { ...state, hasFixedPorts: true }
       : state
   }
 
   async list(): Promise<Map<string, MachineState>> {
-    await this.#refresh()
-    return new Map([...this.#machines.keys()].map((id) => [id, stateOf(this.#find(id))]))
+    await this.#machines.refresh()
+    return new Map(this.#machines.ids.map((id) => [id, stateOf(this.#machines.find(id))]))
   }
 
   async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
     this.#failIfTold('measure')
-    await this.#refresh(serverIds)
+    await this.#machines.refresh(serverIds)
     const now = this.#options.clock.now()
     const measurements = new Map<string, Measurement>()
     for (const serverId of serverIds) {
-      const machine = this.#find(serverId)
+      const machine = this.#machines.find(serverId)
       if (!machine) continue
       const size = { ...machine.spec, diskGb: machine.diskGb }
       measurements.set(serverId, simulatedUse(size, machine.isOn ? machine.startedAt : null, now))
@@ -205,29 +200,20 @@ export class Simulator implements Driver {
 
   async ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null> {
     this.#failIfTold('ready')
-    await this.#refresh([serverId])
-    const machine = this.#find(serverId)
+    await this.#machines.refresh([serverId])
+    const machine = this.#machines.find(serverId)
     if (!machine?.isOn || machine.readyAt > this.#options.clock.now()) return null
     return { hostKeys: [hostKeyOf(serverId)] }
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
     this.#failIfTold('connect')
-    const { shared } = this.#options
-    if (!shared) {
-      for (const [serverId, network] of networks)
-        Object.assign(this.#machines.get(serverId) ?? {}, { network })
-      return this.#save()
-    }
-    const before = await shared.load([...networks.keys()])
-    for (const [serverId, network] of networks)
-      if (JSON.stringify(before.get(serverId)?.network) !== JSON.stringify(network))
-        await this.#change(serverId, (machine) => machine && { ...machine, network })
+    await this.#machines.connect(networks)
   }
 
   async openConsole(serverId: string, seen?: Buffer): Promise<Console> {
     this.#failIfTold('openConsole')
-    await this.#refresh([serverId])
+    await this.#machines.refresh([serverId])
     return this.#shell(serverId).line.open(seen)
   }
 
@@ -236,93 +222,66 @@ export class Simulator implements Driver {
   }
 
   async close(): Promise<void> {
-    await this.#writing
+    await this.#machines.written
   }
 
-  /** The next call of this method fails with this error. */
+  /** Lets the next call of a method fail with this error. */
   failNext(method: Method, error: Error): void {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), error])
   }
 
-  /** The guest turns itself off, or its machine dies. */
+  /** Lets a guest turn itself off, or its machine crash. */
   turnsOffByItself(serverId: string, stopReason: 'guest_shutdown' | 'crashed'): void {
-    Object.assign(this.#get(serverId), { isOn: false, offAt: null, stopReason })
+    Object.assign(this.#machines.get(serverId), { isOn: false, offAt: null, stopReason })
     this.#hangUp(serverId)
-    void this.#save()
+    void this.#machines.save()
     this.#tell(serverId)
   }
 
-  /** From now on the guest does not hear the power button. */
+  /** Lets the guest ignore the power button from this call on. */
   ignoresPowerButton(serverId: string): void {
     this.#deaf.add(serverId)
   }
 
-  /** The guest of a machine that is on prints this on its console. */
+  /** Lets the guest of a running machine print on its console. */
   prints(serverId: string, bytes: Buffer): void {
     this.#shell(serverId).line.print(bytes)
   }
 
-  /** The machine that one reaches by a card in a private network, at an address; null: none. */
+  /** Finds the machine that another one reaches at an address of a private network; null: none. */
   reaches(serverId: string, address: string): string | null {
     const cards = (id: string) => {
-      const { network, isOn } = this.#get(id)
+      const { network, isOn } = this.#machines.get(id)
       return isOn && network && !network.isCut ? network.cards : []
     }
     const networks = new Set(cards(serverId).map(({ network }) => network))
     const isThere = (id: string) =>
       cards(id).some((card) => card.address === address && networks.has(card.network))
-    return [...this.#machines.keys()].find((id) => id !== serverId && isThere(id)) ?? null
+    return this.#machines.ids.find((id) => id !== serverId && isThere(id)) ?? null
   }
 
-  /** What leads to a machine, as it was told. */
+  /** The network of a machine, as the last `connect` left it. */
   networkOf(serverId: string): ServerNetwork | undefined {
-    return this.#get(serverId).network
+    return this.#machines.get(serverId).network
   }
 
-  /** Whether a connection gets through to a machine, or out of it. */
+  /** Whether a connection to or from a machine gets through. */
   passes(serverId: string, connection: Connection): boolean {
-    const { network, isOn } = this.#get(serverId)
+    const { network, isOn } = this.#machines.get(serverId)
     return isOn && network !== undefined && !network.isCut && isLet(network.firewall, connection)
   }
 
   /** The size of the disk in GB, as the guest would see it. */
   diskOf(serverId: string): number {
-    return this.#get(serverId).diskGb
+    return this.#machines.get(serverId).diskGb
   }
 
   #mayBoot(owner: string): boolean {
     const { bootMs, bootSlots, clock } = this.#options
     const loaded = clock.now() - bootMs * LOADER_SHARE
-    const booting = [...this.#machines.values()].filter((other) => other.isOn && other.startedAt > loaded)
+    const booting = this.#machines.all.filter((other) => other.isOn && other.startedAt > loaded)
     const owners = booting.map(({ spec }) => spec.owner)
     return mayBoot(owner, owners, bootSlots)
-  }
-
-  /** Where others may have changed machines, takes them as they are by now. */
-  async #refresh(serverIds?: readonly string[]): Promise<void> {
-    const { shared } = this.#options
-    if (!shared) return
-    const machines = await shared.load(serverIds)
-    for (const id of serverIds ?? [...this.#machines.keys()]) if (!machines.has(id)) this.#machines.delete(id)
-    for (const [id, machine] of machines) this.#machines.set(id, machine)
-  }
-
-  async #change(
-    serverId: string,
-    change: (machine: Machine | undefined) => Machine | undefined,
-  ): Promise<void> {
-    const { shared } = this.#options
-    const apply = (machine: Machine | undefined) => {
-      if (machine) this.#machines.set(serverId, machine)
-      else this.#machines.delete(serverId)
-      const after = change(this.#find(serverId))
-      if (after) this.#machines.set(serverId, after)
-      else this.#machines.delete(serverId)
-      return after
-    }
-    if (shared) return shared.change(serverId, apply)
-    apply(this.#machines.get(serverId))
-    await this.#save()
   }
 
   #failIfTold(method: Method): void {
@@ -330,20 +289,17 @@ export class Simulator implements Driver {
     if (error) throw error
   }
 
-  /** The machine as it is at this moment: the guest may have obeyed the power button meanwhile. */
-  #find(serverId: string): Machine | undefined {
-    const machine = this.#machines.get(serverId)
-    if (machine && machine.offAt !== null && machine.offAt <= this.#options.clock.now()) {
-      Object.assign(machine, { isOn: false, offAt: null, stopReason: 'guest_shutdown' })
-      this.#hangUp(serverId)
-      this.#tell(serverId)
-    }
-    return machine
+  /** Turns a machine off once its guest has obeyed the power button. */
+  #settle(serverId: string, machine: Machine): void {
+    if (machine.offAt === null || machine.offAt > this.#options.clock.now()) return
+    Object.assign(machine, { isOn: false, offAt: null, stopReason: 'guest_shutdown' })
+    this.#hangUp(serverId)
+    this.#tell(serverId)
   }
 
   /** @throws DriverError not_found */
   #shell(serverId: string): SimulatedShell {
-    const machine = this.#get(serverId)
+    const machine = this.#machines.get(serverId)
     if (!machine.isOn) throw new DriverError('not_found', 'The machine is off.')
     const shell = this.#shells.get(serverId) ?? new SimulatedShell(machine.spec.hostname, this.#options.clock)
     this.#shells.set(serverId, shell)
@@ -357,23 +313,6 @@ export class Simulator implements Driver {
 
   #tell(serverId: string): void {
     for (const listener of this.#listeners) listener(serverId)
-  }
-
-  #get(serverId: string): Machine {
-    return known(this.#find(serverId))
-  }
-
-  /** Writes what has changed; one at a time, so that what changes meanwhile is written together. */
-  #save(): Promise<void> {
-    const { storage } = this.#options
-    if (!storage) return Promise.resolve()
-    this.#next ??= this.#writing.then(() => {
-      this.#next = null
-      const written = storage.save(JSON.stringify([...this.#machines]))
-      this.#writing = written.catch(() => {})
-      return written
-    })
-    return this.#next
   }
 }
 

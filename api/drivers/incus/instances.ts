@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DriverError, type MachineState } from '../driver.ts'
+import { at, type IncusClient } from './client.ts'
+import { IncusError } from './errors.ts'
+import { type Instance, nameOf, stateOf } from './instance.ts'
+import type { Operations } from './operations.ts'
+
+/** How often a write is tried if somebody else has just changed the instance. */
+const TRIES = 4
+const RETRY_MS = 100
+
+/** Reads and changes the instances of a project. */
+export class Instances {
+  readonly #client: IncusClient
+  readonly #operations: Operations
+  readonly #project: string
+
+  constructor(client: IncusClient, operations: Operations, project: string) {
+    this.#client = client
+    this.#operations = operations
+    this.#project = project
+  }
+
+  list(): Promise<Instance[]> {
+    const project = this.#project
+    return this.#client.get<Instance[]>(at('/1.0/instances', { project, recursion: '1' }))
+  }
+
+  /** Reads from the list, because a question to the instance itself waits for its member, which may be gone. */
+  async find(serverId: string): Promise<Instance | null> {
+    const project = this.#project
+    const query = { project, recursion: '1', filter: `name eq ${nameOf(serverId)}` }
+    const [found] = await this.#client.get<Instance[]>(at('/1.0/instances', query))
+    return found ?? null
+  }
+
+  /** @throws DriverError not_found; IncusError if its member does not answer */
+  async get(serverId: string): Promise<Instance> {
+    const instance = await this.find(serverId)
+    if (!instance) throw new DriverError('not_found', 'The machine does not exist.')
+    if (instance.config === null) throw new IncusError(0, 'The member of the machine does not answer')
+    return instance
+  }
+
+  /** Changes an instance, read anew; null changes nothing. If somebody else was quicker, it tries again. */
+  async write(serverId: string, change: (instance: Instance) => object | null): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const body = change(await this.get(serverId))
+      if (body === null) return
+      try {
+        await this.#operations.run('PUT', this.path(serverId), { body })
+        return
+      } catch (error) {
+        const isOthers =
+          error instanceof IncusError && (error.refusal === 'changed' || error.refusal === 'busy')
+        if (!isOthers || tries === TRIES) throw error
+        await sleep(RETRY_MS * 2 ** tries)
+      }
+    }
+  }
+
+  power(serverId: string, body: { action: string; force?: boolean }) {
+    return this.#operations.run('PUT', this.path(serverId, '/state'), { body: { timeout: 30, ...body } })
+  }
+
+  path(serverId: string, part = ''): string {
+    return at(`/1.0/instances/${nameOf(serverId)}${part}`, { project: this.#project })
+  }
+
+  /** The state of a machine. While members are evacuated or restored, a machine that is off may be moving. */
+  async settled(serverId: string, instance: Instance): Promise<MachineState> {
+    const state = stateOf(instance)
+    if (!isByItself(state)) return state
+    if (await this.isMoving()) return { power: 'away', isMoving: true }
+    const again = await this.find(serverId)
+    return again ? stateOf(again) : { power: 'absent' }
+  }
+
+  /** Whether a member is being evacuated or restored. */
+  async isMoving(): Promise<boolean> {
+    const path = at('/1.0/operations', { recursion: '1', 'all-projects': 'true' })
+    const byStatus = await this.#client.get<Record<string, { description: string }[]>>(path)
+    const { pending = [], running = [] } = byStatus
+    return [...pending, ...running].some(({ description }) => /evacuat|restor.*member/i.test(description))
+  }
+}
+
+/** Whether nobody here turned the machine off. */
+export function isByItself(state: MachineState): boolean {
+  return state.power === 'stopped' && state.reason !== null
+}
