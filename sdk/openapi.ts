@@ -266,11 +266,11 @@ export interface Capacity {
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
-  /** Whether any server can be created there now */
+  /** Whether a server can be created now */
   is_available: boolean
-  /** How much room there is */
+  /** Free capacity */
   level: 'high' | 'low' | 'none'
-  /** The largest server that fits there now */
+  /** The largest server that fits now */
   max_server: {
     /** Cores */
     cpu: number
@@ -298,7 +298,7 @@ export interface CapacityUnavailableProblem {
   request_id: string
   /** What a client acts on */
   code: 'capacity_unavailable'
-  /** The largest server that fits there now */
+  /** The largest server that fits now */
   max_server: {
     /** Cores */
     cpu: number
@@ -307,7 +307,7 @@ export interface CapacityUnavailableProblem {
     /** Disk in GB */
     disk_gb: number
   }
-  /** Where the plan fits now */
+  /** Zones and CPU types in which the plan fits now */
   alternatives: Array<{
     /** Name of a zone, as `GET /zones` lists them */
     zone_slug: string
@@ -647,7 +647,7 @@ export interface Limits {
     min: number
     /** Largest value */
     max: number
-    /** Any other value than `min` is a multiple of this */
+    /** All values but `min` are multiples of this */
     step: number
   }
   /** Memory in MB */
@@ -656,7 +656,7 @@ export interface Limits {
     min: number
     /** Largest value */
     max: number
-    /** Any other value than `min` is a multiple of this */
+    /** All values but `min` are multiples of this */
     step: number
   }
   /** Disk in GB */
@@ -665,10 +665,10 @@ export interface Limits {
     min: number
     /** Largest value */
     max: number
-    /** Any other value than `min` is a multiple of this */
+    /** All values but `min` are multiples of this */
     step: number
   }
-  /** Prices that the price of a custom plan is the sum of */
+  /** Prices of the parts of a custom plan */
   unit_prices: {
     /** Price of a core per month, in rubles with two decimals */
     cpu_month_rub: string
@@ -677,11 +677,11 @@ export interface Limits {
     /** Price of a GB of disk per month, in rubles with two decimals */
     disk_gb_month_rub: string
   }
-  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
   traffic_tb_rub: string
-  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
 }
 
@@ -825,7 +825,7 @@ export interface NotSupportedProblem {
   request_id: string
   /** What a client acts on */
   code: 'not_supported'
-  /** What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console */
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console */
   feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console'
 }
 
@@ -1180,13 +1180,13 @@ export interface Preset {
   price_month_rub: string
   /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
-  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
   traffic_tb_rub: string
-  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
-  /** Whether there is room for one now */
+  /** Whether such a server can be created now */
   is_available: boolean
 }
 
@@ -1230,7 +1230,7 @@ export interface Problem {
   required?: string | undefined
   /** Balance of the account, in rubles with two decimals */
   available?: string | undefined
-  /** The largest server that fits there now */
+  /** The largest server that fits now */
   max_server?: {
     /** Cores */
     cpu: number
@@ -1241,7 +1241,7 @@ export interface Problem {
   } | undefined
   /** Zones that have one now */
   alternatives?: Array<string> | undefined
-  /** What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console */
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console */
   feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | undefined
   /** Its status */
   current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
@@ -1393,11 +1393,11 @@ export interface Quote {
   price_hour_rub: string
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
-  /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+  /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
   traffic_tb_rub: string
-  /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+  /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
   /** What the price is the sum of */
   items: Array<{
@@ -1970,11 +1970,11 @@ export interface ServerDetails {
   }
   /** Its traffic in this calendar month (UTC), as the price includes it */
   traffic: {
-    /** GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free */
+    /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
     traffic_gb: number
-    /** Price of each TB (1,000 GB) sent beyond that; 0.00: it is free, in rubles with two decimals */
+    /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
     traffic_tb_rub: string
-    /** How fast it may send, and be sent to, in Mbit/s; null: not limited */
+    /** Bandwidth in each direction in Mbit/s; null: not limited */
     bandwidth_mbit: number | null
     /** Bytes that came to it */
     in_bytes: number
@@ -2309,13 +2309,13 @@ export interface Template {
   template_id: string
   /** Short name; unique */
   slug: string
-  /** Title, for people */
+  /** Title to show to people */
   title: string
   /** Family of the operating system */
   os_family: string
-  /** Smallest disk in GB that a server of it can have */
+  /** Smallest disk in GB for this template */
   min_disk_gb: number
-  /** User to log in as with SSH */
+  /** User name for SSH */
   default_username: string
 }
 
@@ -2525,19 +2525,19 @@ export interface WebhookVerification {
 export interface Zone {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** Title, for people */
+  /** Title to show to people */
   title: string
-  /** City that it is in */
+  /** City of the zone */
   city: string
-  /** Country that it is in (ISO 3166-1 alpha-2); ZZ if the operator has not set it */
+  /** Country of the zone (ISO 3166-1 alpha-2); ZZ if the operator has not set it */
   country_code: string
-  /** CPU types that it has */
+  /** CPU types on offer in the zone */
   cpu_types: Array<'amd' | 'intel'>
-  /** What its servers are: a `container` shares the kernel of its host, a `virtual_machine` has its own */
+  /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
-  /** What its servers can have; anything else is a 409 `not_supported` */
+  /** Features of its servers; using any other returns 409 `not_supported` */
   features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console'>
-  /** Whether any server can be created here now */
+  /** Whether a server can be created here now */
   is_available: boolean
 }
 

@@ -93,7 +93,7 @@ function brokenOffers<T>(
     if (!isUsed(idOf(offer))) return []
     const found = after.find((candidate) => idOf(candidate) === idOf(offer))
     if (!found)
-      return `${kind} ${slugOf(offer)} is missing, but servers use it: put it back, with "retired: true" to sell it no more.`
+      return `${kind} ${slugOf(offer)} is missing, but servers use it: put it back, with "retired: true" to stop selling it.`
     if (!fixed || fixed[1](found) === fixed[1](offer)) return []
     return `${fixed[0]} of ${kind} ${slugOf(offer)} can't change while servers use it: add another ${kind} instead.`
   })

@@ -74,7 +74,7 @@ export function findTemplate({ templates }: Catalog, templateId: string | undefi
   return templates.find((template) => template.templateId === templateId)
 }
 
-/** The catalogue file can't be used. Each line of the message names a place and says what is wrong. */
+/** The catalogue file can't be used. Each line of the message has a place and a mistake. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
 }
@@ -82,7 +82,7 @@ export class CatalogError extends Error {
 const check = compileCheck('body', CatalogFile)
 
 /**
- * @param now zones must have prices by then
+ * @param now the time by which zones must have prices
  * @throws CatalogError
  */
 export function readCatalog(file: string, now?: number): Catalog {
@@ -153,7 +153,7 @@ export function withAbsolutePaths(text: string, folder: string): string {
   )
 }
 
-/** @throws CatalogError where an alias leads nowhere, or to far too much */
+/** @throws CatalogError if an alias has no anchor, or expands to far too much */
 function toValue(document: ReturnType<typeof parseDocument>, file: string): unknown {
   try {
     return document.toJS()
@@ -202,7 +202,7 @@ function contradictions(file: CatalogFile, now: number): Fault[] {
   return found
 }
 
-/** @param folder where relative paths of images start from */
+/** @param folder where relative paths of images start */
 function toCatalog(file: CatalogFile, folder: string): Catalog {
   return {
     zones: file.zones,

@@ -20,7 +20,7 @@ import {
 
 const LOOK_EVERY_MS = 2_000
 
-/** A catalogue that can be replaced while the service runs; everybody who holds it reads the one in force. */
+/** A catalogue that can be replaced while the service runs: all holders of it read the one in force. */
 export class LiveCatalog implements Catalog {
   #current: Catalog
 
@@ -49,10 +49,10 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** Where a catalogue is, and what it is held against. */
+/** The place of a catalogue, and the data that it is checked against. */
 export interface CatalogPlace {
   file: string
-  /** Where a copy of what was accepted last is kept. */
+  /** The file with a copy of the last accepted catalogue. */
   lastGood: string
   images: Pick<HostImages, 'ready'>
   /** Returns the entries that servers use, which may not disappear. */
@@ -68,20 +68,20 @@ export interface InForce {
   fault: string | null
 }
 
-/** The catalogue of a file that is looked at again and again. */
+/** The catalogue of a file that is watched. */
 export interface OpenCatalog extends InForce {
   catalog: LiveCatalog
   /**
-   * Takes up a change of the file; a bad one changes nothing.
-   * @returns null where nothing has changed
+   * Applies a change of the file, unless it has mistakes.
+   * @returns null if nothing has changed
    */
   look(now: number): Promise<{ fault: string | null } | null>
 }
 
 /**
- * Reads the catalogue file, or, where that is wrong, the last good one: a slip in a file must not keep a service
- * down that a crash or a reboot has ended.
- * @throws CatalogError where there is no good one
+ * Reads the catalogue file or, if it has mistakes, the last good one: after a crash or a reboot, a typing mistake must
+ * not keep the service down.
+ * @throws CatalogError if there is no good one
  */
 export async function readInForce(place: CatalogPlace, now: number): Promise<InForce & { taken: Taken }> {
   const before = lastGoodOf(place)
@@ -92,8 +92,8 @@ export async function readInForce(place: CatalogPlace, now: number): Promise<InF
 }
 
 /**
- * Reads it as above, accepts what is good, and can look again.
- * @throws CatalogError where there is no good one
+ * Reads the catalogue as `readInForce` does, keeps a copy of a good one, and can look for changes.
+ * @throws CatalogError if there is no good one
  */
 export async function openCatalog(place: CatalogPlace, now: number): Promise<OpenCatalog> {
   const first = await readInForce(place, now)
@@ -113,7 +113,7 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
   return { catalog, fault: first.fault, look }
 }
 
-/** Looks at the file until the loop that it returns is stopped, and reports the result of a change. */
+/** Watches the file until the returned loop is stopped, and reports the result of each change. */
 export function watchCatalog(
   { look }: OpenCatalog,
   { clock, log }: { clock: Clock; log: Logger },
@@ -127,7 +127,7 @@ export function watchCatalog(
       if (change) tell(change.fault)
     },
     failure: 'the catalogue could not be checked; trying again',
-    // By polling: editors save by renaming, and file systems of containers and networks send no news.
+    // The file is polled: editors save by renaming, and file systems of containers and networks send no events.
     pauseMs: () => LOOK_EVERY_MS,
   })
   loop.start({ isPauseFirst: true })
@@ -136,12 +136,12 @@ export function watchCatalog(
 
 interface Taken {
   text: string | null
-  /** Null where something is wrong, which `fault` says. */
+  /** Null if the file has mistakes, which are in `fault`. */
   catalog: Catalog | null
   fault: string | null
 }
 
-/** Reads the file once, and holds it against what is there. Whatever is wrong with it is said, never thrown. */
+/** Reads the file once, and checks it against existing servers. Mistakes are returned, never thrown. */
 async function take(place: CatalogPlace, before: Catalog | null, now: number): Promise<Taken> {
   const { file } = place
   const text = textOf(file)
@@ -159,7 +159,7 @@ async function take(place: CatalogPlace, before: Catalog | null, now: number): P
   return { text, catalog: null, fault: faults.map((fault) => `${file}: ${fault}`).join('\n') }
 }
 
-/** A file can be removed once its image is here. */
+/** Finds image files that are missing. A file may be removed once its image has been prepared. */
 async function missingImages({ templates }: Catalog, images: CatalogPlace['images']): Promise<string[]> {
   const found = await Promise.all(
     templates.map(async ({ slug, image }) => {
@@ -173,7 +173,7 @@ async function missingImages({ templates }: Catalog, images: CatalogPlace['image
   return found.flat()
 }
 
-/** Null where there is none, or one of another version of the program. */
+/** Null if there is none, or only one from another version of the program. */
 function lastGoodOf({ lastGood }: CatalogPlace): Catalog | null {
   try {
     return readCatalog(lastGood)
@@ -187,11 +187,11 @@ function keep({ file, lastGood }: CatalogPlace, { text, catalog }: Taken): void 
   try {
     writeWholeSync(lastGood, withAbsolutePaths(text, path.dirname(file)))
   } catch {
-    // The change holds all the same. Only a start after a later slip would miss the copy.
+    // The change is in force anyway. Only a start after a later mistake would miss the copy.
   }
 }
 
-/** Null where it can't be read, for whatever reason: reading it for good says which. */
+/** Null if the file can't be read; readCatalogText reports the reason. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')

@@ -21,7 +21,7 @@ export interface PriceItem {
   code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
   quantity: number
   unit: 'core' | 'gb' | 'preset' | 'address'
-  /** Units a month, of one and of all. */
+  /** Units a month, for one and for all. */
   priceUnitMonth: number
   priceMonth: number
 }
@@ -42,7 +42,7 @@ export interface Traffic {
   /** GB a calendar month within the price, and the price in units of a TB beyond that. */
   includedGb: number
   priceTb: number
-  /** How fast, in each direction; null: as fast as it goes. */
+  /** The limit in each direction; null: none. */
   bandwidthMbit: number | null
 }
 
@@ -63,7 +63,7 @@ export function addressItem(price: number): PriceItem {
   return priceItem('ipv4', 'address', 1, 1, price)
 }
 
-/** @param per how many of `amount` make one of the unit that has the price */
+/** @param per the number of `amount` in the unit that has the price */
 function priceItem(
   code: PriceItem['code'],
   unit: PriceItem['unit'],
@@ -95,14 +95,14 @@ function sum(items: readonly PriceItem[]): number {
   return items.reduce((total, item) => total + item.priceMonth, 0)
 }
 
-/** Why there is no plan with this CPU type in this zone. */
+/** The reason why there is no plan with this CPU type in this zone. */
 export function notOffered(zoneSlug: string, cpuType: CpuType): string {
   return `Zone ${zoneSlug} does not offer ${cpuType}.`
 }
 
 /**
- * Turns what was asked for into a plan with its price: the one path of create, resize and quote.
- * @returns the plan, or all that is wrong with the request
+ * Turns a request into a plan with its price, for create, resize and quote alike.
+ * @returns the plan, or all mistakes of the request
  */
 export function resolvePlan(
   catalog: Catalog,

@@ -8,7 +8,7 @@ interface Ranges {
   public_ipv6?: string | undefined
 }
 
-/** More addresses of IPv6 than this of one range are never given out. */
+/** The most IPv6 networks of one range that are assigned. */
 const MOST_NETWORKS = 2 ** 16
 
 export function poolsOf(zones: readonly Ranges[]): PublicPools {
@@ -19,8 +19,8 @@ export function poolsOf(zones: readonly Ranges[]): PublicPools {
 }
 
 /**
- * How many addresses of a family a zone has, and which is the nth. Of IPv4 ranges the first and the last are left
- * out, which some networks do not carry; of IPv6 an address is a /64.
+ * Counts the addresses of a family in a zone, and finds the nth. The first and the last address of an IPv4 range are
+ * left out, because some networks do not route them. An IPv6 address stands for a /64.
  */
 export function addressesIn(
   { public_ipv4 = [], public_ipv6 }: Ranges,

@@ -8,23 +8,23 @@ export interface Prices {
   diskGb: number
   /** A public IPv4 address. */
   ipv4: number
-  /** A TB sent beyond what a plan includes. */
+  /** A TB sent beyond the traffic of a plan. */
   trafficTb: number
   /** Prices of presets that have their own, by slug; the others cost the sum of their parts. */
   presets: ReadonlyMap<string, number>
 }
 
-/** Prices of a zone and CPU type from a moment on, until a later entry of theirs takes over. */
+/** Prices of a zone and CPU type, from a moment until their next entry. */
 export interface PriceEntry {
   zoneSlug: string
   cpuType: CpuType
   from: number
-  /** From when servers that were ordered earlier pay them too; null where those keep what they were promised. */
+  /** The time from which earlier servers pay them, too; null: these keep their price. */
   existingFrom: number | null
   prices: Prices
 }
 
-/** The prices at a moment, or null where the zone does not sell this CPU type then. */
+/** The prices at a moment; null if the zone does not sell this CPU type then. */
 export function pricesAt(
   entries: readonly PriceEntry[],
   zoneSlug: string,
@@ -42,7 +42,7 @@ function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: Cp
     .sort((a, b) => a.from - b.from)
 }
 
-/** A part that costs more a month, in units, is a slip of the decimal point; and so is a price ten times the last. */
+/** A part that costs more a month, in units, is a misplaced decimal point; so is a price of ten times the last. */
 const ABSURD_PART = 100_000_000
 const ABSURD_PRESET = 100_000_000_000
 const ABSURD_STEP = 10
@@ -104,7 +104,7 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
       faults.push(`${field} is ${formatMoney(sum)}: more than ${formatMoney(limit)} is probably a typo.`)
     if (last && sum && (sum > last * ABSURD_STEP || sum * ABSURD_STEP < last))
       faults.push(
-        `${field} goes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: probably a typo.`,
+        `${field} changes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: probably a typo.`,
       )
   }
   return faults

@@ -39,7 +39,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       tag,
       summary: 'List zones',
       description:
-        'The places that servers can be created in, with the CPU types of each and what its servers can have. May be cached for a minute; `is_available` is about any server at all, and `GET /pricing/capacity` says what fits.',
+        'Lists the locations of servers, with their CPU types and features. May be cached for a minute. `is_available` concerns the smallest server; `GET /pricing/capacity` returns the largest server that fits.',
       reply: { 200: Type.Array(Zone) },
       run: async ({ setHeader }) => {
         const rows = await capacity.list(db)
@@ -61,7 +61,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       tag,
       summary: 'List OS templates',
       description:
-        'The operating systems on offer; `POST /servers` takes the `template_id`. Ids stay the same; the image behind one may be updated, which affects only new servers.',
+        'Lists the operating systems on offer; `POST /servers` takes the `template_id`. Ids stay the same. The image of a template may be updated, which affects only new servers.',
       reply: { 200: Type.Array(Template) },
       run: async ({ setHeader }) => {
         return cached(setHeader, CACHE_A_MINUTE, onSale(catalog).templates.map(templateView))
@@ -80,7 +80,7 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
     tag,
     summary: 'List presets with their prices in a zone',
     description:
-      'The sizes on offer, with their prices and whether there is room for one now. A CPU type that the zone does not have gives an empty list.',
+      'Lists the sizes on offer, with their prices and whether such a server can be created now. For a CPU type that the zone does not have, the list is empty.',
     query: ZoneAndCpu,
     reply: { 200: Type.Array(Preset) },
     run: async ({ query, setHeader }) => {
@@ -107,7 +107,7 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
     tag,
     summary: 'Get the limits and prices of custom plans in a zone',
     description:
-      'The smallest and largest `cpu`, `ram_mb` and `disk_gb` of a custom plan, their steps, and the prices that its price is the sum of. A CPU type that the zone does not have is a 422.',
+      'Returns the smallest and largest `cpu`, `ram_mb` and `disk_gb` of a custom plan, their steps, and the prices of its parts. A CPU type that the zone does not have returns 422.',
     query: ZoneAndCpu,
     reply: { 200: Limits },
     run: async ({ query, setHeader }) => {
@@ -132,7 +132,7 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
     tag,
     summary: 'List the available capacity by zone and CPU type',
     description:
-      'One row for each zone and CPU type, with the largest server that fits now. Room is shared with other customers, and only creating the server reserves it.',
+      'Returns a row for each zone and CPU type, with the largest server that fits now. Customers share the capacity, and only creating a server reserves it.',
     query: CapacityFilter,
     reply: { 200: Type.Array(Capacity) },
     run: async ({ query, setHeader }) => {

@@ -10,7 +10,7 @@ export const CpuTypeName = Type.Enum([...cpuTypes], {
 
 const FeatureName = Type.Enum([...features], {
   description:
-    'What servers of a zone can have: `public_ipv4` and `public_ipv6`, addresses of their own; `published_ports`, ports of the host that lead to a server; `private_networks`, networks of their own; `firewalls`, rules that say which connections get through; `console`, a serial console',
+    'A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console',
 })
 
 export const ZoneSlug = Type.String({
@@ -30,12 +30,12 @@ export const size = sizeOf(1, 512, 10)
 export const traffic = {
   traffic_gb: Type.Integer({
     description:
-      'GB (of 1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; what comes in is free',
+      'GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free',
     examples: [1000],
   }),
-  traffic_tb_rub: money('Price of each TB (1,000 GB) sent beyond that; 0.00: it is free', '120.00'),
+  traffic_tb_rub: money('Price of each further TB (1,000 GB); 0.00: it is free', '120.00'),
   bandwidth_mbit: nullable(Type.Integer({ examples: [500] }), {
-    description: 'How fast it may send, and be sent to, in Mbit/s; null: not limited',
+    description: 'Bandwidth in each direction in Mbit/s; null: not limited',
   }),
 }
 
@@ -44,9 +44,9 @@ export const catalogProblems = defineProblems({
     status: 409,
     title: 'Not enough capacity for this plan',
     members: {
-      max_server: Type.Object(sizeOf(2, 4096, 40), { description: 'The largest server that fits there now' }),
+      max_server: Type.Object(sizeOf(2, 4096, 40), { description: 'The largest server that fits now' }),
       alternatives: Type.Array(Type.Object({ zone_slug: ZoneSlug, cpu_type: CpuTypeName }), {
-        description: 'Where the plan fits now',
+        description: 'Zones and CPU types in which the plan fits now',
       }),
     },
   },
@@ -69,24 +69,24 @@ export const PresetId = uuid(
 export const Zone = Type.Object(
   {
     zone_slug: ZoneSlug,
-    title: Type.String({ description: 'Title, for people', examples: ['This machine'] }),
-    city: Type.String({ description: 'City that it is in', examples: ['Local'] }),
+    title: Type.String({ description: 'Title to show to people', examples: ['This machine'] }),
+    city: Type.String({ description: 'City of the zone', examples: ['Local'] }),
     country_code: Type.String({
-      description: 'Country that it is in (ISO 3166-1 alpha-2); ZZ if the operator has not set it',
+      description: 'Country of the zone (ISO 3166-1 alpha-2); ZZ if the operator has not set it',
       examples: ['ZZ'],
     }),
-    cpu_types: Type.Array(CpuTypeName, { description: 'CPU types that it has' }),
+    cpu_types: Type.Array(CpuTypeName, { description: 'CPU types on offer in the zone' }),
     server_type: Type.Enum([...serverKinds], {
       description:
-        'What its servers are: a `container` shares the kernel of its host, a `virtual_machine` has its own',
+        'Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own',
       examples: ['virtual_machine'],
     }),
     features: Type.Array(FeatureName, {
-      description: 'What its servers can have; anything else is a 409 `not_supported`',
+      description: 'Features of its servers; using any other returns 409 `not_supported`',
     }),
-    is_available: Type.Boolean({ description: 'Whether any server can be created here now' }),
+    is_available: Type.Boolean({ description: 'Whether a server can be created here now' }),
   },
-  { title: 'Zone', description: 'A location that servers can be created in' },
+  { title: 'Zone', description: 'A location in which servers can be created' },
 )
 export type Zone = Static<typeof Zone>
 
@@ -94,13 +94,13 @@ export const Template = Type.Object(
   {
     template_id: TemplateId,
     slug: Type.String({ description: 'Short name; unique', examples: ['debian-12'] }),
-    title: Type.String({ description: 'Title, for people', examples: ['Debian 12 (bookworm)'] }),
+    title: Type.String({ description: 'Title to show to people', examples: ['Debian 12 (bookworm)'] }),
     os_family: Type.String({ description: 'Family of the operating system', examples: ['debian'] }),
     min_disk_gb: Type.Integer({
-      description: 'Smallest disk in GB that a server of it can have',
+      description: 'Smallest disk in GB for this template',
       examples: [5],
     }),
-    default_username: Type.String({ description: 'User to log in as with SSH', examples: ['debian'] }),
+    default_username: Type.String({ description: 'User name for SSH', examples: ['debian'] }),
   },
   { title: 'Template', description: 'An operating system on offer' },
 )
@@ -114,9 +114,9 @@ export const Preset = Type.Object(
     price_month_rub: MonthPrice,
     price_hour_rub: HourPrice,
     ...traffic,
-    is_available: Type.Boolean({ description: 'Whether there is room for one now' }),
+    is_available: Type.Boolean({ description: 'Whether such a server can be created now' }),
   },
-  { title: 'Preset', description: 'A size on offer, at its price in the zone that was asked for' },
+  { title: 'Preset', description: 'A size on offer, with its price in the requested zone' },
 )
 export type Preset = Static<typeof Preset>
 
@@ -124,12 +124,12 @@ export const Capacity = Type.Object(
   {
     zone_slug: ZoneSlug,
     cpu_type: CpuTypeName,
-    is_available: Type.Boolean({ description: 'Whether any server can be created there now' }),
-    level: Type.Enum(['high', 'low', 'none'], { description: 'How much room there is' }),
-    max_server: Type.Object(size, { description: 'The largest server that fits there now' }),
+    is_available: Type.Boolean({ description: 'Whether a server can be created now' }),
+    level: Type.Enum(['high', 'low', 'none'], { description: 'Free capacity' }),
+    max_server: Type.Object(size, { description: 'The largest server that fits now' }),
     updated_at: timestamp('When it was determined'),
   },
-  { title: 'Capacity', description: 'What fits in a zone, for one of its CPU types' },
+  { title: 'Capacity', description: 'Free capacity of a zone for one of its CPU types' },
 )
 export type Capacity = Static<typeof Capacity>
 
@@ -144,7 +144,7 @@ const range = (description: string, min: number, max: number, step: number) =>
       min: Type.Integer({ description: 'Smallest value', examples: [min] }),
       max: Type.Integer({ description: 'Largest value', examples: [max] }),
       step: Type.Integer({
-        description: 'Any other value than `min` is a multiple of this',
+        description: 'All values but `min` are multiples of this',
         examples: [step],
       }),
     },
@@ -164,11 +164,11 @@ export const Limits = Type.Object(
         ram_gb_month_rub: money('Price of a GB of memory per month', '120.00'),
         disk_gb_month_rub: money('Price of a GB of disk per month', '6.00'),
       },
-      { description: 'Prices that the price of a custom plan is the sum of' },
+      { description: 'Prices of the parts of a custom plan' },
     ),
     ...traffic,
   },
-  { title: 'Limits', description: 'What a custom plan can be made of in a zone, and at what prices' },
+  { title: 'Limits', description: 'Sizes and prices of custom plans in a zone' },
 )
 export type Limits = Static<typeof Limits>
 

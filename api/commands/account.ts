@@ -152,7 +152,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
 function addAuditCommand(account: Command, config: ReadConfig): void {
   account
     .command('audit')
-    .description('list who changed what in an account, newest first, and which process wrote it down')
+    .description('list the changes in an account, newest first, with the actor and the process of each')
     .argument('<account>', 'e-mail address or id')
     .addOption(
       new Option('--limit <number>', 'how many entries').default(50).argParser((text) => {
@@ -225,10 +225,10 @@ function addStatusCommand(
           throw new CommandError(
             `${email} has ${servers_used} server${servers_used === 1 ? '' : 's'}. Delete its servers first, or with --delete-servers; their disks are lost.`,
           )
-        // Before anything changes: without a catalogue there is no app.
+        // This comes before any change, because it fails without a catalogue.
         const app = deleteServers ? await operatorsApp(db, parsed) : null
         const isChanged = await changeStatus({ db, clock, quotas }, id, { ...change, reason })
-        // A deletion that was cut off is ordered again.
+        // A deletion that was interrupted is ordered again.
         if (!isChanged && !(app && status === change.to))
           throw new CommandError(`Nothing changed: ${email} is ${status}.`)
         console.log(`${email} is ${change.to}${isChanged ? '' : ' already'}.`)
@@ -238,7 +238,7 @@ function addStatusCommand(
   )
 }
 
-/** Safe to repeat: what is on its way out stays so, and what is gone meanwhile is gone. */
+/** Safe to repeat: servers that are being deleted, or are deleted in the meantime, stay as they are. */
 async function deleteServersOf(db: Database, { servers }: App, accountId: string): Promise<void> {
   const rows = await operatedServers(db).where('account_id', '=', accountId).execute()
   for (const { server_id } of rows)

@@ -17,10 +17,10 @@ export function addressCommands(config: ReadConfig): Command {
   const address = new Command('address').description('see the public addresses of all accounts')
   address
     .command('list')
-    .description('list public addresses, those that were given back too as far as they are known')
+    .description('list public addresses, including released ones as far as they are known')
     .option('--account <account>', 'only those of this account')
-    .option('--address <address>', 'only this one, to see who has and had it')
-    .option('--dns', 'print the names that customers gave them as PTR records, for zone files')
+    .option('--address <address>', 'only this one, with its present and earlier accounts')
+    .option('--dns', 'print the reverse DNS names as PTR records, for zone files')
     .action(async ({ account, address: wanted, dns = false }: ListOptions) => {
       await withDatabase(config(), 'address list', async (db) => {
         const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
@@ -46,7 +46,7 @@ export function addressCommands(config: ReadConfig): Command {
   return address
 }
 
-/** A line for each address that is held and has a name: of a /64 for the address that its server has. */
+/** Prints a line for each held address with a name; for a /64 it has the address of its server. */
 function printRecords(rows: Awaited<ReturnType<typeof addressesOf>>): void {
   for (const { address, released_at, reverse_dns } of rows)
     if (released_at === null && reverse_dns !== null)

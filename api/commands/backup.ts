@@ -17,17 +17,17 @@ import { Secrets } from '../secrets.ts'
 import { lastGoodCatalog, placeCatalog } from './catalog.ts'
 import { askPassphrase } from './passphrase.ts'
 
-/** The last member of a backup, which a file that was cut off lacks. */
+/** The last member of a backup: a truncated file lacks it. */
 export interface Manifest {
   format: 1
   created_at: string
   /** The newest migration of the database. */
   schema: string
-  /** Where the data folder was, for people. */
+  /** The path of the data folder, for people. */
   data_dir: string
   /** Servers whose disks are in the backup. */
   disks: string[]
-  /** Members by name, all others aside. */
+  /** The members by name, without this one. */
   files: Record<string, { sha256: string; bytes: number }>
 }
 
@@ -37,7 +37,7 @@ export interface SealedSecrets {
   sealed: string
 }
 
-/** Files of the data folder that are worth as much as all passwords and the money of the demo account. */
+/** Secrets in the data folder: the key of all passwords, and the token of the demo account. */
 export const SECRET_FILES = ['secret.key', 'demo-token']
 
 interface BackupOptions {
@@ -49,9 +49,9 @@ interface BackupOptions {
 
 export function backupCommand(config: () => Config): Command {
   return new Command('backup')
-    .description('write a backup of the installation to a file, also while it is served')
+    .description('write a backup of the installation to a file, also while the service is running')
     .argument('<file>', 'a new file; a tar archive')
-    .option('--disks', 'with the disks of stopped servers and the images that they stand on', false)
+    .option('--disks', 'include the disks of stopped servers and their base images', false)
     .action(async (file: string, { disks }: { disks: boolean }) => {
       const parsed = config()
       const target = path.resolve(file)
@@ -76,8 +76,8 @@ function refuseTarget({ dataDir, databaseUrl }: Config, file: string): void {
 }
 
 /**
- * Writes a backup: whole under its name, or not at all. The database is copied as it is at one moment; the service
- * may run on.
+ * Writes a backup completely, or not at all. The database is copied as it is at one moment; the service may keep
+ * running.
  * @throws CommandError
  */
 async function backUp(config: Config, options: BackupOptions): Promise<void> {
@@ -101,7 +101,7 @@ async function backUp(config: Config, options: BackupOptions): Promise<void> {
   }
 }
 
-/** @returns what is in it, in words */
+/** @returns lines that describe the contents */
 async function fill(
   config: Config,
   { passphrase, withDisks, file }: BackupOptions,
@@ -128,17 +128,14 @@ async function fill(
   await contents.append(parts, ['manifest.json'])
   return [
     `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, specifications of machines (${specs}) and disks (${withDisks ? disks.length : 'none'}).`,
-    ...(withDisks || specs === 0
-      ? []
-      : ['What customers have on their disks is not in it: --disks adds those of stopped servers.']),
+    ...(withDisks || specs === 0 ? [] : ['It has no disks: add those of stopped servers with --disks.']),
     ...leftOut.map(
-      (id) =>
-        `The disk of ${id} is not in it: the server is on, was changed meanwhile, or its image is missing.`,
+      (id) => `It lacks the disk of ${id}: the server is on, was changed meanwhile, or its image is missing.`,
     ),
   ]
 }
 
-/** A tar archive that grows, and what is in it. */
+/** A tar archive that grows, with a list of its files. */
 class Contents {
   readonly files: Manifest['files'] = {}
   readonly #archive: string
@@ -152,7 +149,7 @@ class Contents {
     await tar(['--append', '--file', this.#archive, ...how], names)
   }
 
-  /** @returns the files that changed or went while they were read: the archive may have them, but they do not count */
+  /** @returns the files that changed while they were read: the archive may have them, but they do not count */
   async add(folder: string, names: readonly string[]): Promise<string[]> {
     const before = await this.#facts(folder, names)
     const sums = new Map<string, string>()
@@ -178,7 +175,7 @@ class Contents {
   }
 }
 
-/** Adds what drivers keep of machines in the data folder. */
+/** Adds the files of all drivers' machines in the data folder. */
 async function addMachines(
   contents: Contents,
   dataDir: string,
@@ -222,7 +219,7 @@ async function sealSecrets({ dataDir }: Config, passphrase: string): Promise<str
   return JSON.stringify({ salt, sealed } satisfies SealedSecrets)
 }
 
-/** A guess takes 128 MB and about half a second. */
+/** Derives the key from the passphrase, so slowly that each guess takes 128 MB and about half a second. */
 export async function secretsUnder(passphrase: string, salt: string): Promise<Secrets> {
   const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 }
   return new Secrets(
@@ -234,7 +231,7 @@ export async function secretsUnder(passphrase: string, salt: string): Promise<Se
 
 /**
  * Runs tar on the files of these names.
- * @throws CommandError with what tar says
+ * @throws CommandError with the message of tar
  */
 export async function tar(args: readonly string[], names: readonly string[]): Promise<Buffer> {
   const options = { encoding: 'buffer', maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C' } } as const
@@ -244,7 +241,7 @@ export async function tar(args: readonly string[], names: readonly string[]): Pr
     running.child.stdin?.on('error', () => {}).end(names.join('\0'))
     return (await running).stdout
   } catch (error) {
-    // 1: a file changed while it was read, which callers notice themselves.
+    // Exit code 1 means that a file changed while it was read, which callers notice themselves.
     if (error instanceof Error && 'code' in error && error.code === 1) return Buffer.alloc(0)
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().split('\n')[0] : ''
     throw new CommandError(`tar failed: ${said || messageOf(error)}`)

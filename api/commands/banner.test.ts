@@ -16,7 +16,7 @@ test('the banner says of each image that is not here when it will be', async () 
   const lines = await imageLines({ images }, readCatalog('catalog.yaml'))
   expect(lines).toContain('micro          being built in the background')
   expect(lines).toContain(
-    'debian-12      downloaded on first use; if nothing answers, built in the background',
+    'debian-12      downloaded on first use; built in the background if no download answers',
   )
   expect(lines).toContain('ubuntu-24.04   downloaded on first use')
 })

@@ -21,11 +21,11 @@ export async function imageLines({ images }: Pick<Compute, 'images'>, catalog: C
 function describeImage(state: ImageState, sources: readonly ImageSource[]): string {
   if (state.state === 'ready') return `ready (${Math.ceil(state.bytes / 2 ** 20)} MB)`
   if (state.state === 'preparing') return `preparing: ${state.detail}`
-  if (state.state === 'failed') return 'failed; berthd image list says why'
+  if (state.state === 'failed') return 'failed; see berthd image list'
   if (sources[0]?.type === 'build') return 'being built in the background'
   const isBuilt = sources.some(({ type }) => type === 'build')
   return isBuilt
-    ? 'downloaded on first use; if nothing answers, built in the background'
+    ? 'downloaded on first use; built in the background if no download answers'
     : 'downloaded on first use'
 }
 
@@ -48,7 +48,7 @@ export function hostsOf({ drivers }: Compute, catalog: Catalog): Promise<Host[]>
 function hostLines(hosts: readonly Host[]): string[] {
   return hosts.flatMap(({ zones, facts }, at) => {
     const head = at === 0 ? '  Compute  ' : '           '
-    const place = hosts.length > 1 ? `${zones.join(', ') || 'servers from before'}: ` : ''
+    const place = hosts.length > 1 ? `${zones.join(', ') || 'earlier servers'}: ` : ''
     if (typeof facts === 'string') return [`${head}${place}*** does not work: ${facts} ***`]
     const line = `${head}${place}${facts.compute}: ${facts.reason}`
     return facts.isReal
@@ -67,7 +67,7 @@ export interface BannerFacts {
   compute: Compute
   /** Null in an installation without it. */
   demo: Demo | null
-  /** Where they go. */
+  /** The mail server, or the folder of mails. */
   mails: string
   images: string[]
   orphans: string[]
@@ -75,7 +75,7 @@ export interface BannerFacts {
   fault: string | null
 }
 
-/** The banner for machines. It goes to journals that others read: the token itself is not in it. */
+/** The banner for machines. Others may read the journal, so the token itself is not in it. */
 export function listening(facts: BannerFacts) {
   const { config, address, scrapes, hosts, compute, demo, mails, orphans, fault } = facts
   const known = hosts.flatMap(({ facts }) => (typeof facts === 'string' ? [] : [facts]))

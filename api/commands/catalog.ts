@@ -17,14 +17,14 @@ import { openDataDir } from './installation.ts'
 /** The sample that comes with the program: a first catalogue, never the installation's own. */
 const SAMPLE = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
 
-/** Where the copy of the catalogue that the service accepted last is kept. */
+/** The file with a copy of the catalogue that the service accepted last. */
 export function lastGoodCatalog({ dataDir }: Pick<Config, 'dataDir'>): string {
   return path.join(dataDir, 'catalog.last-good.yaml')
 }
 
 /**
- * Makes the installation's own catalogue where it has none yet: of the one that was in force last, as in an
- * installation that was served from the sample itself, or of the sample.
+ * Creates the installation's own catalogue if it has none yet, from the sample. An installation that was served from
+ * the sample itself gets the catalogue that was last in force.
  * @returns whether it took over an earlier one
  */
 export function placeCatalog(config: Config): boolean {
@@ -38,7 +38,7 @@ export function placeCatalog(config: Config): boolean {
   return isUpgrade
 }
 
-/** @param db that of the service; unless given, one that is only looked at */
+/** @param db the service's database (default: one that is opened for reading only) */
 export function catalogPlace(config: Config, db?: Database): CatalogPlace {
   const images = openImages(config, () => {})
   const look =
@@ -50,7 +50,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
     lastGood: lastGoodCatalog(config),
     images,
     ordered: look((db) => orderedServers(db).execute()),
-    // One of before there were addresses has no table of them.
+    // A database from before there were addresses has no table of them.
     held: () =>
       look((db) => heldAddresses(db).execute())().catch((error) => (db ? Promise.reject(error) : [])),
   }

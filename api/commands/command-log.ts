@@ -2,15 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 
-/** Names a person: several may share one root. */
+/** The name of the operator: several people may share one root. */
 export function operatorName(): string {
   return process.env.SUDO_USER || userInfo().username
 }
 
 /**
- * Writes to the system's log which command an operator ran, in the form of the service's security log. Each command is a
- * process of its own, which may run while the service does not, so it can't use the service's. Where there is no `logger`,
- * or nothing that listens to it, nothing is written: the audit still has what was changed.
+ * Writes to the system's log which command an operator ran, in the form of the service's security log. A command cannot
+ * use the log of the service, which may not be running. Without `logger`, or a daemon that listens to it, nothing is
+ * written: the audit log still has the changes.
  */
 export function logCommand(command: Command, outcome: 'succeeded' | 'failed'): void {
   const line = {
@@ -20,7 +20,7 @@ export function logCommand(command: Command, outcome: 'succeeded' | 'failed'): v
     log: 'security',
     event: 'operator_command',
     command: nameOf(command),
-    // A token can be revoked by its value.
+    // Tokens are left out: a token can be revoked by its value.
     arguments: command.args.map((word) => word.replace(/berth_.*/s, 'berth_…').slice(0, 200)),
     operator: operatorName().slice(0, 64),
     outcome,

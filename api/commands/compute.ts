@@ -76,7 +76,7 @@ export async function requireRole(
     )
 }
 
-/** Whether this process has to serve all machines of a driver by itself. */
+/** True if this process must serve all machines of a driver by itself. */
 export function isAlone({ drivers }: Pick<Compute, 'drivers'>): boolean {
   return drivers.pools.some((pool) => moduleOfPool(pool)?.isBoundToProcess)
 }

@@ -23,15 +23,15 @@ export interface Demo {
   /** Units. */
   balance: number
   tokenFile: string
-  /** Set on the start that made it, to be shown. */
+  /** The token's value; set only on the start that created it. */
   newToken: string | null
   /** A link that signs its owner in once; set until they have chosen a password, if it may be shown. */
   signInLink: string | null
 }
 
 /**
- * The demo account, its balance and its token: each made if it is missing; null where other accounts are. Where
- * strangers may be customers it gets no money, and its token is in its file alone.
+ * Opens the demo account, and creates what is missing of it: account, balance, token. Null if there are other accounts.
+ * If strangers may be customers, it gets no money, and its token is only in its file.
  */
 export async function openDemo(
   db: Database,
@@ -91,7 +91,7 @@ export async function demoBalance(db: Database): Promise<number> {
   return accountId === undefined ? 0 : balanceOf(db, accountId)
 }
 
-/** An operator who has made an account needs no other one, nor one that was closed. */
+/** An operator who has created an account needs no demo account, even if theirs is closed. */
 async function demoAccount(db: Database, clock: Clock): Promise<string | null> {
   const accounts = await listAccounts(db)
   if (accounts.length === 0) return createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })

@@ -23,14 +23,14 @@ import { folderMailer, type Mailer, smtpMailer } from '../mail/mailer.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
 
-/** Loaded where it is wanted, as it brings pg. */
+/** Loaded on demand, because it loads pg. */
 const onPostgres = () => import('./on-postgres.ts')
 
 type DataDir = Pick<Config, 'dataDir'>
 type Place = DataDir & Partial<Pick<Config, 'databaseUrl' | 'databaseConnections'>>
 
 /**
- * Makes the data folder. What is secret in it is private file by file; root's folder lets others pass through, as
+ * Creates the data folder. Secret files in it are private one by one; others may pass through root's folder, because
  * each machine's QEMU then runs as a user of its own.
  * @throws ConfigError
  */
@@ -44,26 +44,26 @@ export function openDataDir({ dataDir }: DataDir): void {
   }
 }
 
-/** How many copies from before migrations are kept. */
+/** The number of copies from before migrations that are kept. */
 const COPIES = 3
 
 /** The database to open, and the way to open it. */
 interface Opening {
-  /** Prints where the copy is. */
+  /** Prints the path of the copy. */
   say: (line: string) => void
-  /** Whether this process holds the data folder; if not, it changes nothing under one that does. */
+  /** True if this process holds the data folder; otherwise it migrates nothing while another one does. */
   holdsLock: boolean
-  /** On PostgreSQL: whether it is to be migrated also where services may work with it. */
+  /** On PostgreSQL: whether to migrate even if services may be using the database. */
   mayMigrate?: boolean
   log?: Logger
-  /** On PostgreSQL: called after each transaction that was committed. */
+  /** On PostgreSQL: called after each commit. */
   onCommit?: () => void
 }
 
 /**
- * Opens the installation's database at its newest schema. Before migrations change it, a copy is kept of SQLite's.
- * @throws ConfigError where it is no database, or can't be used now
- * @throws CommandError where the schema is newer than this program, or a migration failed; nothing has changed then
+ * Opens the installation's database at its newest schema. An SQLite database is copied before migrations change it.
+ * @throws ConfigError if it is no database, or can't be used now
+ * @throws CommandError if the schema is newer than this program, or a migration failed; nothing has changed then
  */
 export async function openDatabase(config: Place, opening: Opening): Promise<Database> {
   openDataDir(config)
@@ -81,7 +81,7 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
     const db = openSqlite(file)
     const keepCopy = async (present: string) => {
       if (!holdsLock) refuseServed(config)
-      say(`Migrating the database. A copy from before is ${await keepDatabase(file, copies, present)}.`)
+      say(`Migrating the database. A copy of the old one is ${await keepDatabase(file, copies, present)}.`)
     }
     await migrate(db, { keepCopy }).catch(async (error: unknown) => {
       await db.destroy()
@@ -91,7 +91,7 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
   } catch (error) {
     if (error instanceof SchemaTooNew)
       throw new CommandError(
-        `${error.message} Run that version again; or, to go back to before its first start, put the copy that it kept in ${copies} in the place of ${file}.`,
+        `${error.message} Run that version again; or, to go back to before its first start, replace ${file} by the copy that it kept in ${copies}.`,
       )
     if (error instanceof MigrationFailed)
       throw new CommandError(
@@ -109,7 +109,7 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
   }
 }
 
-/** @throws CommandError where a service, of an earlier version then, runs on the database as it is */
+/** @throws CommandError if a service is using the database: it must be one of an earlier version */
 function refuseServed(config: DataDir): void {
   if (isFolderServed(config))
     throw new CommandError(
@@ -117,7 +117,7 @@ function refuseServed(config: DataDir): void {
     )
 }
 
-/** @throws CommandError where there is no room for it, or the folder can't be written to */
+/** @throws CommandError if the disk is full, or the folder can't be written to */
 async function keepDatabase(file: string, folder: string, present: string): Promise<string> {
   const copy = path.join(folder, `${present}.db`)
   const draft = `${copy}.new`
@@ -134,14 +134,14 @@ async function keepDatabase(file: string, folder: string, present: string): Prom
   } catch (error) {
     rmSync(draft, { force: true })
     throw new CommandError(
-      `The database needs a migration, and a copy from before can't be kept in ${folder}: ${messageOf(error)}. Nothing was changed; make room for a second ${file}, and start again.`,
+      `The database needs a migration, and a copy of the old one can't be kept in ${folder}: ${messageOf(error)}. Nothing was changed; make room for a second ${file}, and start again.`,
     )
   }
 }
 
 /**
- * A database's path; the files that SQLite makes beside it take over its mode.
- * @throws ConfigError where nothing can be written
+ * Creates a database's file, and returns its path. The files that SQLite creates beside it get the same mode.
+ * @throws ConfigError if nothing can be written
  */
 function privateFile({ dataDir }: DataDir, name: string): string {
   const file = path.join(dataDir, name)
@@ -154,9 +154,9 @@ function privateFile({ dataDir }: DataDir, name: string): string {
 }
 
 /**
- * Holds the data folder for this process. The lock is the operating system's: it ends with the process, however
- * that ends, so that there are no stale ones.
- * @throws ConfigError where another process serves this folder
+ * Holds the data folder for this process. The operating system releases the lock with the process, however that ends,
+ * so that there are no stale locks.
+ * @throws ConfigError if another process serves this folder
  */
 export function lockDataDir(config: DataDir): () => void {
   openDataDir(config)
@@ -172,7 +172,7 @@ export function lockDataDir(config: DataDir): () => void {
   return () => lock.close()
 }
 
-/** Whether the installation is served. */
+/** Whether a service is running on the installation. */
 export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
   return databaseUrl === null
     ? isFolderServed({ dataDir })
@@ -188,7 +188,7 @@ function isFolderServed(config: DataDir): boolean {
   }
 }
 
-/** The key that seals generated passwords and user data; made on the first start. @throws CommandError */
+/** The key that seals generated passwords and user data; created on the first start. @throws CommandError */
 export async function openSecrets(
   { dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>,
   db: Database,

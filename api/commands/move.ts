@@ -40,7 +40,7 @@ export function exportCommand(config: () => Config): Command {
       const file = path.resolve(given)
       if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
       const unlock = lockDataDir(parsed)
-      // Brings it to the schema that the import expects.
+      // Opening migrates it to the schema that the import expects.
       const db = await openDatabase(parsed, { say: console.error, holdsLock: true })
       await db.destroy()
       copySqlite(source, file)
@@ -86,7 +86,7 @@ interface Table {
   count: number
 }
 
-/** @throws CommandError where the file is of another version */
+/** @throws CommandError if the file is of another version */
 function requireSchema(file: string): void {
   const source = new DatabaseSync(file, { readOnly: true })
   try {
@@ -98,13 +98,13 @@ function requireSchema(file: string): void {
       )
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`${file} is not what berthd export writes.`)
+    throw new CommandError(`${file} was not written by berthd export.`)
   } finally {
     source.close()
   }
 }
 
-/** Those that are moved, each after all that its rows refer to. */
+/** The tables to move, each after those that its rows refer to. */
 function tablesOf(file: string): Table[] {
   const source = new DatabaseSync(file, { readOnly: true })
   try {
@@ -143,8 +143,8 @@ interface Importing {
 }
 
 /**
- * Moves all rows, table by table, in steps of which each is one transaction with the note of how far it came.
- * @throws CommandError where something else is in the database, or what is there at the end is not what was exported
+ * Moves all rows, table by table. Each step is one transaction, which also notes the progress.
+ * @throws CommandError if the database has other data, or the rows at the end are not those that were exported
  */
 async function importInto(db: Database, { file, dataDir, say }: Importing): Promise<void> {
   const tables = tablesOf(file)
@@ -160,7 +160,9 @@ async function importInto(db: Database, { file, dataDir, say }: Importing): Prom
   }
   await note(db, IMPORT, 'done')
   await db.deleteFrom('installation').where('name', 'like', `${IMPORT}.%`).execute()
-  say('All rows are there; counts and the sums of the ledger agree. Serve it with this DATABASE_URL.')
+  say(
+    'All rows are there; their counts and the sums of the ledger match. Run berthd serve with this DATABASE_URL.',
+  )
 }
 
 const IMPORT = 'import'
@@ -172,7 +174,7 @@ async function begin(db: Database, tables: readonly Table[], fingerprint: string
   if (known !== undefined || (await listAccounts(db)).length > 0)
     throw new CommandError(
       known === undefined || known === 'done'
-        ? 'The database has an installation already. Import into an empty one.'
+        ? 'The database already has an installation. Import into an empty one.'
         : 'The database has a part of another import. Continue that one, or import into an empty database.',
     )
   await db.transaction().execute(async (tx) => {
@@ -209,7 +211,7 @@ async function moveTable(
   say(`${name}: ${count}`)
 }
 
-/** The simulator's machines are in a file there, and in a table here. */
+/** Moves simulated machines, which are in a file there and in a table here. */
 async function moveSimulated(db: Database, dataDir: string): Promise<void> {
   const file = path.join(dataDir, 'simulator.json')
   if (!existsSync(file)) return

@@ -17,11 +17,11 @@ import { Members } from '../processes/members.ts'
 import { processName } from '../processes/name.ts'
 import { Secrets } from '../secrets.ts'
 
-/** How long the start of a service waits for a database that is not there yet. */
+/** The time that the start of a service waits for a database that does not answer yet. */
 const START_MS = 60_000
 const TRY_EVERY_MS = 500
 
-/** Without what is secret in it. */
+/** The URL without its password. */
 function placeOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? host}${pathname}`
@@ -33,8 +33,9 @@ function nameOf(what: string): string {
 }
 
 /**
- * Says that this process serves the installation, as long as it runs. Waits for a database that is not there yet.
- * @throws ConfigError where it can't be reached; CommandError where others serve the installation
+ * Announces that this process serves the installation, as long as it runs. Waits for a database that does not
+ * answer yet.
+ * @throws ConfigError if it can't be reached; CommandError if others serve the installation
  */
 export async function holdInstallation(
   url: string,
@@ -62,8 +63,8 @@ export async function holdInstallation(
 }
 
 /**
- * Keeps a database for a command alone.
- * @throws CommandError where it is served, ConfigError where it can't be reached
+ * Holds a database for one command alone.
+ * @throws CommandError if a service uses it, ConfigError if it can't be reached
  */
 export async function holdAlone(url: string): Promise<Link> {
   const usurped = () => process.exit(1)
@@ -77,9 +78,9 @@ export async function holdAlone(url: string): Promise<Link> {
 }
 
 /**
- * Takes this process's place among those that serve the installation.
- * @param isAlone whether it must be the only one
- * @throws CommandError where it can't be
+ * Joins the processes that serve the installation.
+ * @param isAlone whether this process must be the only one
+ * @throws CommandError if it can't be
  */
 export async function join(
   link: Link,
@@ -97,7 +98,7 @@ export async function join(
   return members
 }
 
-/** Whether it may be there in a moment. */
+/** Whether the database may answer in a moment. */
 function isAway(error: unknown): boolean {
   const isOfSystem = error instanceof Error && 'syscall' in error
   return isOfSystem || isUnavailable(error) || /timeout|terminated/.test(messageOf(error))
@@ -107,14 +108,14 @@ function isAway(error: unknown): boolean {
 function unusable(url: string, error: unknown): Error {
   const Refusal = isAway(error) ? CommandError : ConfigError
   return new Refusal(
-    `DATABASE_URL (--database-url) leads to ${placeOf(url)}, which can't be used: ${messageOf(error) || 'there is no answer'}.`,
+    `DATABASE_URL (--database-url) points to ${placeOf(url)}, which can't be used: ${messageOf(error) || 'it does not answer'}.`,
   )
 }
 
 interface Opening {
-  /** Whether one that exists may be changed: services of an earlier version may work with it. */
+  /** Whether an existing database may be changed: services of an earlier version may be using it. */
   mayMigrate: boolean
-  /** Whether it is opened to be filled; nothing else may use a part of an installation. */
+  /** Whether it is opened for an import; nothing else may use an incomplete installation. */
   isImport?: boolean
   log?: Logger
   onCommit?: () => void
@@ -135,7 +136,7 @@ export async function openOnPostgres(
     const isNew = pending.length === Object.keys(migrations).length
     if (!mayMigrate && !isNew && pending.length > 0)
       throw new CommandError(
-        `The database needs a migration, and services of an earlier version may work with it. Run berthd migrate.`,
+        `The database needs a migration, and services of an earlier version may be using it. Run berthd migrate.`,
       )
     await migrate(patient)
     const imported = await findFact(patient, 'import')
@@ -160,7 +161,7 @@ export async function openOnPostgres(
   })
 }
 
-/** A replica of the database, where the settings name one: from here on it is asked for what may be a second old. */
+/** Opens the replica of the database, if the settings name one, for queries that may be a second old. */
 export function openReplica(
   { databaseReplicaUrl: url, databaseConnections: connections }: Config,
   parts: { primary: Database; clock: Clock; log: Logger },
@@ -174,7 +175,7 @@ export function openReplica(
   return replica
 }
 
-/** Looks into a database that may be of another version, served, or new: then there is nothing in it. */
+/** Queries a database that may have another version, be in use, or be new; a new one is empty. */
 export async function lookOnPostgres<Rows>(
   url: string,
   query: (db: Database) => Promise<readonly Rows[]>,
@@ -190,7 +191,7 @@ export async function lookOnPostgres<Rows>(
   }
 }
 
-/** Whether somebody serves the installation. @throws ConfigError */
+/** Whether a service is running on the installation. @throws ConfigError */
 export async function isServedOnPostgres(url: string): Promise<boolean> {
   return isServedFrom(url).catch((error: unknown) => {
     throw unusable(url, error)
@@ -200,9 +201,8 @@ export async function isServedOnPostgres(url: string): Promise<boolean> {
 const KEY = 'secret_key'
 
 /**
- * The key that seals what is secret in the database. All processes need the same: the database knows it by its
- * fingerprint.
- * @throws CommandError where this data folder has another one, or none
+ * Opens the key that seals secrets in the database. All processes need the same one: the database has its fingerprint.
+ * @throws CommandError if this data folder has another key, or none
  */
 export async function openSharedSecrets(db: Queries, { dataDir }: Pick<Config, 'dataDir'>): Promise<Secrets> {
   const file = path.join(dataDir, 'secret.key')
@@ -227,7 +227,7 @@ function otherKey(file: string): CommandError {
   )
 }
 
-/** Two processes may start at once in a folder: the first one's key is both's. In containers each has the pid 1. */
+/** Two processes may start in a folder at once: both use the first one's key. In containers each has the pid 1. */
 function placeKey(file: string): void {
   const draft = `${file}.${randomBytes(4).toString('hex')}`
   writeWholeSync(draft, randomBytes(32).toString('hex'))

@@ -11,7 +11,7 @@ import { openDatabase } from './installation.ts'
 
 export type ReadConfig = () => Config
 
-/** @param action what the operator did, as the audit of the accounts in question will say it */
+/** @param action the operator's action, as the audit log of the accounts will name it */
 export async function withDatabase<T>(
   config: Config,
   action: string,

@@ -2,23 +2,23 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ConfigError } from '../config.ts'
 
-/** A passphrase is guessed at leisure by who has the file. */
+/** A thief of the file can guess passphrases without a limit. */
 const LEAST = 12
 
 /**
- * The passphrase of a backup: from BERTH_PASSPHRASE, or asked for on the terminal, which does not show it.
- * @param isNew whether it is chosen now: then it must be long, and typed twice
+ * Reads the passphrase of a backup from BERTH_PASSPHRASE, or prompts for it on the terminal, which does not show it.
+ * @param isNew whether the passphrase is for a new backup: then it must be long, and is typed twice
  * @throws ConfigError
  */
 export async function askPassphrase({ isNew }: { isNew: boolean }): Promise<string> {
   const given = process.env.BERTH_PASSPHRASE || undefined
   if (!given && !process.stdin.isTTY)
     throw new ConfigError(
-      'Set BERTH_PASSPHRASE to the passphrase of the backup: there is no terminal to ask for it on.',
+      'Set BERTH_PASSPHRASE to the passphrase of the backup: there is no terminal to prompt for it.',
     )
   const passphrase = given ?? (await ask('Passphrase of the backup: '))
   if (isNew && passphrase.length < LEAST)
-    throw new ConfigError(`The passphrase is too short: it must have ${LEAST} characters at least.`)
+    throw new ConfigError(`The passphrase is too short: it must have at least ${LEAST} characters.`)
   if (isNew && !given && (await ask('The same again: ')) !== passphrase)
     throw new ConfigError('The two passphrases differ.')
   return passphrase

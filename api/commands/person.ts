@@ -38,13 +38,13 @@ export function personCommands(config: ReadConfig): Command {
     .command('operator')
     .description("give a person the operator's role, or take it away")
     .argument('<email>', 'e-mail address')
-    .addArgument(new Argument('<state>', 'whether she has it').choices(['on', 'off']))
+    .addArgument(new Argument('<state>', 'on or off').choices(['on', 'off']))
     .action(async (email: string, state: string) => {
       await withDatabase(config(), 'person operator', async (db) => {
         const { person_id } = await personNamed(db, email)
         await setOperator(db, person_id, state === 'on')
         const isWaiting = state === 'on' && !(await isTwoFactorOn(db, person_id))
-        console.log(`${email} is ${state === 'on' ? 'an operator' : 'no operator'}.`)
+        console.log(`${email} is ${state === 'on' ? 'an operator' : 'not an operator'}.`)
         if (isWaiting)
           console.log(
             "The operator's pages open once two-factor authentication is turned on: in the console, under Security.",
@@ -58,9 +58,9 @@ export function personCommands(config: ReadConfig): Command {
 function addTwoFactorCommand(person: Command, config: ReadConfig): void {
   person
     .command('two-factor')
-    .description('remove the second factor of a person who has lost it, and end her sessions')
+    .description('remove the second factor of a person who has lost it, and end their sessions')
     .argument('<email>', 'e-mail address')
-    .addArgument(new Argument('<state>', 'what it is to be').choices(['off']))
+    .addArgument(new Argument('<state>', 'off').choices(['off']))
     .requiredOption('--reason <text>', 'why; the person reads it in a mail')
     .action(async (email: string, _state: string, { reason }: { reason: string }) => {
       const parsed = config()
@@ -76,7 +76,7 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
             throw new CommandError(`Nothing changed: ${found.email} has no second factor.`)
           await noteChange(tx, { clock, secrets, siteUrl }, found, 'two_factor_removed', reason)
         })
-        console.log(`${found.email} signs in without a second factor, and was told so by mail.`)
+        console.log(`${found.email} signs in without a second factor, and was notified by mail.`)
       })
     })
 }
@@ -102,10 +102,10 @@ function addListCommand(person: Command, config: ReadConfig): void {
 function addAddCommand(person: Command, config: ReadConfig): void {
   person
     .command('add')
-    .description('add a person to an account, and create a link that signs her in')
+    .description('add a person to an account, and create a link that signs them in')
     .argument('<email>', 'e-mail address of the person')
     .argument('<account>', 'e-mail address or id of the account')
-    .addOption(new Option('--as <role>', 'what she may do there').choices(roleNames).default('owner'))
+    .addOption(new Option('--as <role>', 'role in the account').choices(roleNames).default('owner'))
     .option('--name <name>', 'display name', '')
     .action(async (given: string, account: string, { as: role, name }: { as: Role; name: string }) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(given)) throw new ConfigError(`"${given}" is not an e-mail address.`)
@@ -119,7 +119,7 @@ function addAddCommand(person: Command, config: ReadConfig): void {
             (await createPerson(tx, clock, fresh)) ?? (await personNamed(tx, email))
           await holdPerson(tx, personId)
           if (await membership.first(tx, { accountId, personId }))
-            throw new CommandError(`Nothing changed: ${email} is in the account already.`)
+            throw new CommandError(`Nothing changed: ${email} is already in the account.`)
           await addMember(tx, clock, { accountId, personId, role })
         })
         await printLink(db, parsed, await personNamed(db, email))

@@ -3,12 +3,12 @@ import type { Config } from '../config.ts'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
-/** Whether only programs of this machine can reach an address. */
+/** Whether only programs on this machine can reach an address. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host)
 }
 
-/** The host that customers' ssh commands name: where ports listen on all addresses, the first that others can reach. */
+/** The host in customers' ssh commands. If ports listen on all addresses, the first one that others can reach. */
 export function publicHost({ publicName, guestHost }: Pick<Config, 'publicName' | 'guestHost'>): string {
   if (publicName !== null) return publicName
   if (guestHost !== '0.0.0.0' && guestHost !== '::') return guestHost
@@ -16,7 +16,7 @@ export function publicHost({ publicName, guestHost }: Pick<Config, 'publicName' 
   return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
 }
 
-/** Where customers find the API, if it has a name: behind a proxy by TLS, else where the service listens itself. */
+/** The public URL of the API, if it has a name: with TLS behind a proxy, otherwise that of the service itself. */
 export function publicUrl(
   config: Pick<Config, 'publicName' | 'host' | 'port' | 'trustProxy'>,
 ): string | undefined {

@@ -19,7 +19,7 @@ import {
 import { lastGoodCatalog } from './catalog.ts'
 import { askPassphrase } from './passphrase.ts'
 
-/** Where specifications of machines go whose disks are not in the backup: to the driver they would be machines. */
+/** The folder for machines without a disk in the backup, where no driver takes them for machines. */
 const WITHOUT_DISK = 'machines-without-disk'
 
 interface RestoreOptions {
@@ -30,8 +30,8 @@ interface RestoreOptions {
 
 export function restoreCommand(config: () => Config): Command {
   return new Command('restore')
-    .description('make the installation of a backup anew, in an empty BERTH_DATA')
-    .argument('<file>', 'what berthd backup wrote')
+    .description('restore an installation from a backup, into an empty BERTH_DATA')
+    .argument('<file>', 'a file that berthd backup wrote')
     .action(async (given: string) => {
       const parsed = config()
       await refuseFolder(parsed)
@@ -64,9 +64,9 @@ async function refuseFolder({ dataDir, databaseUrl }: Config): Promise<void> {
 }
 
 /**
- * Fills the data folder from a backup: whole, or not at all. An attempt that was killed leaves a folder beside it,
+ * Fills the data folder from a backup completely, or not at all. An attempt that was killed leaves a folder beside it,
  * which the next one removes.
- * @throws CommandError where the backup is not whole, is newer than this program, or has another passphrase
+ * @throws CommandError if the backup is incomplete, is newer than this program, or has another passphrase
  */
 async function restore(config: Config, { file, passphrase, say }: RestoreOptions): Promise<void> {
   const manifest = await readManifest(file)
@@ -88,12 +88,12 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     await rename(draft, dataDir)
     await syncFolder(path.dirname(dataDir))
     say(
-      `${dataDir} is as the backup's installation was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
+      `${dataDir} has the installation as it was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
     )
     say(`Its catalogue is ${path.join(dataDir, 'catalog.yaml')}.`)
     if (machines > 0)
       say(
-        `Not in the backup are the disks of servers: ${machines}. Their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
+        `Servers without a disk in the backup: ${machines}. Their specifications are in ${path.join(dataDir, WITHOUT_DISK)}.`,
       )
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
@@ -115,7 +115,7 @@ const checkManifest = compileCheck(
     files: Type.Record(Type.String(), Type.Object({ sha256: Sha256, bytes: Type.Integer() })),
   }),
 )
-/** Names become paths. */
+/** Names become paths, so only these are allowed. */
 const MEMBER = new RegExp(
   String.raw`^(berth\.db|secrets\.sealed|catalog\.yaml|vms/${MachineId}/(spec\.json|seed\.img|disk\.qcow2)|images/[0-9a-f]{64}/\w[\w.-]*)$`,
 )
@@ -123,7 +123,7 @@ const MEMBER = new RegExp(
 /** @throws CommandError */
 async function readManifest(file: string): Promise<Manifest> {
   const notWhole = new CommandError(
-    `${file} is not a whole backup of Berth's: it was cut off, or is something else.`,
+    `${file} is not a complete backup of Berth: it was truncated, or is something else.`,
   )
   const text = await member(file, 'manifest.json').catch(() => 'null')
   const value: unknown = JSON.parse(text)
@@ -160,7 +160,7 @@ async function member(file: string, name: string): Promise<string> {
   return (await tar(['--extract', '--to-stdout', '--file', file, '--occurrence=1'], [name])).toString()
 }
 
-/** @throws CommandError where a file is not what the manifest says */
+/** @throws CommandError if a file is not as the manifest describes it */
 async function unpack(file: string, folder: string, { files }: Manifest): Promise<void> {
   const names = Object.keys(files)
   await tar(['--extract', '--file', file, '--no-same-owner', '-C', folder], names)
@@ -174,11 +174,11 @@ async function unpack(file: string, folder: string, { files }: Manifest): Promis
   }
 }
 
-/** @returns how many machines have no disk */
+/** @returns the number of machines without a disk */
 async function settleMachines(folder: string, manifest: Manifest): Promise<number> {
   const ids = await readdir(path.join(folder, 'vms')).catch(() => [])
   const lost = ids.filter((id) => !manifest.disks.includes(id))
-  // As the driver makes it: each machine's QEMU may run as a user of its own.
+  // The driver sets the same mode: each machine's QEMU may run as a user of its own.
   if (ids.length > 0) await chmod(path.join(folder, 'vms'), 0o711)
   if (lost.length > 0) await mkdir(path.join(folder, WITHOUT_DISK), { mode: 0o700 })
   for (const id of ids) {

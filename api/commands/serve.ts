@@ -23,22 +23,22 @@ import { publicHost, publicUrl } from './public-name.ts'
 import { recordSite } from './site.ts'
 import { findWalls, requireWalls } from './walls.ts'
 
-/** Where `npm start` builds the console. */
+/** The folder into which `npm start` builds the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 
-/** How long proxies and clients may still use their connections after a stop, each for one request. */
+/** The time after a stop in which proxies and clients may use each connection for one more request. */
 const LINGER_MS = 1_000
 
 /**
- * Runs the service until it is told to stop.
- * @param notices where the operator reads, as lines of JSON, what goes on; null: a terminal, with lines for people
- * @throws ConfigError, CatalogError: user mistakes, each with a sentence that says what to do
+ * Runs the service until it is stopped.
+ * @param notices logs messages for the operator as JSON; null: they are printed on a terminal
+ * @throws ConfigError, CatalogError for user mistakes, with a sentence on what to do
  */
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
   const say = (line: string) => (notices ? notices.info(line) : console.log(line))
   const unlock = config.role === 'all' ? lockDataDir(config) : () => {}
   const link = await hold(config, { log, say })
-  if (placeCatalog(config)) say(`The catalogue is ${config.catalogFile} from here on: edit it there.`)
+  if (placeCatalog(config)) say(`The catalogue is ${config.catalogFile} from now on: edit it there.`)
   const db = await openDatabase(config, { say, holdsLock: true, log, onCommit: () => link?.ring('recorded') })
   const clock = link?.clock ?? systemClock
   const opened = await openCatalog(catalogPlace(config, db), clock.now())
@@ -51,7 +51,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const compute = await openCompute(config, { db, catalog, clock }, log)
   const others = link && (await joinOthers(link, { db, config, log, compute }))
   const replica = link && (await openReplica(config, { primary: db, clock, log }))
-  // Loaded where it is wanted: it is a tenth of the idle service.
+  // Loaded on demand: it takes a tenth of the idle service's memory.
   const telemetry = config.metrics ? new (await import('../telemetry.ts')).Telemetry() : undefined
   const site = (): string => new URL(publicUrl(config) ?? app.http.listeningOrigin).origin
   const pages = config.hasConsole ? readPages(CONSOLE) : null
@@ -88,7 +88,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     for (const line of wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)) say(line)
   })
   await stopped
-  say('Stopping. Servers keep running; the next start takes them over.')
+  say('Stopping. Servers keep running, and the next start finds them.')
   await Promise.all([watch.stop(), scrapes?.close(), replica?.stop()])
   await app.close(LINGER_MS)
   await link?.close()
@@ -102,7 +102,7 @@ function partOf({ role }: Config, others: Members | null) {
 
 async function hold({ databaseUrl }: Config, told: { log: Logger; say: (line: string) => void }) {
   if (databaseUrl === null) return null
-  // Loaded where it is wanted, as it brings pg.
+  // Loaded on demand, because it loads pg.
   return (await import('./on-postgres.ts')).holdInstallation(databaseUrl, told)
 }
 
@@ -113,7 +113,7 @@ function announce(
   recordSite(facts.config, facts.address)
   if (notices) notices.info(listening(facts), 'listening')
   else for (const line of banner(facts)) say(line)
-  // Where Node was told to keep what it compiles, also a service that will be killed leaves it for the next start.
+  // If Node caches compiled code, a service that is killed later leaves it for the next start, too.
   flushCompileCache()
 }
 
@@ -225,7 +225,7 @@ async function listen(
 }
 
 /**
- * Tries the address before there are servers: theirs would wait for a port that never opens.
+ * Tries the address of ports before any server starts, which would wait for a port that never opens.
  * @throws ConfigError
  */
 async function requireGuestHost({ guestHost }: Config): Promise<void> {
@@ -233,7 +233,7 @@ async function requireGuestHost({ guestHost }: Config): Promise<void> {
   try {
     await once(attempt.listen(0, guestHost), 'listening')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') return // what else is wrong is HOST's to say
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') return // other faults are reported for HOST
     throw new ConfigError(
       `SSH ports can't listen on ${guestHost}: this machine has no address ${guestHost}. Set BERTH_GUEST_HOST (--guest-host) to one of its addresses.`,
     )
@@ -243,8 +243,8 @@ async function requireGuestHost({ guestHost }: Config): Promise<void> {
 }
 
 /**
- * Images that are built here take minutes, so they are made before anybody asks: one after the other, those first that
- * come from nowhere else.
+ * Builds images before they are ordered, because that takes minutes: one after the other, beginning with those that
+ * cannot be downloaded.
  */
 async function buildEarly(
   { images }: Compute,
@@ -263,15 +263,15 @@ async function buildEarly(
       await images.wait(image)
       say(`The image ${slug} is ready.`)
     } catch {
-      if (!isStopping) say(`The image ${slug} could not be prepared; berthd image list says why.`)
+      if (!isStopping) say(`The image ${slug} could not be prepared; see berthd image list.`)
     }
   }
 }
 
-/** A terminal's Ctrl-C comes twice under npm: from the terminal, and passed on by npm a few milliseconds later. */
+/** Under npm, Ctrl-C arrives twice: from the terminal and, a few milliseconds later, from npm. */
 const SAME_KEY_PRESS_MS = 1_000
 
-/** Resolves at the first SIGINT or SIGTERM. A person who asks again ends the process at once. */
+/** Resolves at the first SIGINT or SIGTERM. The second one ends the process immediately. */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     let askedAt: number | null = null

@@ -63,8 +63,14 @@ export function serverCommands(config: ReadConfig): Command {
       })
     })
   addOrder(server, config, 'start', 'start a server')
-  addOrder(server, config, 'stop', 'stop a server', 'turn it off at once instead of asking the guest to')
-  addOrder(server, config, 'delete', 'delete a server and its disk', 'also if it has delete protection')
+  addOrder(
+    server,
+    config,
+    'stop',
+    'stop a server',
+    'turn it off immediately instead of asking the guest to shut down',
+  )
+  addOrder(server, config, 'delete', 'delete a server and its disk', 'even if it has delete protection')
   return server
 }
 
@@ -85,8 +91,8 @@ function addOrder(server: Command, config: ReadConfig, order: Order, summary: st
       console.log(`Operation ${operation.operation_id}: ${order} of ${row.name}, a server of ${row.account}.`)
       console.log(
         isRunning
-          ? 'The running service begins it within 5 seconds.'
-          : 'The service is not running; it begins it at its next start.',
+          ? 'The running service starts it within 5 seconds.'
+          : 'The service is not running; it will run the operation after its next start.',
       )
     })
   })
@@ -115,7 +121,7 @@ async function ordered(
   }
 }
 
-/** The program without anything that runs: machines are the service's alone. */
+/** The program without drivers and workers, as only the service may touch machines. */
 export async function operatorsApp(db: Database, config: Config): Promise<App> {
   const { catalog } = await catalogInForce(config)
   return buildApp({
@@ -141,7 +147,7 @@ async function serversOf(db: Database, config: Config) {
   }))
 }
 
-/** @throws ConfigError if no server is meant, or several could be */
+/** @throws ConfigError if no server matches, or several do */
 async function serverByNameOrId(db: Database, config: Config, given: string) {
   const all = await serversOf(db, config)
   const byId = all.filter(({ server_id }) => server_id === given.toLowerCase())

@@ -10,15 +10,15 @@ type Folder = Pick<Config, 'dataDir' | 'databaseUrl'>
 const fileIn = ({ dataDir }: Folder) => path.join(dataDir, 'site')
 
 /**
- * Leaves in the data folder where the service that holds it is found, for commands beside it: their settings may be
- * others. On PostgreSQL several services have an address each, and a name in the settings of all.
+ * Writes the address of the service into its data folder, for commands, whose settings may differ. On PostgreSQL each
+ * service has an address of its own, and all settings have the same name.
  */
 export function recordSite(config: Config, address: string): void {
   if (config.databaseUrl === null)
     writeWholeSync(fileIn(config), new URL(publicUrl(config) ?? address).origin)
 }
 
-/** Where people open the console: of the service that runs, else by these settings. */
+/** The URL of the console: that of the running service, otherwise the one of these settings. */
 export async function siteOf(config: Config): Promise<{ site: string; isOfService: boolean }> {
   const recorded = await recordedSite(config)
   const site = new URL(recorded ?? publicUrl(config) ?? `http://${config.host}:${config.port}`).origin
@@ -31,6 +31,6 @@ async function recordedSite(config: Folder): Promise<string | null> {
   try {
     return readFileSync(fileIn(config), 'utf8')
   } catch {
-    return null // one of an earlier version runs, or it is still starting
+    return null // a service of an earlier version is running, or one is still starting
   }
 }

@@ -8,8 +8,8 @@ interface Line extends Record<string, unknown> {
 }
 
 /**
- * A line of the log as people read it: when (UTC), how bad, what happened, and to what.
- * @param line of JSON, as pino writes it
+ * Formats a line of the log for people: the time (UTC), the level, the event and its fields.
+ * @param line JSON, as pino writes it
  */
 export function readable(line: string): string {
   const { level, time, pid: _pid, hostname: _host, msg = '', err, ...details }: Line = JSON.parse(line)

@@ -109,7 +109,7 @@ async function tokensOf(db: Database, account: string | undefined) {
   return everyToken(db).where('tokens.account_id', '=', account_id).execute()
 }
 
-/** @throws ConfigError if no token is meant, or several could be */
+/** @throws ConfigError if no token matches, or several do */
 async function tokenByAnything(db: Database, given: string, account: string | undefined) {
   const hash = hashToken(given)
   const tokens = await tokensOf(db, account)

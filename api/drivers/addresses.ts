@@ -1,17 +1,17 @@
 import type { GuestAddress } from './driver.ts'
 import type { OwnAddresses } from './module.ts'
 
-/** Numbers of machines go from 1 to this: 10.64.0.0/12 in fours, of which the first four are the network's own. */
+/** The highest number of a machine. 10.64.0.0/12 is divided by four; the first four addresses are the network's own. */
 export const MOST_NUMBERS = 2 ** 18 - 1
 
-/** All that addressesOf gives. Nothing of it is seen outside of the network of a pool. */
+/** The ranges of addressesOf. They are not visible outside of a pool's network. */
 export const RANGE4 = '10.64.0.0/12'
 export const RANGE6 = 'fd62:6572:7400::/40'
 
-/** Where guests ask for names; the same for all. */
+/** The DNS resolver of all guests. */
 export const RESOLVER = '10.64.0.1'
 
-/** The addresses that a machine has of its own, each with the gateway that it reaches everything else by. */
+/** The addresses of a machine, each with its gateway. */
 export function addressesOf(number: number): { ipv4: GuestAddress; ipv6: GuestAddress } {
   const first = (10 << 24) + (64 << 16) + number * 4
   const prefix = `fd62:6572:74${hex(number >> 16).padStart(2, '0')}:${hex(number & 0xffff)}`
@@ -26,7 +26,7 @@ export function ownAddresses(number: number): OwnAddresses {
   return { ...addressesOf(number), resolvers: [RESOLVER] }
 }
 
-/** Where all IPv6 addresses are that a machine may have, as the kernel writes it. */
+/** The prefix of all IPv6 addresses that a machine may have, as the kernel prints it. */
 export function prefixOf(number: number): string {
   return `${addressesOf(number).ipv6.address.replace(/(:0)?::2$/, '')}::/64`
 }

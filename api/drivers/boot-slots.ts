@@ -1,7 +1,7 @@
 /**
- * Whether one more machine may boot. Its owner leaves the last free slot to others as soon as it holds one itself,
- * so that nobody's guests, however long they take, hold up somebody else's first.
- * @param booting the owners of the machines that boot, one entry for each
+ * Decides if one more machine may boot. An owner who holds a slot leaves the last free one to others, so that slow
+ * guests of one owner do not delay another owner's first.
+ * @param booting the owners of booting machines, one entry for each machine
  */
 export function mayBoot(owner: string, booting: readonly string[], slots: number): boolean {
   return slots - booting.length > (booting.includes(owner) ? 1 : 0)

@@ -1,7 +1,7 @@
 /**
- * The seam between Berth and whatever runs machines. A driver is thin: each method has one external effect,
- * is safe to call twice with the same argument, keeps no database and decides nothing. What a machine is doing
- * is always read back with `inspect`, never assumed.
+ * The seam between Berth and the programs that run machines. A driver is thin: each method has one external effect and
+ * is safe to call twice with the same argument. It keeps no database and decides nothing. The state of a machine is
+ * always read with `inspect`, never assumed.
  */
 
 import type { ImageSpec, ImageState } from './images.ts'
@@ -20,10 +20,10 @@ export const features = [
 ] as const
 export type Feature = (typeof features)[number]
 
-/** All that a driver needs to know of a machine. The same spec always makes the same machine. */
+/** The specification of a machine. The same one always creates the same machine. */
 export interface MachineSpec {
   serverId: string
-  /** Machines of one owner share what the host gives to machines that boot. Opaque to drivers. */
+  /** Machines of one owner share the host's slots for booting machines. Opaque to drivers. */
   owner: string
   hostname: string
   cpu: number
@@ -49,33 +49,33 @@ export interface NetworkInterface {
 
 /** The connections that lead to a machine and from it: values that change while it runs. */
 export interface ServerNetwork {
-  /** Its place in the network, of addresses.ts: no other machine has it. */
+  /** Its unique number, from which its addresses follow (addresses.ts). */
   number: number
   ports: readonly PublishedPort[]
-  /** Where the internet finds it, and what it is there, by family: an address, and a /64; null: it has none. */
+  /** Its public addresses by family: an IPv4 address, and a /64 of IPv6; null: none. */
   public: { ipv4: string | null; ipv6: string | null }
   /** Its cards in private networks. */
   cards: readonly PrivateCard[]
-  /** All that its firewalls let through; null: it has none, and everything gets through. */
+  /** The rules of its firewalls; null: it has no firewall, and everything is allowed. */
   firewall: readonly FirewallRule[] | null
-  /** Whether nothing gets through, in any direction. */
+  /** True if all its traffic is blocked. */
   isCut: boolean
-  /** Whether it may connect to port 25 of others. */
+  /** True if it may connect to port 25 of other hosts. */
   maySendMail: boolean
-  /** How fast it may send, and be sent to, besides in private networks; null: as fast as it goes. */
+  /** The bandwidth in each direction, except in private networks; null: unlimited. */
   bandwidthMbit: number | null
 }
 
-/** A machine's card in a private network: all that may be sent by it is IPv4, from this address. */
+/** A machine's card in a private network. It may only send IPv4, from this address. */
 export interface PrivateCard {
-  /** The network: no other has this number, from 1 to MOST_NUMBERS. */
+  /** The unique number of the network, from 1 to MOST_NUMBERS. */
   network: number
   mac: string
   address: string
   prefixLength: number
 }
 
-/** Private networks that a machine may be in: it has room for this many cards that come while it runs. */
+/** The most private networks of a machine: it has slots for as many cards to be added while it runs. */
 export const MOST_CARDS = 8
 
 /** The network of a machine that nothing leads to. */
@@ -89,7 +89,7 @@ export const PLAIN_NETWORK: Omit<ServerNetwork, 'number'> = {
   bandwidthMbit: null,
 }
 
-/** Ranges whose addresses may lead to machines, as CIDRs; they do not overlap. */
+/** Ranges of public addresses for machines, as CIDRs that do not overlap. */
 export interface PublicPools {
   ipv4: readonly string[]
   ipv6: readonly string[]
@@ -107,17 +107,17 @@ export interface PublishedPort {
   port: number
 }
 
-/** Connections that a firewall lets through: those into a guest, or those that begin in it. */
+/** A rule that allows connections to a guest, or from it. */
 export interface FirewallRule {
   direction: 'in' | 'out'
   protocol: 'tcp' | 'udp' | 'icmp' | 'any'
   /** Ports of the guest for incoming connections, of the other end for outgoing ones; null: all. */
   ports: PortRange | null
-  /** Where the other end is. */
+  /** The ranges of the peer's address. */
   cidrs: readonly string[]
 }
 
-/** The guest's port that ssh answers on. */
+/** The guest's SSH port. */
 export const SSH_PORT = 22
 
 export type MachineState =
@@ -127,11 +127,11 @@ export type MachineState =
    * running. `null`: it was turned off by powerOff, or never started.
    */
   | { power: 'stopped'; reason: 'guest_shutdown' | 'crashed' | null }
-  /** `hasFixedPorts`: the ports of the host that lead to it are those of its start; `connect` changes them for its next. */
+  /** `hasFixedPorts`: its published ports only change with its next start. */
   | { power: 'running'; startedAt: number; hasFixedPorts?: boolean }
-  /** A process is there but does not answer. A second one must not be started. */
+  /** Its process exists but does not answer. A second one must not be started. */
   | { power: 'hung' }
-  /** Its host can't be asked, or is just giving it to another: whether it runs is not known. */
+  /** Its host does not answer, or is moving it to another one, so it may or may not be running. */
   | { power: 'away'; isMoving: boolean }
 
 /**
@@ -140,12 +140,12 @@ export type MachineState =
  */
 export interface Measurement {
   measuredAt: number
-  /** When the process that the counters belong to began; null: the machine is off or silent, only its disk is known. */
+  /** The start of the process that counts; null: the machine is off or silent, and only its disk is known. */
   startedAt: number | null
   cores: number
-  /** Counter: time that the machine's virtual CPUs have run, all added up. */
+  /** Counter: the running time of all virtual CPUs together. */
   cpuMs: number | null
-  /** As the guest says; nobody outside can tell its caches from what it needs. */
+  /** Reported by the guest: from outside, caches look like any other memory. */
   memoryUsedBytes: number | null
   /** Bytes that the disk takes on the host, without its image. */
   diskUsedBytes: number | null
@@ -163,7 +163,7 @@ export interface GuestAddress {
 }
 
 export interface HostKey {
-  /** As ssh names it: ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa. */
+  /** The type in OpenSSH's notation: ssh-ed25519, ecdsa-sha2-nistp256, ssh-rsa. */
   type: string
   /** OpenSSH's form: SHA256:base64 without padding. */
   fingerprint: string
@@ -175,29 +175,29 @@ export interface HostFacts {
   /** Sentence parts for people: "QEMU 7.2 with TCG" and why. */
   compute: string
   reason: string
-  /** True where machines are real. */
+  /** False if machines exist in memory only. */
   isReal: boolean
   cpuTypes: readonly CpuType[]
   features: readonly Feature[]
   cores: number
   ramMb: number
-  /** All the disk that machines may fill: what is free now plus what they use already. */
+  /** The disk space for machines: free space and the space that they use already. */
   diskGb: number
   warnings: readonly string[]
 }
 
-/** One reader's place at a guest's serial console. */
+/** One reader of a guest's serial console. */
 export interface Console {
   /** Returns the guest's output as soon as there is some; null: the machine is off, or this was closed. */
   read(): Promise<Printed | null>
-  /** Types. What the guest does not take goes nowhere: a line has little room. */
+  /** Types. Input that the guest does not read in time is lost: a line has a small buffer. */
   write(bytes: Uint8Array): void
   close(): void
 }
 
 export interface Printed {
   bytes: Buffer
-  /** How much before it was lost to this reader, who was too slow. */
+  /** The number of bytes before it that this reader missed, because it was too slow. */
   skipped: number
 }
 
@@ -205,41 +205,40 @@ export interface Driver {
   host(): Promise<HostFacts>
 
   /**
-   * Asks for an image and returns at once with how far it is; call again until `ready` or `failed`. Many callers
-   * share one preparation. After a failure was reported, a later call tries again.
-   * @param options.isWanted false only looks, and starts nothing
+   * Requests an image and returns its state immediately; call again until `ready` or `failed`. Callers share one
+   * preparation. A call after a reported failure tries again.
+   * @param options.isWanted false only returns the state, and starts nothing
    */
   image(image: ImageSpec, options?: { isWanted: boolean }): Promise<ImageState>
 
   /**
-   * Makes the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
+   * Creates the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
    * @throws DriverError not_found (no disk, and no image for one), image_not_ready, image_unusable, disk_full
    */
   define(spec: MachineSpec): Promise<void>
 
   /**
-   * Turns a defined machine on. `queued`: too many are booting, ask again shortly. Already running: `started`.
-   * A machine is booting until its guest's kernel runs, whatever it does then. The last free slot is for owners that
-   * boot nothing yet.
+   * Starts a defined machine. `queued`: too many are booting, call again shortly. Already running: `started`. A machine
+   * counts as booting until its guest's kernel runs. The last free slot is for owners without booting machines.
    * @throws DriverError port_taken, start_failed, not_found (also: it was never connected), unsupported (its firewall)
    */
   start(serverId: string): Promise<'started' | 'queued'>
 
-  /** Presses the power button (ACPI). Returns at once; whether the guest obeys is its own affair. */
+  /** Presses the power button (ACPI) and returns immediately. The guest may ignore it. */
   shutdown(serverId: string): Promise<void>
 
   /** Presses the reset button of a running machine. */
   reset(serverId: string): Promise<void>
 
-  /** Turns the machine off at once and waits until nothing of it runs. Fine if it is off or absent. */
+  /** Turns the machine off immediately and waits until nothing of it runs. It may be off or absent already. */
   powerOff(serverId: string): Promise<void>
 
-  /** powerOff, then nothing of the machine is left: no process, file or port. Fine when it is absent. */
+  /** Turns the machine off and removes everything: processes, files and ports. It may be absent already. */
   destroy(serverId: string): Promise<void>
 
   inspect(serverId: string): Promise<MachineState>
 
-  /** The state of every machine that the driver can see, also those the caller does not know. */
+  /** Lists the states of all machines, including those that the caller does not know. */
   list(): Promise<Map<string, MachineState>>
 
   /**
@@ -249,31 +248,30 @@ export interface Driver {
   measure(serverIds: readonly string[]): Promise<Map<string, Measurement>>
 
   /**
-   * Whether the guest answers on ssh since its last start or reset, and with which host keys; null: not yet.
-   * Takes a second at the most.
+   * Returns the guest's SSH host keys as soon as it answers after its last start or reset; null: not yet. It takes a
+   * second at most.
    */
   ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
 
   /**
-   * Brings the network of these machines to this, all at once: live where they run, and kept for their next start,
-   * which needs it. Machines that are absent, and those that are not named, stay as they are. What a machine can't have
-   * holds up nothing else.
+   * Sets the networks of these machines at once: live if they run, and for their next start, which needs one. Absent
+   * machines are skipped, and other machines stay as they are. A failure for one machine does not stop the others.
    * @throws DriverError unavailable, unsupported (cards in private networks, until its next start or for good)
    */
   connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void>
 
   /**
-   * Opens the serial console of a machine that is on. The guest never waits for a reader: one that is too slow misses
-   * what is older than the last 64 KiB.
-   * @param seen the end of what the reader has been shown; it begins after that, or else with those 64 KiB
+   * Opens the serial console of a running machine. The guest never waits for a reader: a slow one misses output that is
+   * older than the last 64 KiB.
+   * @param seen the end of the output that the reader has; reading begins after it, or else with the kept 64 KiB
    * @throws DriverError not_found (it is off), unsupported (it has none until its next start)
    */
   openConsole(serverId: string, seen?: Buffer): Promise<Console>
 
-  /** Calls the listener soon after a machine turned off by itself. A hint only: `inspect` is the truth. */
+  /** Calls the listener soon after a machine turned off by itself. This is only a hint: `inspect` has the state. */
   watch(listener: (serverId: string) => void): void
 
-  /** Lets go of sockets and timers. Machines keep running. */
+  /** Closes sockets and timers. Machines keep running. */
   close(): Promise<void>
 }
 
@@ -285,12 +283,12 @@ export type DriverErrorCode =
   | 'image_unusable'
   | 'disk_full'
   | 'unavailable'
-  /** Not by this machine as it is, or not on this host. */
+  /** This machine in its present state, or this host, can't do it. */
   | 'unsupported'
-  /** It would work, but endanger the host. */
+  /** It would work, but would endanger the host. */
   | 'unsafe'
 
-/** A failure that the caller can act on. The message is for operators; of `image_unusable` and `port_taken`, customers too. */
+/** A failure that callers can handle. Operators see the message; customers only that of `image_unusable` or `port_taken`. */
 export class DriverError extends Error {
   override readonly name = 'DriverError'
   readonly code: DriverErrorCode

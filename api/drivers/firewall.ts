@@ -1,7 +1,7 @@
 import { isWithin } from '../cidrs.ts'
 import type { FirewallRule } from './driver.ts'
 
-/** A connection of a machine, by who began it. */
+/** A connection of a machine, with the side that opened it. */
 export interface Connection {
   direction: FirewallRule['direction']
   protocol: 'tcp' | 'udp' | 'icmp'
@@ -11,12 +11,12 @@ export interface Connection {
   address: string
 }
 
-/** Whether some rule has anything to say about what begins in the guest. */
+/** True if a rule concerns connections that the guest opens. */
 export function judgesOut(rules: readonly FirewallRule[]): boolean {
   return rules.some(({ direction }) => direction === 'out')
 }
 
-/** Whether a machine's firewall lets a connection through, in both directions: what drivers have to bring about. */
+/** True if a machine's firewall allows a connection. Drivers must do the same. */
 export function isLet(rules: readonly FirewallRule[] | null, connection: Connection): boolean {
   if (rules === null || (connection.direction === 'out' && !judgesOut(rules))) return true
   return rules.some(

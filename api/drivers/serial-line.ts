@@ -5,22 +5,22 @@ export const KEPT = 64 * 1024
 const CHUNK = 16 * 1024
 
 interface LineOptions {
-  /** Called with what a reader types. */
+  /** Called with the input of a reader. */
   type: (bytes: Uint8Array) => void
   /** Called when the last reader has left. */
   left?: () => void
 }
 
 /**
- * A guest's serial console with any number of readers. Each reads from its own position on, as fast as it likes: a
- * slow one costs no memory, and neither the guest nor anybody else waits for it.
+ * A guest's serial console with any number of readers. Each reads from its own position and at its own speed: a slow one
+ * takes no memory, and neither the guest nor other readers wait for it.
  */
 export class SerialLine {
   readonly #options: LineOptions
   readonly #ring = Buffer.alloc(KEPT)
-  /** Those that are open, each with what wakes it. */
+  /** The open readers, each with a function that wakes it. */
   readonly #readers = new Map<Console, () => void>()
-  /** All that was ever printed, in bytes. */
+  /** The number of bytes that were ever printed. */
   #length = 0
   #isOver = false
 
@@ -37,19 +37,19 @@ export class SerialLine {
     this.#tell()
   }
 
-  /** The machine is off: readers take what is left. */
+  /** Ends the line, because the machine is off. Readers still get the rest. */
   end(): void {
     this.#isOver = true
     this.#tell()
   }
 
-  /** @param seen as of Driver.openConsole */
+  /** @param seen see Driver.openConsole */
   open(seen?: Buffer): Console {
     const { type, left } = this.#options
     let position = this.#oldest
     if (seen && seen.length > 0) {
       const kept = this.#slice(position, this.#length)
-      // The first, as it is better to show something twice than not at all.
+      // The first match counts: output that is shown twice is better than lost output.
       const at = kept.indexOf(seen)
       if (at >= 0) position += at + seen.length
     }

@@ -202,9 +202,9 @@ test(
     const before = readdirSync(root).sort()
     const to = { BERTH_DATA: at('copy'), BERTH_PASSPHRASE }
     for (const [args, env, code, said] of [
-      [['restore', at('cut.tar')], to, 1, /cut\.tar is not a whole backup of Berth's/],
-      [['restore', at('else.tar')], to, 1, /else\.tar is not a whole backup of Berth's/],
-      [['restore', at('outside.tar')], to, 1, /outside\.tar is not a whole backup of Berth's/],
+      [['restore', at('cut.tar')], to, 1, /cut\.tar is not a complete backup of Berth/],
+      [['restore', at('else.tar')], to, 1, /else\.tar is not a complete backup of Berth/],
+      [['restore', at('outside.tar')], to, 1, /outside\.tar is not a complete backup of Berth/],
       [
         ['restore', at('newer.tar')],
         to,

@@ -125,7 +125,7 @@ test(
     const lines = `${service.stdout}${service.stderr}`.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
       'listening',
-      'Stopping. Servers keep running; the next start takes them over.',
+      'Stopping. Servers keep running, and the next start finds them.',
     ])
   },
   TIMEOUT_MS,

@@ -40,7 +40,7 @@ test(
     )
     const service = await serve(data)
     expect((await service.call('GET', '/zones')).body[0].title).toBe('Edited')
-    expect(service.stdout).toContain(`The catalogue is ${own} from here on: edit it there.`)
+    expect(service.stdout).toContain(`The catalogue is ${own} from now on: edit it there.`)
     const image = path.join(path.dirname(sample), 'package.json')
     expect(readFileSync(own, 'utf8')).toContain(`- file: "${image}" # not really`)
   },

@@ -120,7 +120,7 @@ test('the copy from before a migration is private, is said, and the last three a
   const db = await openDatabase({ dataDir }, { say: (line) => said.push(line), holdsLock: false })
   await db.destroy()
   const copy = path.join(copies, `${OLD}.db`)
-  expect(said).toEqual([`Migrating the database. A copy from before is ${copy}.`])
+  expect(said).toEqual([`Migrating the database. A copy of the old one is ${copy}.`])
   expect(readdirSync(copies)).toEqual([`${OLD}.db`, '0009-b.db', '0009-c.db'])
   expect(statSync(copy).mode & 0o777).toBe(0o600)
   expect(existsSync(`${copy}-wal`)).toBe(false)

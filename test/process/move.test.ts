@@ -71,7 +71,7 @@ test('an installation moves to PostgreSQL with every row, also when it is killed
   expect(resumed.stdout).toContain('counts and the sums of the ledger agree')
   expect(await run(['import', file], env)).toMatchObject({
     code: 1,
-    stderr: 'The database has an installation already. Import into an empty one.\n',
+    stderr: 'The database already has an installation. Import into an empty one.\n',
   })
 
   const next = await serveOn(url, data, { TOKEN: token })

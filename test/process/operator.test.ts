@@ -256,7 +256,7 @@ test(
     expect((await operator('on')).stdout).toBe(
       "ann@example.com is an operator.\nThe operator's pages open once two-factor authentication is turned on: in the console, under Security.\n",
     )
-    expect((await operator('off')).stdout).toBe('ann@example.com is no operator.\n')
+    expect((await operator('off')).stdout).toBe('ann@example.com is not an operator.\n')
   },
   TIMEOUT_MS,
 )

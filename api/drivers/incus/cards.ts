@@ -20,12 +20,12 @@ export function networkOfCard({ address, prefixLength }: PrivateCard): { range: 
   return { range, router: `${rangeOf(range).at(1n)}/${prefixLength}` }
 }
 
-/** The name says all that a network is, so that one which is there is the right one. */
+/** The name contains everything that defines a network, so that an existing one is always the right one. */
 export function networkName(card: PrivateCard, prefix: string): string {
   return `${prefix}n${card.network}-${networkOfCard(card).range.replaceAll(/[./]/g, '-')}`
 }
 
-/** The devices of a machine's private cards. The guest's names for them stay as long as they do. */
+/** The devices of a machine's private cards. A card keeps its name in the guest. */
 export function privateDevices(held: Devices | null, cards: readonly PrivateCard[], prefix: string): Devices {
   const nameOf = (card: PrivateCard) => held?.[deviceOf(card)]?.name
   const taken = cards.map(nameOf)
@@ -45,7 +45,7 @@ export function privateNetworks(devices: Devices | null, prefix: string): string
   return Object.values(devices ?? {}).flatMap(({ network }) => (network?.startsWith(prefix) ? [network] : []))
 }
 
-/** Those of these cards that a machine has, just as they are to be. */
+/** The cards that a machine has already, exactly as wanted. */
 export function heldCards(
   held: Devices | null,
   cards: readonly PrivateCard[],
@@ -78,7 +78,7 @@ export function networkConfig(address: string, nameservers: readonly string[]): 
   return configText({ eth0 })
 }
 
-/** The same with the private cards that a machine has now, for its next boot. */
+/** The configuration with the machine's present private cards, for its next boot. */
 export function withPrivate(config: string, devices: Devices, cards: readonly PrivateCard[]): string {
   const before: { ethernets: Record<string, object> } = JSON.parse(config)
   const inner = cards.flatMap((card) => {

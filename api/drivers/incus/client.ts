@@ -9,18 +9,18 @@ import WebSocket from 'ws'
 import { messageOf } from '../../message-of.ts'
 import { IncusError } from './errors.ts'
 
-/** How a cluster is reached. */
+/** The addresses and certificates of a cluster. */
 export interface Access {
   /** Addresses of the cluster's members, `unix:/path` or `https://host:port`; any of them answers for all. */
   addresses: readonly string[]
-  /** PEM: our certificate and key, and the cluster's certificate, which is the only one that is believed. */
+  /** PEM: our certificate and key, and the cluster's certificate, the only one that is trusted. */
   tls: { cert: string; key: string; ca: string } | null
 }
 
 /** The body and options of a call. */
 export interface Sent {
   body?: unknown
-  /** In place of a body. */
+  /** Sent in place of a body. */
   file?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
@@ -34,19 +34,19 @@ interface Reply {
   error_code: number
 }
 
-/** LXD blocks 10 s on a member that is gone. */
+/** The time for a reply: LXD blocks for 10 s on a lost member. */
 const CALL_MS = 15_000
 const UPLOAD_MS = 600_000
-/** A host that is off answers nothing at all, not even that it is not there. */
+/** The time to connect: a host that is off never refuses a connection. */
 const CONNECT_MS = 2_000
-/** Between two questions to a member that did not answer, whether it does again. */
+/** Milliseconds between attempts to reach a member that did not answer. */
 const PROBE_MS = 2_000
 const CONNECTIONS = 32
 
-/** Failures before anything was sent: such a call may be sent to another member, whatever it does. */
+/** Failures before anything was sent: any such call may be sent to another member. */
 const UNSENT = ['ECONNREFUSED', 'ENOENT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EACCES', 'ECONNTIME']
 
-/** One member, as it is reached. */
+/** A member and the connections to it. */
 export class Endpoint {
   readonly address: string
   readonly #access: Access
@@ -60,7 +60,7 @@ export class Endpoint {
     this.#agent = this.#socketPath === null ? new https.Agent(options) : new http.Agent(options)
   }
 
-  /** It did not answer, so others are asked first: no caller waits to find out that it is back. */
+  /** It did not answer, so others are asked first; no caller has to wait for its return. */
   get isShunned(): boolean {
     return this.#probe !== null
   }
@@ -77,7 +77,7 @@ export class Endpoint {
     }, PROBE_MS).unref()
   }
 
-  /** @throws Error where the connection fails, or the time is up */
+  /** @throws Error if the connection fails or times out */
   async send(
     method: string,
     path: string,
@@ -102,7 +102,7 @@ export class Endpoint {
     if (file === undefined) request.end(text)
     else pipeline(createReadStream(file), request).catch(() => {})
     const [response] = await answered
-    return response as IncomingMessage // what the event brings
+    return response as IncomingMessage // the event's argument
   }
 
   socket(path: string): WebSocket {
@@ -121,15 +121,15 @@ export class Endpoint {
     return this.address.startsWith('unix:') ? this.address.slice('unix:'.length) : null
   }
 
-  /** The certificate is the cluster's own, so its name says nothing: that it is this very one says all. */
+  /** The cluster signs its certificate itself, so this compares the whole certificate instead of its name. */
   get #tls(): https.RequestOptions {
     return { ...this.#access.tls, checkServerIdentity: () => undefined }
   }
 }
 
 /**
- * The REST API of Incus and LXD, which is the same but for names in headers. By Node's own http, since its fetch and
- * WebSocket know no unix sockets.
+ * A client of the REST API of Incus and LXD, which differ only in names of headers. It uses Node's http module, because
+ * fetch and WebSocket do not support unix sockets.
  */
 export class IncusClient {
   readonly endpoints: readonly Endpoint[]
@@ -144,19 +144,19 @@ export class IncusClient {
     return metadata as T // as the API documents it for this path
   }
 
-  /** Where this is an operation, the reply only says that it began. @throws IncusError */
+  /** Sends a call. If it begins an operation, the reply does not wait for its end. @throws IncusError */
   async call(method: string, path: string, sent: Sent = {}): Promise<Reply> {
     return parsed(await this.#read(method, path, sent))
   }
 
-  /** A reply that is a file. @throws IncusError */
+  /** Reads a file. @throws IncusError */
   async bytes(path: string): Promise<Buffer> {
     const { status, body } = await this.#read('GET', path, {})
     if (status >= 400) parsed({ status, body })
     return body
   }
 
-  /** A WebSocket at the first member that is not shunned. */
+  /** Opens a WebSocket to the first member that is not avoided. */
   socket(path: string): WebSocket {
     const [endpoint] = this.#inOrder()
     if (!endpoint) throw new IncusError(0, 'The zone has no addresses')
@@ -175,7 +175,7 @@ export class IncusClient {
       try {
         const response = await endpoint.send(method, path, sent)
         const [status, body] = [response.statusCode ?? 0, await buffer(response)]
-        // It is about to start, or to end.
+        // The member is starting, or shutting down.
         if (status !== 503) return { status, body }
         failure = new IncusError(503, 'The member is not ready')
         endpoint.shun()
@@ -210,7 +210,7 @@ function wasUnsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && UNSENT.includes(String(error.code))
 }
 
-/** Fails a request whose connection takes too long: nothing of it was sent. */
+/** Fails a request whose connection takes too long, before any of it is sent. */
 function giveUpConnecting(request: ClientRequest): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return
@@ -220,7 +220,7 @@ function giveUpConnecting(request: ClientRequest): void {
   })
 }
 
-/** A path with its query; what is undefined is left out. */
+/** A path with its query, without undefined values. */
 export function at(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`

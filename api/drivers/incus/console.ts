@@ -23,7 +23,7 @@ const ATTACH_MS = 300
 /** The most bytes that may arrive twice: output between attaching and reading the log. */
 const MOST_OVERLAP = 1024
 
-/** The consoles that somebody looks at. Incus has one reader for each; here it is the line that all look at. */
+/** The consoles that have readers. Incus allows one reader for each: a line, which all our readers share. */
 export class IncusConsoles {
   readonly #client: IncusClient
   readonly #project: string
@@ -44,7 +44,7 @@ export class IncusConsoles {
     return (await attached).line.open(seen)
   }
 
-  /** The machine is off, or another boot has begun: Incus leaves its consoles open, to nothing. */
+  /** Ends the console of a machine that is off or has booted again: Incus leaves dead consoles open. */
   end(serverId: string): void {
     this.#attached
       .get(serverId)
@@ -85,7 +85,7 @@ export class IncusConsoles {
     data.on('message', (bytes: Buffer) => line.print(bytes))
     let isOver = false
     const close = () => {
-      // Its socket closes later, when another may be attached.
+      // The socket closes later, and another one may be attached by then.
       if (isOver) return
       isOver = true
       this.#attached.delete(serverId)
@@ -107,7 +107,7 @@ async function opened(socket: WebSocket): Promise<void> {
   }
 }
 
-/** How much of the beginning of `later` is the end of `earlier`. */
+/** The number of bytes at the beginning of `later` that are also the end of `earlier`. */
 function overlapOf(earlier: Buffer, later: Buffer): number {
   for (let length = Math.min(earlier.length, later.length, MOST_OVERLAP); length > 0; length--)
     if (earlier.subarray(-length).equals(later.subarray(0, length))) return length

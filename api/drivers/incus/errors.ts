@@ -16,7 +16,7 @@ export type Refusal =
   | 'offline'
   | 'other'
 
-/** By text where the status says little: the same failure is a 400 here, a 500 there, and none inside of operations. */
+/** Matches by text, because the same failure may have the status 400, 500, or none within operations. */
 const TEXTS: readonly [RegExp, Refusal][] = [
   [/already exists|UNIQUE constraint/i, 'exists'],
   [/address already in use/i, 'port_taken'],
@@ -41,7 +41,7 @@ const STATUSES: Readonly<Record<number, Refusal>> = {
   503: 'offline',
 }
 
-/** A call that the cluster refused, or could not be asked. */
+/** A call that the cluster refused, or that did not reach it. */
 export class IncusError extends Error {
   override readonly name = 'IncusError'
   readonly refusal: Refusal
@@ -64,12 +64,12 @@ const CODES: Readonly<Partial<Record<Refusal, DriverErrorCode>>> = {
   other: 'start_failed',
 }
 
-/** Whether the same may go well the next time. */
+/** True if the same call may succeed next time. */
 export function isPassing(error: unknown): boolean {
   return error instanceof IncusError && CODES[error.refusal] === undefined
 }
 
-/** For the callers of drivers. */
+/** Converts an error for the callers of drivers. */
 export function toDriverError(error: unknown): unknown {
   if (!(error instanceof IncusError)) return error
   const code = CODES[error.refusal] ?? 'unavailable'
@@ -83,7 +83,7 @@ const messages: Readonly<Partial<Record<DriverErrorCode, string>>> = {
   image_unusable: 'The image is larger than the disk of the server.',
 }
 
-/** For what is fine if it is so already. */
+/** Ignores a refusal because the wanted state exists already. */
 export function unless(...fine: readonly Refusal[]): (error: unknown) => null {
   return (error) => {
     if (error instanceof IncusError && fine.includes(error.refusal)) return null

@@ -10,9 +10,9 @@ export interface IncusServer {
   auth: string
 }
 
-/** How long a caller waits: without a quorum, members take 5 s to say that they can't answer, or never do. */
+/** The time that a caller waits: without a quorum, members take 5 s to refuse, or never answer. */
 const WAIT_MS = { first: 2_000, later: 1_000, silent: 0 }
-/** How old figures may be that stand in for an answer that is late. */
+/** The greatest age of figures that replace a late answer. */
 const STALE_MS = 15_000
 
 /** A zone's cluster as a host. A cluster that does not answer delays nobody. */
@@ -38,7 +38,7 @@ export class Host {
     const patience = WAIT_MS[this.#isSilent ? 'silent' : this.#known ? 'later' : 'first']
     const answer = await Promise.race([this.#asking, sleep(patience, null, { ref: false })])
     if (answer) return answer
-    // The question goes on, and ends the silence.
+    // The request continues, and a late answer ends the silence.
     this.#isSilent = true
     const { facts, at } = this.#known ?? { facts: null, at: 0 }
     if (!facts || performance.now() - at > STALE_MS)

@@ -14,13 +14,13 @@ interface Image {
   size: number
 }
 
-/** How long a failure is reported before a further call tries again. */
+/** The time for which a failure is reported before a further call tries again. */
 const FAILURE_MS = 30_000
 const IMPORT_MS = 1_800_000
 
 type Import = { state: 'preparing' } | { state: 'failed'; message: string; until: number }
 
-/** Images of templates in a cluster: each is imported once, and copied between members by the cluster itself. */
+/** The images of templates in a cluster. Each is imported once; the cluster copies it between members. */
 export class IncusImages {
   readonly #client: IncusClient
   readonly #operations: Operations
@@ -35,7 +35,7 @@ export class IncusImages {
     this.#project = project
   }
 
-  /** As of Driver.image. @throws IncusError where the cluster does not answer */
+  /** Does as Driver.image. @throws IncusError if the cluster does not answer */
   async ensure(spec: ImageSpec, isWanted: boolean): Promise<ImageState> {
     if (!spec.incus) return { state: 'failed', message: `The template ${spec.slug} has no image for Incus.` }
     const key = aliasOf(spec.slug, spec.incus)
@@ -62,7 +62,7 @@ export class IncusImages {
     return { state: 'preparing', progress: 0, detail: 'importing' }
   }
 
-  /** Null: it is not in the cluster. */
+  /** Returns the fingerprint of an image; null: it is not in the cluster. */
   async ready(spec: ImageSpec): Promise<string | null> {
     return (await this.#find(spec))?.fingerprint ?? null
   }
@@ -110,7 +110,7 @@ export class IncusImages {
   }
 }
 
-/** The name of a template's image in the cluster. Another source has another name, and is imported anew. */
+/** The name of a template's image in the cluster. Another source has another name, and is imported again. */
 function aliasOf(slug: string, image: IncusImage): string {
   const hash = createHash('sha256').update(JSON.stringify(image)).digest('hex').slice(0, 12)
   return `berth-${slug}-${hash}`

@@ -5,7 +5,7 @@ import { hashFor } from '../guest/crypt.ts'
 import { vendorData } from '../guest/seed.ts'
 import { type Device, type Devices, networkConfig, privateDevices, withPrivate } from './cards.ts'
 
-/** An instance as lists show it. What is on a member that does not answer has neither configuration nor devices. */
+/** An instance in a list. If its member does not answer, it has neither configuration nor devices. */
 export interface Instance {
   name: string
   status_code: number
@@ -26,7 +26,7 @@ const CODES = { stopped: 102, running: 103, error: 112 }
 /** The service's own data, kept with the instance: there is no other storage. */
 const KEYS = {
   server: 'user.berth.server',
-  /** `on` from a start until we turn it off: then it is off by itself. */
+  /** `on` from a start until we turn it off: an instance that is off in between turned off by itself. */
   power: 'user.berth.power',
   network: 'user.berth.network',
   card: 'user.berth.card',
@@ -35,7 +35,7 @@ const KEYS = {
 const NETWORK_CONFIG = 'cloud-init.network-config'
 
 const PREFIX = 'b-'
-/** Processes and threads that a guest may have: the host's table has an end. */
+/** The most processes and threads of a guest, because the host's table is limited. */
 const MOST_PROCESSES = 4096
 
 /** @throws DriverError not_found for what can't be the name of an instance */
@@ -45,7 +45,7 @@ export function nameOf(serverId: string): string {
   return `${PREFIX}${serverId}`
 }
 
-/** Null: it is not ours. */
+/** The server of an instance; null: it is not ours. */
 export function serverIdOf(name: string): string | null {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null
 }
@@ -61,7 +61,7 @@ interface Card {
   address: string
 }
 
-/** A new instance, off, without what leads to it. */
+/** A new instance, turned off and without a network. */
 export function newInstance(spec: MachineSpec, place: Place) {
   const card = cardOf(spec)
   return {
@@ -72,12 +72,12 @@ export function newInstance(spec: MachineSpec, place: Place) {
       ...limitsOf(spec),
       'security.privileged': 'false',
       'security.nesting': 'false',
-      // Each has users of its own on the host.
+      // Each instance has its own range of users on the host.
       'security.idmap.isolated': 'true',
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
       'cloud-init.user-data': spec.userData ?? '#cloud-config\n{}\n',
       [NETWORK_CONFIG]: networkConfig(card.address, place.nameservers),
-      // A member that is emptied gives it to another.
+      // Evacuating a member moves it to another one.
       'cluster.evacuate': 'migrate',
       [KEYS.server]: spec.serverId,
       [KEYS.power]: 'off',
@@ -99,7 +99,7 @@ function cardOf({ interfaces }: MachineSpec): Card {
   return { mac: first.mac, address }
 }
 
-/** Its end on the host has a name that rules there know it by (deploy/incus.nft), and no other machine has it. */
+/** The unique name of the card's host side. The host's rules match it (deploy/incus.nft). */
 function nic({ mac, address }: Card): Device {
   const number = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
   const host_name = `bi${number.join('')}`
@@ -153,12 +153,12 @@ export function isServer({ config }: Instance, serverId: string): boolean {
   return config?.[KEYS.server] === serverId
 }
 
-/** Whether it was never given a network: then it never ran, and has nothing of its customer's. */
+/** True if it never had a network: then it never ran, and has no data of its customer. */
 export function isUnfinished({ config }: Instance): boolean {
   return config !== null && config[KEYS.network] === undefined
 }
 
-/** Before a start, and before we turn it off. */
+/** The change before a start, and before turning it off. */
 export function powered(power: 'on' | 'off'): { config: Record<string, string> } {
   return { config: { [KEYS.power]: power } }
 }
@@ -171,7 +171,7 @@ export function networkOf({ config }: Instance): ServerNetwork | null {
 
 /** Settings that all machines of a zone share. */
 export interface Surroundings {
-  /** Where ports listen. */
+  /** The address where ports listen. */
   listen: string
   /** The uplink of private networks; null: there are none. */
   uplink: string | null
@@ -180,7 +180,7 @@ export interface Surroundings {
   prefix: string
 }
 
-/** An instance with what leads to it; null: it has that already. */
+/** An instance with its network; null: it has this network already. */
 export function connected(
   instance: Instance,
   network: ServerNetwork,
@@ -189,7 +189,7 @@ export function connected(
   const { config } = instance
   const card: Card = JSON.parse(config?.[KEYS.card] ?? '{}')
   const { root = {} } = instance.devices ?? {}
-  // Rules of firewalls are not ours to keep: the zone has none, so what has some is closed.
+  // The zone has no firewalls, so a machine with firewall rules is closed completely.
   const isClosed = network.isCut || network.firewall !== null
   const eth0 = { ...nic(card), ...speedOf(network) }
   const open = { eth0, ...proxies(network, card, listen) }
@@ -212,7 +212,7 @@ function seedChange(config: Device, inner: Devices, cards: ServerNetwork['cards'
   return { [NETWORK_CONFIG]: after }
 }
 
-/** As Incus shapes a card: what is sent to it, and by it. */
+/** The bandwidth limits of a card, in both directions, in Incus's notation. */
 function speedOf({ bandwidthMbit }: ServerNetwork): Device {
   if (bandwidthMbit === null) return {}
   const speed = `${bandwidthMbit}Mbit`
@@ -226,14 +226,14 @@ function proxies({ ports }: ServerNetwork, { address }: Card, listen: string): D
     {
       type: 'proxy',
       listen: `${protocol}:${host}:${hostPort}`,
-      // Its address, not its loopback: what listens there only is for nobody else.
+      // Ports lead to its address, not to its loopback: services that listen only there are private.
       connect: `${protocol}:${address}:${port}`,
     },
   ])
   return Object.fromEntries(entries)
 }
 
-/** Independent of the order of keys. */
+/** Compares objects regardless of the order of their keys. */
 function digest(devices: Devices | null): string {
   const sorted = Object.entries(devices ?? {})
     .map(([name, device]) => [name, Object.entries(device).sort()] as const)
@@ -248,7 +248,7 @@ export function stateOf(instance: Instance): MachineState {
   if (status_code === CODES.running) return { power: 'running', startedAt: Date.parse(last_used_at) }
   if (status_code !== CODES.stopped) return { power: 'hung' }
   if (config[KEYS.power] !== 'on') return { power: 'stopped', reason: null }
-  // Incus writes down how an instance ends, unless its host ends with it.
+  // Incus records how an instance ended, unless its host crashed with it.
   const hasEnded = config['volatile.last_state.power'] !== 'RUNNING'
   return { power: 'stopped', reason: hasEnded ? 'guest_shutdown' : 'crashed' }
 }
@@ -257,7 +257,7 @@ export function coresOf({ config }: Instance): number {
   return Number(config?.['limits.cpu'] ?? 1)
 }
 
-/** In MB, as reserved. */
+/** The reserved memory in MB. */
 export function memoryOf({ config }: Instance): number {
   return Number(/^(\d+)MiB$/.exec(config?.['limits.memory'] ?? '')?.[1] ?? 0)
 }

@@ -6,13 +6,13 @@ import { at, type Endpoint, type IncusClient } from './client.ts'
 import { coresOf, type Instance, nameOf, serverIdOf, stateOf } from './instance.ts'
 import { countersOf, countersOfState, type InstanceState, NOTHING } from './metrics.ts'
 
-/** A member that takes longer has no figures this time. */
+/** A member that takes longer is left out this time. */
 const ANSWER_MS = 3_000
-/** Members keep their metrics for 8 s: younger machines may be missing there, or be what they were before. */
+/** Members cache their metrics for 8 s, so younger machines may be missing or outdated there. */
 const SETTLED_MS = 10_000
 /** Disk usage changes slowly, and takes a request for each machine. */
 const DISK_MS = 60_000
-/** How many disks are looked at in one call, the oldest figures first. */
+/** The number of disks that are measured in one call, those with the oldest figures first. */
 const MOST_DISKS = 64
 
 /** Measures machines: one request to each member, and a few for machines that it knows too little about. */
@@ -53,7 +53,7 @@ export class Measures {
     return new Map(entries)
   }
 
-  /** A member's answer to Prometheus. One that does not answer has none. */
+  /** A member's metrics in the format of Prometheus; null if it does not answer. */
   async #ask(endpoint: Endpoint, instances: readonly Instance[]): ReturnType<typeof readMetrics> {
     if (endpoint.isShunned) return new Map()
     const names = new Map(instances.map(({ name, devices }) => [name, privateNames(devices)]))

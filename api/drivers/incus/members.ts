@@ -21,16 +21,16 @@ interface Fresh<T> {
   value: T
 }
 
-/** A member that is online may be lost at any time; what it is made of seldom changes. */
+/** Members may go offline at any time, but their hardware seldom changes. */
 const MEMBERS_MS = 1_000
 const HARDWARE_MS = 60_000
-/** How old a list of instances may be. */
+/** The greatest age of a list of instances. */
 const LIST_MS = 2_000
 const GB = 2 ** 30
-/** Storage that all members have in common counts once. */
+/** Storage drivers that all members share count once. */
 const SHARED_STORAGE = ['ceph', 'lvmcluster', 'truenas', 'linstor']
 
-/** The members of the cluster that a zone is made of, and what they have. */
+/** The members of a zone's cluster, and their resources. */
 export class Members {
   readonly #client: IncusClient
   readonly #group: string | undefined
@@ -38,7 +38,7 @@ export class Members {
   readonly #isClustered: boolean
   #all: Fresh<Promise<ClusterMember[]>> | null = null
   readonly #hardware = new Map<string, Fresh<Hardware>>()
-  /** Memory of instances that are being made, by member: lists do not show them yet. */
+  /** The memory of instances that are being created, by member: lists do not show them yet. */
   readonly #coming = new Map<string, number>()
 
   constructor(
@@ -55,7 +55,7 @@ export class Members {
     this.#isClustered = isClustered
   }
 
-  /** The names of those that may be given machines; null: there is no cluster, but one machine. */
+  /** The names of the members that accept machines; null: there is one server and no cluster. */
   async online(): Promise<(string | null)[]> {
     if (!this.#isClustered) return [null]
     const members = await this.#list()
@@ -84,9 +84,9 @@ export class Members {
   }
 
   /**
-   * Chooses the member for a machine, by the memory that is reserved on each: creates that arrive together would all go
-   * to the same one if the cluster chose.
-   * @returns to be called when the machine is there, or not
+   * Chooses the member with the smallest share of reserved memory. The cluster itself would send simultaneous creates to
+   * the same member.
+   * @returns the member, and a function to call after the create has succeeded or failed
    * @throws IncusError
    */
   async place(
@@ -96,7 +96,7 @@ export class Members {
     const members = await this.online()
     if (members.includes(null)) return { target: undefined, done: () => {} }
     const hardware = await Promise.all(members.map((member) => this.#ask(member).catch(() => null)))
-    // From here on nothing is waited for: two who choose at once would choose the same.
+    // There is no await from here on, so that two callers do not choose the same member.
     const loads = members.flatMap((member, index) => {
       const has = hardware[index]
       if (member === null || !has) return []
@@ -104,7 +104,7 @@ export class Members {
       const reserved = there.reduce((sum, one) => sum + memoryOf(one), this.#coming.get(member) ?? 0)
       return [{ member, load: (reserved + ramMb) / has.ramMb, lot: Math.random() }]
     })
-    // Another process may choose among equals at the same moment.
+    // The choice among equals is random, because another process may choose at the same moment.
     const [best] = loads.sort((a, b) => a.load - b.load || a.lot - b.lot)
     if (!best) throw new IncusError(0, 'No member of the zone is online')
     const { member } = best

@@ -20,7 +20,7 @@ const LINE =
   /^(?:incus|lxd)_(cpu_seconds_total|memory_MemTotal_bytes|memory_MemAvailable_bytes|disk_read_bytes_total|disk_written_bytes_total|network_receive_bytes_total|network_transmit_bytes_total)\{([^}]*)\} (\S+)$/gm
 
 /**
- * The counters of a member's instances in a project, by name, from its answer to Prometheus.
+ * Reads the counters of a member's instances in a project, by name, from its metrics.
  * @param privateNames cards of an instance that do not count
  */
 export function countersOf(
@@ -56,7 +56,7 @@ export function countersOf(
   )
 }
 
-/** An instance's answer about itself: dearer, but of this moment. */
+/** Reads the counters from the state of an instance: a more expensive request, but up to date. */
 export interface InstanceState {
   cpu?: { usage: number }
   memory?: { usage: number }

@@ -6,10 +6,10 @@ import { at, type IncusClient } from './client.ts'
 import { IncusError, unless } from './errors.ts'
 import { connected, type Instance, type Surroundings } from './instance.ts'
 
-/** Between two looks for what nobody uses any more. */
+/** Milliseconds between sweeps for unused networks. */
 const SWEEP_MS = 120_000
 
-/** As lists of the cluster show what may be in use. */
+/** A resource in lists of the cluster, with its users. */
 interface Listed {
   name: string
   description: string
@@ -31,7 +31,7 @@ export class Networks {
   readonly #client: IncusClient
   readonly #around: Surroundings
   readonly #making = new Map<string, Promise<string>>()
-  /** Paths of what was unused at the last look. */
+  /** Keys of the resources that were unused at the last sweep. */
   #unused: ReadonlySet<string> = new Set()
   readonly #timer: NodeJS.Timeout | undefined
   /** Reports an error whose cleanup is left to the next sweep. */
@@ -46,8 +46,8 @@ export class Networks {
   }
 
   /**
-   * Brings a machine to what leads to it. New cards come last, so that what is wrong with them holds up nothing else.
-   * @param write changes the instance as it is by then
+   * Sets the network of a machine. New cards come last, so that a failure with them delays nothing else.
+   * @param write changes the instance, read anew
    * @throws IncusError
    */
   async connect(
@@ -75,7 +75,7 @@ export class Networks {
     await this.#followCards(instance.name)
     const made = await Promise.all(missing.map((card) => this.#ensure(card)))
     await bring(network.cards).catch(orMeanwhile)
-    // Until the card is in its place, the network counts as unused: another process may have deleted it.
+    // Until the card exists, the network counts as unused, so another process may have deleted it.
     const now = await Promise.all(missing.map((card) => this.#look(networkName(card, prefix))))
     if (now.every(({ isWhole, id }, at) => isWhole && id === made[at])) return
     await bring(held)
@@ -83,16 +83,16 @@ export class Networks {
   }
 
   /**
-   * Deletes the networks of these cards, which a machine no longer has, where it was the last in them: each takes an
-   * address of the uplink. What can't be deleted now is left to the sweep.
+   * Deletes the networks of removed cards if no other machine is in them: each takes an address of the uplink. The
+   * sweep deletes those that can't be deleted now.
    */
   async leave(devices: Devices | null, wanted: readonly string[] = []): Promise<void> {
     const left = privateNetworks(devices, this.#around.prefix).filter((name) => !wanted.includes(name))
-    // One after the other: Incus keeps rules where a network goes while it looks for their users.
+    // They are deleted one by one: Incus keeps rules if a network vanishes while it looks for their users.
     for (const name of left) await this.#delete(name).catch(this.#warn)
   }
 
-  /** Deletes the networks, their rules and the marks, that were unused at the last call and are so still. */
+  /** Deletes networks, rules and marks that were unused at the last call and still are. */
   async sweep(): Promise<void> {
     const unused = new Set<string>()
     const list = async (kind: string) => {
@@ -100,7 +100,7 @@ export class Networks {
       const found = all.filter(
         ({ name, used_by }) => name.startsWith(this.#around.prefix) && !used_by?.length,
       )
-      // A mark of the same name that is not the same has another description.
+      // A newer mark of the same name has another description.
       const keyed = found.map(({ name, description }) => ({ name, key: `${kind} ${name} ${description}` }))
       for (const { key } of keyed) unused.add(key)
       return keyed.filter(({ key }) => this.#unused.has(key)).map(({ name }) => name)
@@ -116,7 +116,7 @@ export class Networks {
     clearInterval(this.#timer)
   }
 
-  /** A machine's seed names its cards at each start; of itself Incus writes it before the first only. */
+  /** Lets Incus write a machine's seed, which names its cards, before each start: by default it writes it only once. */
   async #followCards(name: string): Promise<void> {
     const path = at(`/1.0/instances/${name}/metadata`, { project: this.#around.project })
     const metadata = await this.#client.get<Metadata>(path)
@@ -130,9 +130,9 @@ export class Networks {
   }
 
   /**
-   * Incus looks for users of a network only when it begins to delete it, so a mark says that it is about to: who has
-   * brought a card meanwhile finds either the mark, or that the network is gone. Where it fails the mark stays, as
-   * the network may be half there.
+   * Deletes a network under a mark. Incus looks for users of a network only when it begins to delete it, so a process
+   * that adds a card meanwhile must find either the mark or no network. After a failure the mark stays, because the
+   * network may be incomplete.
    */
   async #delete(name: string, { isMarked } = { isMarked: false }): Promise<void> {
     const found = await this.#find<Network>(`${NETWORKS}/${name}`)
@@ -152,7 +152,7 @@ export class Networks {
     await this.#client.call('DELETE', `${RULES}/${name}`).catch(unless('missing', 'in_use'))
   }
 
-  /** The mark first: it goes after the network. */
+  /** Lists the mark first, because it is deleted after the network. */
   async #look(
     name: string,
   ): Promise<{ isGoing: boolean; isWhole: boolean; status: string | null; id: string }> {
@@ -166,7 +166,7 @@ export class Networks {
     return this.#client.get<T>(path).catch(unless('missing'))
   }
 
-  /** Once for all who ask at the same time. @returns which network it is, of those that had its name */
+  /** Creates a network once for all simultaneous callers. @returns its identity among networks of the same name */
   #ensure(card: PrivateCard): Promise<string> {
     const name = networkName(card, this.#around.prefix)
     const making = this.#making.get(name) ?? this.#make(name, card).finally(() => this.#making.delete(name))
@@ -174,12 +174,12 @@ export class Networks {
     return making
   }
 
-  /** With a router to the uplink, as Incus 6.0 needs one; by its rules nothing gets there. */
+  /** Creates the network with a router to the uplink, which Incus 6.0 requires; its rules block all traffic to it. */
   async #make(name: string, card: PrivateCard): Promise<string> {
     const { isGoing, isWhole, status, id } = await this.#look(name)
     if (isWhole) return id
     if (isGoing) throw meanwhile()
-    // A member was offline when it was to be made: Incus can't finish it.
+    // A member was offline when the network was created, and Incus can't finish it.
     if (status === 'Errored')
       await this.#client.call('DELETE', `${NETWORKS}/${name}`).catch(unless('missing'))
     const { router, range } = networkOfCard(card)
@@ -207,15 +207,15 @@ export class Networks {
 const NETWORKS = '/1.0/networks'
 const RULES = '/1.0/network-acls'
 const DESCRIPTION = 'A private network of Berth'
-/** Tells a network from another that had its name before. */
+/** The identity of a network, which an earlier one of the same name does not share. */
 const ID = 'user.berth.id'
 
-/** Rules without a use, as they are made once, at once and for all members, whichever of them are offline. */
+/** Unused rules serve as marks: they are created once, atomically and for all members, even offline ones. */
 function markOf(name: string): string {
   return `${name}-going`
 }
 
-/** Passing: it goes well the next time. */
+/** A temporary failure: the next attempt succeeds. */
 function meanwhile(): IncusError {
   return new IncusError(0, 'A private network was deleted meanwhile')
 }

@@ -48,7 +48,7 @@ async function hasNetwork(client: IncusClient, name: string): Promise<boolean> {
   return (await client.get(`/1.0/networks/${name}`).catch(unless('missing'))) !== null
 }
 
-/** Ours alone, with the images of the whole cluster. */
+/** Creates a project for Berth alone, which shares the images of the whole cluster. */
 async function makeProject(client: IncusClient, name: string): Promise<void> {
   const found = await client.get(`/1.0/projects/${name}`).catch(unless('missing'))
   if (found !== null) return

@@ -19,7 +19,7 @@ interface Waiter {
 
 interface LifecycleEvent {
   action: string
-  /** The path of what it happened to. */
+  /** The path of the resource. */
   source: string
 }
 
@@ -27,16 +27,16 @@ type Event = { type: 'lifecycle'; metadata: LifecycleEvent } | { type: 'operatio
 
 const FINAL = 200
 const SUCCESS = 200
-/** Between two looks at operations whose events did not come. */
+/** Milliseconds between looks at operations whose events are missing. */
 const LOOK_MS = { listening: 2_000, deaf: 250 }
 const WAIT_MS = 120_000
 const RECONNECT_MS = 1_000
-/** Ends that were told before anybody asked: of calls whose replies are on their way. */
+/** The number of ends that are kept because their events arrived before the replies to their calls. */
 const MOST_EARLY = 500
 
 /**
- * Waits for operations by the cluster's events, with a look at each every two seconds as the net. Waiting by
- * `/operations/ID/wait` is not enough: in clusters it may return at once, with an operation that still runs.
+ * Waits for operations by the cluster's events and, as a safety net, looks at each every two seconds. Waiting with
+ * `/operations/ID/wait` is not enough: in clusters it may return immediately, with an operation that still runs.
  */
 export class Operations {
   readonly #client: IncusClient
@@ -49,7 +49,7 @@ export class Operations {
   #isClosed = false
   #reconnect: NodeJS.Timeout | undefined
 
-  /** @param onEvent called for what happens to instances and everything else */
+  /** @param onEvent called for all lifecycle events */
   constructor(client: IncusClient, log: Log, onEvent: (event: LifecycleEvent) => void) {
     this.#client = client
     this.#log = log
@@ -58,15 +58,15 @@ export class Operations {
   }
 
   /**
-   * Sends a call and waits until what it began has ended.
-   * @throws IncusError also where the operation failed
+   * Sends a call and waits for the end of its operation.
+   * @throws IncusError also if the operation failed
    */
   async run(method: string, path: string, sent: Sent & { waitMs?: number } = {}): Promise<Operation | null> {
     const operation = await this.begin(method, path, sent)
     return operation === null ? null : this.#end(operation, sent.waitMs ?? WAIT_MS)
   }
 
-  /** Sends a call and waits for nothing. @returns the operation's id; null: it is done */
+  /** Sends a call without waiting for its operation. @returns the operation's id; null: it is done */
   async begin(method: string, path: string, sent: Sent = {}): Promise<string | null> {
     const { type, operation } = await this.#client.call(method, path, sent)
     return type === 'async' ? idOf(operation) : null
@@ -123,13 +123,13 @@ export class Operations {
       const operation = await this.#client.get<Operation>(at(`/1.0/operations/${id}`))
       if (operation.status_code >= FINAL) resolve(operation)
     } catch (error) {
-      // Seconds after its end an operation is forgotten; the caller looks at what it was about, or tries again.
+      // Incus forgets an operation seconds after its end; the caller looks at the resource, or tries again.
       if (error instanceof IncusError && error.refusal === 'missing')
         reject(new IncusError(0, 'It is not known how the operation ended'))
     }
   }
 
-  /** Keeps a WebSocket open. What was missed between two of them is found by looking. */
+  /** Keeps a WebSocket open. Looking finds the operations that end between two WebSockets. */
   #listen(): void {
     if (this.#isClosed) return
     const path = at('/1.0/events', { type: 'operation,lifecycle', 'all-projects': 'true' })

@@ -1,7 +1,7 @@
 import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
 import type { SharedStore } from '../module.ts'
 
-/** One simulated machine, as it is kept. */
+/** A simulated machine, as it is stored. */
 export interface Machine {
   spec: Omit<MachineSpec, 'password' | 'userData'>
   /** Missing: it was never connected. */
@@ -10,16 +10,16 @@ export interface Machine {
   isOn: boolean
   startedAt: number
   readyAt: number
-  /** When the guest obeys the power button, or null. */
+  /** The time at which the guest obeys the power button; null: nobody pressed it. */
   offAt: number | null
   stopReason: 'guest_shutdown' | 'crashed' | null
 }
 
-/** Machines that several processes share. */
+/** A store of machines that several processes share. */
 export interface MachineStore {
-  /** @param serverIds all unless given */
+  /** @param serverIds (default: all) */
   load(serverIds?: readonly string[]): Promise<Map<string, Machine>>
-  /** Changes a machine, or makes or deletes it; nobody else changes it meanwhile. */
+  /** Changes, creates or deletes a machine; no other process changes it meanwhile. */
   change(serverId: string, change: (machine: Machine | undefined) => Machine | undefined): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export function simulatedUse(
   const off = { cpuMs: null, memoryUsedBytes: null, diskReadBytes: null, diskWriteBytes: null }
   const measured = { measuredAt: now, startedAt, cores: cpu, diskUsedBytes }
   if (startedAt === null) return { ...measured, ...off, networkRxBytes: null, networkTxBytes: null }
-  /** Units so far, at a mean of so many a second. */
+  /** The units since the start, at this mean per second. */
   const counted = (mean: number) => Math.floor(mean * busySeconds(startedAt, now, level))
   return {
     ...measured,
