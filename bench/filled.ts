@@ -9,6 +9,7 @@ import { readCatalog } from '../api/catalog/file.ts'
 import { systemClock as clock } from '../api/clock.ts'
 import type { Database } from '../api/database/database.ts'
 import { parseMoney } from '../api/money.ts'
+import { billedServer } from '../api/servers/queries.ts'
 import { serverRow } from '../test/harness/server-row.ts'
 
 /** How many of all servers run. */
@@ -65,7 +66,7 @@ export async function fill({ db }: World, from: number, until: number): Promise<
       }))
       await tx.insertInto('servers').values(rows).execute()
       const on = numbers.filter((n) => n < RUNNING)
-      for (const n of on) await changeRate(tx, { server_id: idOf(n), account_id }, price, now)
+      for (const n of on) await changeRate(tx, billedServer({ server_id: idOf(n), account_id }), price, now)
       const machines = numbers.map((n) => ({ server_id: idOf(n), machine: machineOf(n) }))
       await tx.insertInto('simulated_machines').values(machines).execute()
     })

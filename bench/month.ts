@@ -13,7 +13,7 @@ import { systemClock } from '../api/clock.ts'
 import type { Database } from '../api/database/database.ts'
 import { migrate } from '../api/database/migrate.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
-import { allServers as servers } from '../api/servers/queries.ts'
+import { billedServer, billedItems as items } from '../api/servers/queries.ts'
 import { serverRow } from '../test/harness/server-row.ts'
 
 const HOUR = 3600_000
@@ -27,13 +27,13 @@ export async function benchMonth(): Promise<void> {
   const december = { from: Date.UTC(2026, 11), until: Date.UTC(2027, 0) }
   await withServers(1_000, december.from, async (db, file, prices) => {
     const start = performance.now()
-    for (let at = december.from + HOUR; at <= december.until; at += HOUR) await chargeDue({ db, servers }, at)
+    for (let at = december.from + HOUR; at <= december.until; at += HOUR) await chargeDue({ db, items }, at)
     const seconds = (performance.now() - start) / 1000
     const accounts = await db.selectFrom('accounts').select('account_id').execute()
     const usage = (
-      await Promise.all(accounts.map((row) => usageOf(db, servers, row.account_id, december.from)))
+      await Promise.all(accounts.map((row) => usageOf(db, items, row.account_id, december.from)))
     ).flat()
-    const wrong = usage.filter((row) => row.amount !== prices.get(row.server_id))
+    const wrong = usage.filter((row) => row.amount !== prices.get(row.item_id))
     if (usage.length !== 1_000 || wrong.length > 0)
       throw new Error(`${wrong.length} servers are not charged as quoted`)
     const { n } = await db
@@ -45,9 +45,9 @@ export async function benchMonth(): Promise<void> {
     )
   })
   await withServers(10_000, december.from, async (db) => {
-    await chargeDue({ db, servers }, december.from + HOUR)
+    await chargeDue({ db, items }, december.from + HOUR)
     const start = performance.now()
-    await chargeDue({ db, servers }, december.from + 73 * HOUR)
+    await chargeDue({ db, items }, december.from + 73 * HOUR)
     const seconds = (performance.now() - start) / 1000
     console.log(`three days of 10,000 servers, made up for at once: ${seconds.toFixed(1)} s`)
   })
@@ -89,7 +89,7 @@ async function fill(db: Database, count: number, at: number): Promise<Map<string
       const account_id = accountIds[n % accountIds.length] ?? ''
       const server = serverRow({ server_id: uuid(), account_id, ...price }, at)
       await tx.insertInto('servers').values(server).execute()
-      await changeRate(tx, server, price, at)
+      await changeRate(tx, billedServer(server), price, at)
       prices.set(server.server_id, plan.priceMonth)
     }
   })

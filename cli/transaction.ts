@@ -10,6 +10,8 @@ const columns: Columns<Transaction> = {
   type: ({ type }) => type,
   amount: ({ amount }) => rub(amount),
   balance: ({ balance_after }) => rub(balance_after),
+  item: ({ item_type, item_name }) => item_type && `${item_type} ${item_name}`,
+  item_id: ({ item_id }) => item_id,
   description: ({ description }) => description,
   server: ({ server_id }) => server_id,
   created: ({ created_at }) => created_at,
@@ -21,7 +23,7 @@ export function transactionCommand(): Command {
       listCommand({
         description: 'list transactions, newest first',
         columns,
-        shown: ['id', 'type', 'amount', 'balance', 'description', 'created'],
+        shown: ['id', 'type', 'amount', 'balance', 'item', 'description', 'created'],
         items: async (session, options: LimitOptions) =>
           upTo(session, options, session.berth.transactions.listAll()),
       }),

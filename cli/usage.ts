@@ -12,8 +12,9 @@ const parts: Columns<Usage> = {
 }
 
 const columns: Columns<UsageItem> = {
-  server: ({ server_id }) => server_id,
-  name: ({ server_name }) => server_name,
+  type: ({ item_type }) => item_type,
+  id: ({ item_id }) => item_id,
+  name: ({ item_name }) => item_name,
   project: ({ project_id }) => project_id,
   hours: ({ hours }) => hours,
   traffic: ({ traffic_amount }) => rub(traffic_amount),
@@ -24,7 +25,7 @@ const gigabytes = (bytes: number[]) => `${(bytes.reduce((sum, count) => sum + co
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('show the cost of a month by server and project')
+    .description('show the cost of a month by server or address and project')
     .option('--month <month>', 'month in UTC, such as 2026-11 (default: the current one)')
     .option('--csv', 'print CSV, whatever -o says')
     .action(

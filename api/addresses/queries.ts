@@ -9,7 +9,7 @@ export function billedAddresses(db: Queries, servers: Lent<{ server_id: string; 
     .selectFrom('addresses')
     .leftJoin(servers(db).as('holder'), 'holder.server_id', 'addresses.server_id')
     .select(({ fn }) => [
-      'address_id as server_id',
+      'address_id as item_id',
       'address as name',
       fn.coalesce('holder.project_id', 'addresses.project_id').as('project_id'),
       sql<number>`CASE WHEN released_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),

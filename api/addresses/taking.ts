@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { chargedServers } from '../billing/metering.ts'
-import { changeRate } from '../billing/rates.ts'
+import { chargedItems } from '../billing/metering.ts'
+import { type BilledItem, changeRate } from '../billing/rates.ts'
 import { type Catalog, onSale, type Zone } from '../catalog/file.ts'
 import { addressesIn, isInPools } from '../catalog/pools.ts'
 import { pricesAt } from '../catalog/prices.ts'
@@ -212,18 +212,18 @@ export async function repriceAddresses(
   }
 }
 
-function billed({ address_id, account_id }: AddressTable): { server_id: string; account_id: string } {
-  return { server_id: address_id, account_id }
+function billed({ address_id, account_id }: AddressTable): BilledItem {
+  return { item_type: 'address', item_id: address_id, account_id }
 }
 
 /** Deletes some of the addresses that were given back before a moment and never cost anything. @returns how many */
 export async function forgetAddresses(db: Queries, before: number, limit: number): Promise<number> {
   const old = db
     .selectFrom('addresses')
-    .leftJoin(chargedServers(db).as('charged'), 'charged.server_id', 'addresses.address_id')
+    .leftJoin(chargedItems(db).as('charged'), 'charged.item_id', 'addresses.address_id')
     .select('address_id')
     .where('released_at', '<', before)
-    .where('charged.server_id', 'is', null)
+    .where('charged.item_id', 'is', null)
     .limit(limit)
   const { numDeletedRows } = await db
     .deleteFrom('addresses')

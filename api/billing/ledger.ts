@@ -11,6 +11,9 @@ import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
+/** Everything that is or was billed, with the last name of each: of an address the address itself. */
+export type NamedItems = Lent<{ item_id: string; name: string }>
+
 export interface Entry {
   accountId: string
   type: TransactionTable['type']
@@ -19,9 +22,11 @@ export interface Entry {
   description: string
   /** The same reference a second time changes nothing. */
   reference?: string | null | undefined
-  /** What a charge is for. */
-  charged?: Pick<TransactionTable, 'server_id' | 'project_id' | 'hour' | 'seconds' | 'bytes'>
+  /** The item and the time that a charge is for. */
+  charged?: Pick<TransactionTable, keyof typeof NO_CHARGE>
 }
+
+const NO_CHARGE = { item_type: null, item_id: null, project_id: null, hour: null, seconds: null, bytes: null }
 
 /** A reference was booked before, for something else. */
 export class ReferenceTaken extends Error {
@@ -119,7 +124,8 @@ function append(
       balance_before,
       amount,
       balance_after: ledger.balance,
-      ...(charged ?? { server_id: null, project_id: null, hour: null, seconds: null, bytes: null }),
+      ...(charged ?? NO_CHARGE),
+      server_id: charged?.item_id ?? null,
       description,
       reference,
       created_at: now,
@@ -233,15 +239,18 @@ export function accountsInCredit(db: Queries) {
   return db.selectFrom('ledgers').select('account_id').where('balance', '>', 0)
 }
 
-/** Newest first. */
-export async function listTransactions(db: Queries, accountId: string, page: Page) {
+/** An account's entries, newest first, each with its item's name. */
+export async function listTransactions(db: Queries, lent: NamedItems, accountId: string, page: Page) {
   const ofAccount = db.selectFrom('transactions').where('account_id', '=', accountId)
-  const items = await ofAccount
+  const entries = await ofAccount
     .selectAll()
     .orderBy('sequence', 'desc')
     .limit(page.limit)
     .offset(page.offset)
     .execute()
+  const ids = new Set(entries.flatMap(({ item_id }) => item_id ?? []))
+  const names = await namesOf(db, lent, [...ids])
+  const items = entries.map((entry) => ({ ...entry, item_name: names.get(entry.item_id ?? '') ?? null }))
   // Entries are numbered without gaps: the last one's number is how many there are.
   const ledger = await db
     .selectFrom('ledgers')
@@ -249,6 +258,13 @@ export async function listTransactions(db: Queries, accountId: string, page: Pag
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return { items, total: ledger?.sequence ?? 0 }
+}
+
+async function namesOf(db: Queries, items: NamedItems, itemIds: readonly string[]) {
+  if (itemIds.length === 0) return new Map<string, string>()
+  const named = db.selectFrom(items(db).as('items')).select(['item_id', 'name'])
+  const rows = await named.where('item_id', 'in', itemIds).execute()
+  return new Map(rows.map(({ item_id, name }) => [item_id, name]))
 }
 
 /**

@@ -3,53 +3,56 @@ import { sentSince } from '../monitoring/traffic.ts'
 import { chargesBetween, hourAfter, monthStart, type Rate, stretchesBetween, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
 import { ratesSince } from './rates.ts'
-import type { BillingMeterTable } from './tables.ts'
+import type { BillingMeterTable, ItemType } from './tables.ts'
 import { includedBytes, trafficCharge } from './traffic.ts'
 
-/** Servers that one transaction charges: few enough that requests need not wait long for it. */
+/** Items that one transaction charges: few enough that requests need not wait long for it. */
 const BATCH = 500
 
-/** Where each server is, also one that is gone: then `is_gone` is 1. */
-export type BilledServers = Lent<{ server_id: string; project_id: string; is_gone: number }>
+/** The project of each item; `is_gone` is 1 for one that was deleted. */
+export type BilledItems = Lent<{ item_id: string; project_id: string; is_gone: number }>
 
-interface MeteringOptions {
+export interface MeteringOptions {
   db: Database
-  servers: BilledServers
-  /** Called for a server that could not be charged. */
-  onFault?: (serverId: string, error: unknown) => void
+  items: BilledItems
+  /** Called for an item that could not be charged, and with null for a batch that is then charged one by one. */
+  onFault?: (item: { item_type: ItemType; item_id: string } | null, error: unknown) => void
 }
 
 /**
- * Charges every server for the whole hours that have passed, up to now or up to its end. What a transaction charges
+ * Charges every item for the whole hours that have passed, up to now or up to its end. What a transaction charges
  * it also moves the meters past, so that nothing is lost or charged twice, whenever the process dies and however
  * many processes do this.
- * @returns how many servers were charged
+ * @returns how many items were charged
  */
 export async function chargeDue(options: MeteringOptions, now: number): Promise<number> {
-  const { db, servers } = options
+  const { db, items } = options
   let charged = 0
   for (;;) {
     const count = await db
       .transaction()
-      .execute((tx) => chargeBatch(tx, servers, now))
-      .catch(() => chargeOneByOne(options, now))
+      .execute((tx) => chargeBatch(tx, items, now))
+      .catch((error) => {
+        options.onFault?.(null, error)
+        return chargeOneByOne(options, now)
+      })
     charged += count
     if (count < BATCH) return charged
   }
 }
 
-/** A server that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
-async function chargeOneByOne({ db, servers, onFault }: MeteringOptions, now: number): Promise<number> {
+/** An item that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
+async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueMeters(db, now).execute()
-  for (const { server_id } of due)
+  for (const item of due)
     try {
-      await db.transaction().execute((tx) => chargeBatch(tx, servers, now, server_id))
+      await db.transaction().execute((tx) => chargeBatch(tx, items, now, item.item_id))
     } catch (error) {
-      onFault?.(server_id, error)
+      onFault?.(item, error)
       await db
         .updateTable('billing_meters')
         .set({ due_at: hourAfter(now) })
-        .where('server_id', '=', server_id)
+        .where('item_id', '=', item.item_id)
         .execute()
     }
   return due.length
@@ -67,28 +70,28 @@ export async function chargeLagSeconds(db: Queries, now: number): Promise<number
 /** One transaction's worth of it. */
 export async function chargeBatch(
   tx: Queries,
-  servers: BilledServers,
+  items: BilledItems,
   now: number,
   only?: string,
 ): Promise<number> {
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
-  const ids = meters.map((meter) => meter.server_id)
+  const ids = meters.map((meter) => meter.item_id)
   // Where a month begins, the one before is looked at once more.
   const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until - 1)))
-  const [rates, found] = [await ratesSince(tx, ids, oldest), await findServers(tx, servers, ids)]
+  const [rates, found] = [await ratesSince(tx, ids, oldest), await findItems(tx, items, ids)]
   const sent = await sentSince(tx, ids, oldest)
   const read = meters.map((meter) => {
-    const { server_id, account_id: accountId } = meter
-    const { project_id = null, is_gone = 1 } = found.get(server_id) ?? {}
+    const { item_type, item_id, account_id: accountId } = meter
+    const { project_id = null, is_gone = 1 } = found.get(item_id) ?? {}
     const { charges, ...moved } = readMeter(meter, {
-      rates: rates.get(server_id) ?? [],
-      sent: sent.get(server_id) ?? new Map(),
+      rates: rates.get(item_id) ?? [],
+      sent: sent.get(item_id) ?? new Map(),
       isGone: is_gone === 1,
       now,
     })
     const entries = charges.map(({ hour, seconds, bytes, amount }): Entry => {
-      const charged = { server_id, project_id, hour, seconds, bytes }
+      const charged = { item_type, item_id, project_id, hour, seconds, bytes }
       return { accountId, type: 'charge', amount: 0 - amount, description: '', charged }
     })
     return { entries, meter: { ...meter, ...moved } }
@@ -110,7 +113,7 @@ interface Used {
   now: number
 }
 
-/** Computes a pending charge, and where the meter stands after it. */
+/** The charges that are due for an item, and its meter after them. */
 function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
   // Also of a rate that has ended: nothing is charged in an hour after its one charge, not even if a rate begins anew.
   const until = Math.max(meter.charged_until, wholeHour(now))
@@ -162,23 +165,23 @@ function trafficStretches(from: number, until: number) {
 function dueMeters(db: Queries, now: number) {
   return db
     .selectFrom('billing_meters')
-    .select('server_id')
+    .select(['item_type', 'item_id'])
     .where('due_at', '<=', now)
     .orderBy('due_at')
-    .orderBy('server_id')
+    .orderBy('item_id')
     .limit(BATCH)
 }
 
 /** Meters that are due, and nobody else's until this transaction ends. */
 async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
   const due = only ? [] : await dueMeters(tx, now).execute()
-  const ids = only ? [only] : due.map((meter) => meter.server_id)
+  const ids = only ? [only] : due.map((meter) => meter.item_id)
   if (ids.length === 0) return []
   return (
     tx
       .updateTable('billing_meters')
       .set((eb) => ({ due_at: eb.ref('due_at') }))
-      .where('server_id', 'in', ids)
+      .where('item_id', 'in', ids)
       // Another process may have moved them since they were listed.
       .where('due_at', '<=', now)
       .returningAll()
@@ -201,17 +204,17 @@ async function moveMeters(tx: Queries, meters: readonly BillingMeterTable[]): Pr
     .execute()
 }
 
-/** An hour belongs to the project in which the server is when it is charged. */
-async function findServers(tx: Queries, servers: BilledServers, serverIds: readonly string[]) {
+/** An hour belongs to the project in which the item is when it is charged. */
+async function findItems(tx: Queries, items: BilledItems, itemIds: readonly string[]) {
   const rows = await tx
-    .selectFrom(servers(tx).as('servers'))
-    .select(['server_id', 'project_id', 'is_gone'])
-    .where('server_id', 'in', serverIds)
+    .selectFrom(items(tx).as('items'))
+    .select(['item_id', 'project_id', 'is_gone'])
+    .where('item_id', 'in', itemIds)
     .execute()
-  return new Map(rows.map((row) => [row.server_id, row]))
+  return new Map(rows.map((row) => [row.item_id, row]))
 }
 
-/** Servers that have cost something, or may: what the SQL of servers joins. */
-export function chargedServers(db: Queries) {
-  return db.selectFrom('billing_meters').select('server_id')
+/** A query of the items that have cost something, or may: the SQL of their features joins it. */
+export function chargedItems(db: Queries) {
+  return db.selectFrom('billing_meters').select('item_id')
 }

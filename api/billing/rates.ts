@@ -1,5 +1,6 @@
 import type { Database, Queries } from '../database/database.ts'
 import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
+import type { RateTable } from './tables.ts'
 
 /** Units an hour and a month. */
 export interface Price {
@@ -13,26 +14,29 @@ export interface Price {
   traffic_price?: number
 }
 
+/** Something that an account pays for by the hour. */
+export type BilledItem = Pick<RateTable, 'item_type' | 'item_id' | 'account_id'>
+
 /**
- * From now on the server is billed at this price, whatever it was billed at before; null: it is not billed.
+ * From now on the item is billed at this price, whatever it was billed at before; null: it is not billed.
  * @param moment not before what is charged already and the last change: a clock that was set back moves it there
  */
 export async function changeRate(
   tx: Queries,
-  server: { server_id: string; account_id: string },
+  item: BilledItem,
   price: Price | null,
   moment: number,
 ): Promise<void> {
-  const { server_id, account_id } = server
+  const { item_id } = item
   const now = wholeSecond(moment)
-  const meter = await lockMeter(tx, server, now)
-  const last = await lastRate(tx, server_id)
+  const meter = await lockMeter(tx, item, now)
+  const last = await lastRate(tx, item_id)
   const at = Math.max(now, meter.charged_until, last?.ends_at ?? last?.starts_at ?? 0)
-  if (last?.ends_at === null) await endRate(tx, server_id, last.starts_at, at)
+  if (last?.ends_at === null) await endRate(tx, item_id, last.starts_at, at)
   if (price) {
     const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
     const terms = { price_hour, price_month, traffic_gb, traffic_price }
-    const rate = { server_id, starts_at: at, ends_at: null, account_id, ...terms }
+    const rate = { ...keyOf(item), starts_at: at, ends_at: null, ...terms }
     await tx.insertInto('rates').values(rate).execute()
   }
   // A meter that runs is read at the end of its hour in any case.
@@ -40,70 +44,67 @@ export async function changeRate(
   await tx
     .updateTable('billing_meters')
     .set({ charged_until: at, due_at: hourAfter(at) })
-    .where('server_id', '=', server_id)
+    .where('item_id', '=', item_id)
     .execute()
 }
 
+/** An item as rates and meters name it. */
+function keyOf({ item_type, item_id, account_id }: BilledItem) {
+  return { item_type, item_id, server_id: item_id, account_id }
+}
+
 /** A rate that lasted no time at all leaves no trace. */
-async function endRate(tx: Queries, serverId: string, startsAt: number, at: number): Promise<void> {
+async function endRate(tx: Queries, itemId: string, startsAt: number, at: number): Promise<void> {
   if (at > startsAt)
     await tx
       .updateTable('rates')
       .set({ ends_at: at })
-      .where('server_id', '=', serverId)
+      .where('item_id', '=', itemId)
       .where('starts_at', '=', startsAt)
       .execute()
-  else
-    await tx.deleteFrom('rates').where('server_id', '=', serverId).where('starts_at', '=', startsAt).execute()
+  else await tx.deleteFrom('rates').where('item_id', '=', itemId).where('starts_at', '=', startsAt).execute()
 }
 
-/** The server's meter, made where there is none, and nobody else's until this transaction ends. */
-function lockMeter(
-  tx: Queries,
-  { server_id, account_id }: { server_id: string; account_id: string },
-  now: number,
-) {
+/** The item's meter, which is created if there is none, and locked until this transaction ends. */
+function lockMeter(tx: Queries, item: BilledItem, now: number) {
   return tx
     .insertInto('billing_meters')
-    .values({
-      ...{ server_id, account_id, charged_until: now, due_at: null },
-      ...{ traffic_month: 0, traffic_charged: 0 },
-    })
-    .onConflict((conflict) => conflict.column('server_id').doUpdateSet({ account_id }))
+    .values({ ...keyOf(item), charged_until: now, due_at: null, traffic_month: 0, traffic_charged: 0 })
+    .onConflict((conflict) => conflict.column('server_id').doUpdateSet({ account_id: item.account_id }))
     .returning(['charged_until', 'due_at'])
     .executeTakeFirstOrThrow()
 }
 
-function lastRate(tx: Queries, serverId: string) {
+function lastRate(tx: Queries, itemId: string) {
   return tx
     .selectFrom('rates')
     .select(['starts_at', 'ends_at'])
-    .where('server_id', '=', serverId)
+    .where('item_id', '=', itemId)
     .orderBy('starts_at', 'desc')
     .limit(1)
     .executeTakeFirst()
 }
 
-/** The rates of these servers that were in force after a moment, by server, oldest first. */
+/** The rates of these items that were in force after a moment, by item, oldest first. */
 export async function ratesSince(
   db: Queries,
-  serverIds: readonly string[],
+  itemIds: readonly string[],
   since: number,
 ): Promise<Map<string, Rate[]>> {
-  const rates = new Map<string, Rate[]>(serverIds.map((id) => [id, []]))
-  if (serverIds.length === 0) return rates
+  const rates = new Map<string, Rate[]>(itemIds.map((id) => [id, []]))
+  if (itemIds.length === 0) return rates
   const rows = await db
     .selectFrom('rates')
     .select([
-      ...(['server_id', 'starts_at', 'ends_at', 'price_hour', 'price_month'] as const),
+      ...(['item_id', 'starts_at', 'ends_at', 'price_hour', 'price_month'] as const),
       ...(['traffic_gb', 'traffic_price'] as const),
     ])
-    .where('server_id', 'in', serverIds)
+    .where('item_id', 'in', itemIds)
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
-    .orderBy('server_id')
+    .orderBy('item_id')
     .orderBy('starts_at')
     .execute()
-  for (const row of rows) rates.get(row.server_id)?.push(row)
+  for (const row of rows) rates.get(row.item_id)?.push(row)
   return rates
 }
 
@@ -117,8 +118,8 @@ const MONTH_MS = 31 * 24 * 3600_000
 export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
   const old = db
     .selectFrom('rates')
-    .innerJoin('billing_meters as meter', 'meter.server_id', 'rates.server_id')
-    .select(['rates.server_id', 'rates.starts_at'])
+    .innerJoin('billing_meters as meter', 'meter.item_id', 'rates.item_id')
+    .select(['rates.item_id', 'rates.starts_at'])
     .where('rates.ends_at', '<', before)
     // A meter that is due never has charged all that there was.
     .where((eb) =>
@@ -131,7 +132,7 @@ export async function forgetRates(db: Database, before: number, limit: number): 
   const { numDeletedRows } = await db
     .deleteFrom('rates')
     .where(({ eb, refTuple }) =>
-      eb(refTuple('server_id', 'starts_at'), 'in', old.$asTuple('server_id', 'starts_at')),
+      eb(refTuple('item_id', 'starts_at'), 'in', old.$asTuple('item_id', 'starts_at')),
     )
     .executeTakeFirst()
   return Number(numDeletedRows)

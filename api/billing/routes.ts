@@ -6,7 +6,7 @@ import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
 import { trafficOf } from '../monitoring/traffic.ts'
-import { balanceOf, listTransactions } from './ledger.ts'
+import { balanceOf, listTransactions, type NamedItems } from './ledger.ts'
 import { costsNow } from './rates.ts'
 import { Balance, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
 import { usageOf } from './usage.ts'
@@ -14,17 +14,18 @@ import { transactionView, usageCsv, usageView } from './view.ts'
 
 const tag = 'Account'
 
-export interface BillingRoutesOptions {
+interface BillingRoutesOptions {
   db: Database
   clock: Clock
-  /** Also those that are gone. */
-  servers: Lent<{ server_id: string; name: string }>
+  /** Both queries include deleted items. */
+  billedItems: NamedItems
+  allServers: Lent<{ server_id: string; name: string }>
   /** Returns the payment, in units, that suspended servers need to resume; null if there are none. */
   missingToResume: (accountId: string) => Promise<number | null>
 }
 
 export function billingRoutes(options: BillingRoutesOptions): Route[] {
-  const { db, clock, missingToResume } = options
+  const { db, clock, billedItems, missingToResume } = options
   return [
     route({
       id: 'getBalance',
@@ -34,7 +35,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       tag,
       summary: 'Get the balance and how long it will last',
       description:
-        'Shows what is left, what all servers cost now, and for how many full hours the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
+        'Shows what is left, what everything costs now, and for how many full hours the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
       reply: { 200: Balance },
       run: async ({ actor }) => {
         const balance = await balanceOf(db, actor.accountId)
@@ -59,16 +60,17 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       tag,
       summary: 'List transactions',
       description:
-        'The ledger, newest first: the balance is the sum of all amounts. Each hour of a server is charged after it ends; its cost in a calendar month (UTC) is rounded half up to whole kopecks, one at least, and the charge is what the hour adds to that. Traffic beyond what a plan includes is a charge of its own in the same hour.',
+        'The ledger, newest first: the balance is the sum of all amounts. Each hour of a server or public address (`item_type`, `item_id`) is charged after it ends; its cost in a calendar month (UTC) is rounded half up to whole kopecks, one at least, and the charge is what the hour adds to that. Traffic beyond what a plan includes is a charge of its own in the same hour.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
-      run: (call) => paged(call, (page) => listTransactions(db, call.actor.accountId, page), transactionView),
+      run: (call) =>
+        paged(call, (page) => listTransactions(db, billedItems, call.actor.accountId, page), transactionView),
     }),
     ...usageRoutes(options),
   ]
 }
 
-function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
+function usageRoutes({ db, clock, billedItems, allServers }: BillingRoutesOptions): Route[] {
   const monthOf = ({ month }: UsageQuery) => (month ? Date.parse(`${month}-01`) : clock.now())
   return [
     route({
@@ -77,15 +79,15 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       path: '/account/usage',
       scope: 'account:read',
       tag,
-      summary: 'Get the costs of a month by server and project',
+      summary: 'Get the costs of a month by item and project',
       description:
-        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An hour is charged when it is over, to the project that the server is in at that time, so the current hour is not included. `traffic` is what each server got and sent: what it sent beyond what its plan includes is charged each hour, and part of `amount`.',
+        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An item is a server or a public address: `item_type` and `item_id` name it. An hour is charged when it is over, to the project that the item is in at that time, so the current hour is not included. `traffic` is what each server got and sent: what it sent beyond what its plan includes is charged each hour, and part of `amount`.',
       query: UsageQuery,
       reply: { 200: Usage },
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        const rows = await usageOf(db, servers, actor.accountId, month)
-        const traffic = await trafficOf(db, servers, actor.accountId, month)
+        const rows = await usageOf(db, billedItems, actor.accountId, month)
+        const traffic = await trafficOf(db, allServers, actor.accountId, month)
         return usageView(rows, traffic, { at: month, now: clock.now() })
       },
     }),
@@ -103,7 +105,7 @@ function usageRoutes({ db, clock, servers }: BillingRoutesOptions): Route[] {
       contentType: 'text/csv',
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        return usageCsv(await usageOf(db, servers, actor.accountId, month), month)
+        return usageCsv(await usageOf(db, billedItems, actor.accountId, month), month)
       },
     }),
   ]

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { CreatedAt, Currency, HourPrice, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
+import { itemTypes } from './tables.ts'
 
 export const billingProblems = defineProblems({
   insufficient_balance: {
@@ -16,10 +17,19 @@ export const billingProblems = defineProblems({
   },
 })
 
-const ServerId = uuid(
-  '01a1fb45-1ac2-75b7-a056-9ee82769d403',
-  'Id of the server, or of the public address, which may be deleted since',
-)
+const ITEM_TYPE =
+  'Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name.'
+const ITEM_ID =
+  'Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now.'
+const ITEM_NAME = 'Last name of the server, or the public address itself'
+const NO_CHARGE = 'null if the transaction is not a charge'
+const ItemType = Type.Enum([...itemTypes], { description: ITEM_TYPE, examples: ['server'] })
+const ItemId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', ITEM_ID)
+const ItemName = Type.String({ description: ITEM_NAME, examples: ['web-1'] })
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server, which may be deleted by now')
+const ItemServerId = nullable(ServerId, {
+  description: 'The same as `item_id` if the item is a server; null if it is not, or if there is no item',
+})
 
 export const Balance = Type.Object(
   {
@@ -52,10 +62,30 @@ export const Transaction = Type.Object(
     }),
     amount: money('Change of the balance; negative for charges', '-0.41'),
     balance_after: money('Balance after this transaction'),
-    server_id: nullable(ServerId, {
-      description: 'The server, or the public address, that is charged for; null for other transactions',
+    item_type: nullable(ItemType, {
+      description: `${ITEM_TYPE} It is ${NO_CHARGE}.`,
+      examples: ['server'],
     }),
-    description: Type.String({ description: 'What it is for, for people', examples: ['Server web-1'] }),
+    item_id: nullable(ItemId, { description: `${ITEM_ID} It is ${NO_CHARGE}.` }),
+    item_name: nullable(ItemName, { description: `${ITEM_NAME}; ${NO_CHARGE}` }),
+    server_id: ItemServerId,
+    hour: nullable(timestamp('Start of the hour'), {
+      description: `Start of the hour in which the charged time begins; ${NO_CHARGE}`,
+      examples: ['2026-11-20T13:00:00.000Z'],
+    }),
+    seconds: nullable(Type.Integer({ examples: [3600] }), {
+      description: `Length of the charged time in seconds; ${NO_CHARGE}`,
+    }),
+    traffic_bytes: nullable(Type.Integer({ examples: [12_345_000_000] }), {
+      description:
+        'Traffic that was charged for in this time, in bytes; null if the charge is for the time itself, and for other transactions',
+      examples: [null],
+    }),
+    description: Type.String({
+      description:
+        'Short text in English: of a charge its hour and time or traffic, else what the operator wrote',
+      examples: ['2026-11-20 13:00 UTC, 1 h'],
+    }),
     created_at: CreatedAt,
   },
   { title: 'Transaction', description: 'An entry of the ledger; entries are never changed or deleted' },
@@ -82,22 +112,24 @@ export const Usage = Type.Object(
     items: Type.Array(
       Type.Object(
         {
-          server_id: ServerId,
-          server_name: Type.String({
-            description: 'Its last name; of a public address the address',
-            examples: ['web-1'],
+          item_type: ItemType,
+          item_id: ItemId,
+          item_name: ItemName,
+          server_id: ItemServerId,
+          server_name: nullable(ItemName, {
+            description: 'The same as `item_name` if the item is a server, else null',
           }),
           project_id: uuid(
             '01a1fb44-5997-73df-a23c-ea72e7720849',
-            'The project that it was in when it was charged',
+            'The project that the item was in when it was charged',
           ),
           hours: Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] }),
           amount: money('Sum of its charges, those for traffic included', '295.92'),
           traffic_amount: money('Sum of its charges for traffic', '0.00'),
         },
-        { title: 'UsageItem', description: 'Cost of a server while it was in a project' },
+        { title: 'UsageItem', description: 'Cost of an item while it was in a project' },
       ),
-      { description: 'One item for each server, or public address, and project' },
+      { description: 'One entry for each item (server or public address) and project' },
     ),
     traffic: Type.Array(
       Type.Object(
@@ -124,8 +156,9 @@ export const UsageCsv = Type.String({
   description: 'RFC 4180, with a header line',
   examples: [
     [
-      'month,server_id,server_name,project_id,hours,amount_rub',
-      '2026-11,01a1fb45-1ac2-75b7-a056-9ee82769d403,web-1,01a1fb44-5997-73df-a23c-ea72e7720849,720.0000,295.92',
+      'month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub',
+      '2026-11,server,01a1fb45-1ac2-75b7-a056-9ee82769d403,web-1,01a1fb45-1ac2-75b7-a056-9ee82769d403,web-1,01a1fb44-5997-73df-a23c-ea72e7720849,720.0000,295.92',
+      '2026-11,address,01a1fb46-2c6e-7a51-9d3f-0b1c2d3e4f50,192.0.2.7,,,01a1fb44-5997-73df-a23c-ea72e7720849,720.0000,150.00',
       '',
     ].join('\r\n'),
   ],

@@ -7,6 +7,10 @@ declare module '../database/schema.ts' {
   }
 }
 
+/** Types of things that are billed. The list grows: volumes, snapshots and backups join it. */
+export const itemTypes = ['server', 'address'] as const
+export type ItemType = (typeof itemTypes)[number]
+
 /** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
 export interface TransactionTable {
   transaction_id: string
@@ -19,12 +23,16 @@ export interface TransactionTable {
   balance_before: number
   amount: number
   balance_after: number
+  /** The item that was charged for; null if the entry is not a charge. */
+  item_type: ItemType | null
+  item_id: string | null
+  /** The item's id again: processes of the version before know the entry by it. */
   server_id: string | null
-  /** For a charge: the project at that time, the hour in which it begins, and the seconds billed. */
+  /** For a charge: the item's project at that time, the hour in which it begins, and the seconds billed. */
   project_id: string | null
   hour: number | null
   seconds: number | null
-  /** For a charge of traffic: the bytes charged. */
+  /** For a charge for traffic: the bytes billed. */
   bytes: number | null
   description: string
   /** Makes a repeat harmless: unique within the account. */
@@ -45,9 +53,11 @@ export interface LedgerTable {
   depleted_since: number | null
 }
 
-/** What a server costs an hour, or a public address, from when until when. */
+/** The price of an item over a period. */
 export interface RateTable {
-  /** Or an address's id; so in meters and transactions. */
+  item_type: ItemType
+  item_id: string
+  /** The item's id again: processes of the version before know the row by it. */
   server_id: string
   starts_at: number
   /** Null as long as it runs. */
@@ -60,8 +70,11 @@ export interface RateTable {
   traffic_price: number
 }
 
-/** How far a server, or a public address, is charged. */
+/** The time until which an item is charged. */
 export interface BillingMeterTable {
+  item_type: ItemType
+  item_id: string
+  /** The item's id again: processes of the version before know the row by it. */
   server_id: string
   account_id: string
   charged_until: number

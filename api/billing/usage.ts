@@ -1,11 +1,14 @@
 import { sql } from 'kysely'
-import type { Lent, Queries } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import { monthStart } from './accrual.ts'
+import type { NamedItems } from './ledger.ts'
+import type { ItemType } from './tables.ts'
 
-/** The charges for one item in a month, while it was in one project. */
+/** The charges for an item in a month, while it was in one project. */
 export interface UsageRow {
-  server_id: string
-  server_name: string
+  item_type: ItemType
+  item_id: string
+  item_name: string
   project_id: string
   seconds: number
   /** Units, above zero; that of traffic is in the amount too. */
@@ -14,23 +17,24 @@ export interface UsageRow {
 }
 
 /**
- * The charges of an account for the hours of a calendar month, by server and project: sums of the ledger's own
+ * The charges of an account for the hours of a calendar month, by item and project: sums of the ledger's own
  * entries, so that the two can't differ.
  * @param month any moment of it
  */
 export async function usageOf(
   db: Queries,
-  servers: Lent<{ server_id: string; name: string }>,
+  items: NamedItems,
   accountId: string,
   month: number,
 ): Promise<UsageRow[]> {
   const rows = await db
     .selectFrom('transactions')
-    .innerJoin(servers(db).as('servers'), 'servers.server_id', 'transactions.server_id')
+    .innerJoin(items(db).as('items'), 'items.item_id', 'transactions.item_id')
     .select(({ fn }) => [
-      'servers.server_id',
-      'servers.name as server_name',
-      // A charge has its project: the database sees to that.
+      'items.item_id',
+      'items.name as item_name',
+      // A charge has an item and its project: only other entries have null there.
+      sql<ItemType>`transactions.item_type`.as('item_type'),
       sql<string>`transactions.project_id`.as('project_id'),
       // The time of a charge for traffic is charged by itself.
       sql<string | number>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`.as('seconds'),
@@ -40,8 +44,8 @@ export async function usageOf(
     .where('transactions.account_id', '=', accountId)
     .where('transactions.hour', '>=', monthStart(month))
     .where('transactions.hour', '<', monthStart(month, 1))
-    .groupBy(['servers.server_id', 'servers.name', 'transactions.project_id'])
-    .orderBy('servers.server_id')
+    .groupBy(['items.item_id', 'items.name', 'transactions.item_type', 'transactions.project_id'])
+    .orderBy('items.item_id')
     .orderBy('transactions.project_id')
     .execute()
   // PostgreSQL sums bigints to numeric, which its driver hands over as text.

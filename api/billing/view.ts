@@ -1,19 +1,30 @@
 import { isoTime } from '../http/contract/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
 import type { Transaction, Usage } from './schema.ts'
-import type { TransactionTable } from './tables.ts'
+import type { ItemType, TransactionTable } from './tables.ts'
 import type { UsageRow } from './usage.ts'
 
-export function transactionView(row: TransactionTable): Transaction {
+export function transactionView(row: TransactionTable & { item_name: string | null }): Transaction {
   return {
     transaction_id: row.transaction_id,
     type: row.type,
     amount: formatMoney(row.amount),
     balance_after: formatMoney(row.balance_after),
-    server_id: row.server_id,
+    item_type: row.item_type,
+    item_id: row.item_id,
+    item_name: row.item_name,
+    server_id: ifServer(row.item_type, row.item_id),
+    hour: row.hour === null ? null : isoTime(row.hour),
+    seconds: row.seconds,
+    traffic_bytes: row.bytes,
     description: row.hour === null ? row.description : chargeDescription(row.hour, row),
     created_at: isoTime(row.created_at),
   }
+}
+
+/** Clients from before items know servers only. */
+function ifServer(type: ItemType | null, value: string | null): string | null {
+  return type === 'server' ? value : null
 }
 
 /** Usually "2026-11-20 13:00 UTC, 1 h"; said when it is read, as there are hundreds of these for each server and month. */
@@ -49,9 +60,12 @@ export function usageView(
     month: monthName(at),
     currency: 'RUB',
     amount: formatMoney(rows.reduce((sum, row) => sum + row.amount, 0)),
-    items: rows.map(({ server_id, server_name, project_id, seconds, amount, traffic_amount }) => ({
-      server_id,
-      server_name,
+    items: rows.map(({ item_type, item_id, item_name, project_id, seconds, amount, traffic_amount }) => ({
+      item_type,
+      item_id,
+      item_name,
+      server_id: ifServer(item_type, item_id),
+      server_name: ifServer(item_type, item_name),
       project_id,
       hours: Number(hoursOf(seconds)),
       amount: formatMoney(amount),
@@ -62,12 +76,15 @@ export function usageView(
   }
 }
 
-/** The same as CSV (RFC 4180). No field needs quotes: ids, host names and numbers have no commas. */
+/** The same as CSV (RFC 4180). No field needs quotes: ids, host names, addresses and numbers have no commas. */
 export function usageCsv(rows: readonly UsageRow[], at: number): string {
-  const lines = rows.map(({ server_id, server_name, project_id, seconds, amount }) =>
-    [monthName(at), server_id, server_name, project_id, hoursOf(seconds), formatMoney(amount)].join(','),
-  )
-  return ['month,server_id,server_name,project_id,hours,amount_rub', ...lines, ''].join('\r\n')
+  const lines = rows.map(({ item_type, item_id, item_name, project_id, seconds, amount }) => {
+    const server = [ifServer(item_type, item_id) ?? '', ifServer(item_type, item_name) ?? '']
+    const sums = [project_id, hoursOf(seconds), formatMoney(amount)]
+    return [monthName(at), item_type, item_id, item_name, ...server, ...sums].join(',')
+  })
+  const header = 'month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub'
+  return [header, ...lines, ''].join('\r\n')
 }
 
 function monthName(at: number): string {

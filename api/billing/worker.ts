@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
 import { ClockWatch } from './clock-watch.ts'
-import { type BilledServers, chargeDue } from './metering.ts'
+import { type BilledItems, chargeDue, type MeteringOptions } from './metering.ts'
 
 /** An operator's suspension takes effect within five seconds. */
 const LOOK_EVERY_MS = 4_000
@@ -14,7 +14,7 @@ interface BillingWorkerOptions {
   clock: Clock
   log: Logger
   peers: Peers
-  servers: BilledServers
+  items: BilledItems
   /** Moves what is rented to prices that have changed. */
   reprice: (now: number) => Promise<void>
   /** Suspends what a used-up balance no longer pays for, and resumes it after a top-up. */
@@ -49,12 +49,14 @@ export class BillingWorker {
 
   /** One round. Prices come first, so that no hour is charged at one that had ended. */
   async look(): Promise<void> {
-    const { db, clock, log, servers, reprice, suspendAndResume } = this.#options
+    const { db, clock, log, items, reprice, suspendAndResume } = this.#options
     const now = clock.now()
-    const onFault = (server_id: string, err: unknown) =>
-      log.error({ err, server_id }, 'a server could not be charged')
+    const onFault: MeteringOptions['onFault'] = (item, err) =>
+      item
+        ? log.error({ err, ...item }, 'an item could not be charged; trying again in an hour')
+        : log.warn({ err }, 'items could not be charged together; charging them one by one')
     await this.#attempt('prices could not be changed', () => reprice(now))
-    await this.#attempt('servers could not be charged', () => chargeDue({ db, servers, onFault }, now))
+    await this.#attempt('items could not be charged', () => chargeDue({ db, items, onFault }, now))
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
   }
 

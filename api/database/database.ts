@@ -41,6 +41,7 @@ import * as identities from './migrations/0031-identities.ts'
 import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import * as auditProcess from './migrations/0033-audit-process.ts'
 import * as attempts from './migrations/0034-attempts.ts'
+import * as billedItems from './migrations/0035-billed-items.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -87,6 +88,7 @@ export const migrations: Record<string, Migration> = {
   '0032-ordered-costs': orderedCosts,
   '0033-audit-process': auditProcess,
   '0034-attempts': attempts,
+  '0035-billed-items': billedItems,
 }
 
 /** Runs something in the transaction that is given, or in one of its own. */

@@ -1,20 +1,34 @@
 import { sql } from 'kysely'
 import { billedAddresses } from '../addresses/queries.ts'
+import type { BilledItem } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { poweredStatuses, watchedIn } from './states.ts'
+import type { ServerTable } from './tables.ts'
 
 // Queries for the SQL of other features, which need not know the table of servers: api/app.ts hands them over.
 
+const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting' THEN 0 ELSE 1 END`
+
 /** All servers, also those that are gone or being deleted. */
 export function allServers(db: Queries) {
-  const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting' THEN 0 ELSE 1 END`
   return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
 }
 
 /** What may be billed: servers, and public addresses in the project of the server that has them. Also what is gone. */
-export function billedThings(db: Queries) {
+export function billedItems(db: Queries) {
   const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
-  return allServers(db).unionAll(billedAddresses(db, projects))
+  return db
+    .selectFrom('servers')
+    .select(['server_id as item_id', 'name', 'project_id', isGone.as('is_gone')])
+    .unionAll(billedAddresses(db, projects))
+}
+
+/** A server as rates and meters know it. */
+export function billedServer({
+  server_id,
+  account_id,
+}: Pick<ServerTable, 'server_id' | 'account_id'>): BilledItem {
+  return { item_type: 'server', item_id: server_id, account_id }
 }
 
 /** Servers that are not gone. */

@@ -5,6 +5,7 @@ import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { planColumns } from './plan-columns.ts'
+import { billedServer } from './queries.ts'
 import { isFree } from './states.ts'
 import { listPricedBefore, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -50,7 +51,7 @@ async function moveToPrice(
   const price = Array.isArray(plan) || !isSame ? null : { ...planColumns(plan), ...noSlower(server, plan) }
   await updateServer(tx, serverId, { ...price, priced_at: from })
   const isBilled = server.billed_since !== null && !isFree(server.status)
-  if (isBilled && price) await changeRate(tx, server, price, at)
+  if (isBilled && price) await changeRate(tx, billedServer(server), price, at)
 }
 
 /** No change of prices makes a server slower that somebody has; null: as fast as it goes. */

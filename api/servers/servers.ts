@@ -21,6 +21,7 @@ import { guard } from './guard.ts'
 import { begin, type Started } from './lifecycle/begin.ts'
 import { bootTime } from './lifecycle/billing-start.ts'
 import { type BootData, dataIf, serverSubject } from './operations.ts'
+import { billedServer } from './queries.ts'
 import { release, reserveQuota } from './reservation.ts'
 import { type ServerUpdate, type StopRequest, serverProblems } from './schema.ts'
 import { turnsOn } from './states.ts'
@@ -153,8 +154,8 @@ export class Servers {
     // Those that turn a machine on keep a BootData, the others nothing that it has.
     const bootedAt = active ? bootTime(dataOf<BootData>(active)) : null
     if (server.billed_since === null && bootedAt === null) return
-    if (server.billed_since === null) await changeRate(tx, server, server, bootedAt ?? 0)
-    await changeRate(tx, server, null, this.#options.clock.now())
+    if (server.billed_since === null) await changeRate(tx, billedServer(server), server, bootedAt ?? 0)
+    await changeRate(tx, billedServer(server), null, this.#options.clock.now())
   }
 
   /** Counts servers by status and zone, for the operator. */

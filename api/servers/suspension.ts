@@ -8,6 +8,7 @@ import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
 import { begin } from './lifecycle/begin.ts'
 import { becomeSuspended } from './lifecycle/procedures.ts'
+import { billedServer } from './queries.ts'
 import { isOff, SUSPENDED, suspendable } from './states.ts'
 import {
   listDoomed,
@@ -109,5 +110,5 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })
   // A server that was free, such as one whose create failed, stays so.
-  if (server.billed_since !== null) await changeRate(tx, server, server, now)
+  if (server.billed_since !== null) await changeRate(tx, billedServer(server), server, now)
 }

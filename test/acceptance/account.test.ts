@@ -276,7 +276,7 @@ test('GET /account/usage adds up what a month was charged with, and its CSV says
   const csv = await call('GET', `/account/usage.csv?month=${month}`)
   expect(csv.headers['content-type']).toContain('text/csv')
   const [head, ...lines] = String(csv.body).trim().split('\r\n')
-  expect(head).toBe('month,server_id,server_name,project_id,hours,amount_rub')
+  expect(head).toBe('month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub')
   expect(lines).toHaveLength(items.length)
   const wrong = await call('GET', '/account/usage?month=november')
   expect([wrong.status, wrong.body.errors[0].field]).toEqual([422, 'month'])

@@ -39,15 +39,15 @@ async function examine(file: string): Promise<number> {
   const ledgers = await db.selectFrom('ledgers').selectAll().execute()
   await db.destroy()
   expect(meters).toHaveLength(METERED)
-  for (const { server_id, account_id, charged_until } of meters) {
-    const charges = entries.filter((entry) => entry.server_id === server_id)
+  for (const { item_id, account_id, charged_until } of meters) {
+    const charges = entries.filter((entry) => entry.item_id === item_id)
     // One after the other, without a gap: each begins in the hour that the one before has ended with.
     const seconds = charges.reduce((sum, charge) => sum + (charge.seconds ?? 0), 0)
     expect(seconds).toBe((charged_until - START) / 1000)
     expect(charges.map((charge) => charge.hour)).toEqual(
       charges.map((_, at) => START - (START % 3600_000) + at * 3600_000),
     )
-    const own = rates.filter((rate) => rate.server_id === server_id)
+    const own = rates.filter((rate) => rate.item_id === item_id)
     const sum = charges.reduce((total, charge) => total - charge.amount, 0)
     expect(sum).toBe(cost(own, charged_until))
     expect(ledgers.find((ledger) => ledger.account_id === account_id)?.balance ?? 0).toBe(0 - sum)

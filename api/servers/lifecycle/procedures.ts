@@ -27,6 +27,7 @@ import {
   serverSubject,
 } from '../operations.ts'
 import { planColumns } from '../plan-columns.ts'
+import { billedServer } from '../queries.ts'
 import { release } from '../reservation.ts'
 import { SUSPENDED } from '../states.ts'
 import { getServer, updateServer } from '../store.ts'
@@ -115,7 +116,7 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
         return becomeSuspended(tx, server, { from: suspend, reason: server.status_reason ?? SUSPENDED, now })
       await updateServer(tx, server.server_id, change)
       if (server.billed_since === null && billedFrom !== null)
-        await changeRate(tx, server, server, billedFrom)
+        await changeRate(tx, billedServer(server), server, billedFrom)
     }
   }
 }
@@ -133,7 +134,7 @@ export async function becomeSuspended(
     started_at: null,
     updated_at: now,
   })
-  if (server.billed_since !== null) await changeRate(tx, server, null, now)
+  if (server.billed_since !== null) await changeRate(tx, billedServer(server), null, now)
 }
 
 /** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
@@ -183,7 +184,7 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
         priced_at: operation.created_at,
         billed_since: server.billed_since ?? billingStart({ type: 'resize', data: {} }, outcome, false, now),
       })
-      await changeRate(tx, server, ordered, now)
+      await changeRate(tx, billedServer(server), ordered, now)
     }
   }
 }

@@ -7,6 +7,7 @@ import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
+import { Item } from './item.tsx'
 import { balanceQuery, lastMonths, PAGE, transactionsQuery, usageQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 import { UsageCard } from './usage-card.tsx'
@@ -84,7 +85,7 @@ function Ledger() {
                 columns={[
                   { title: t.date, cell: ({ created_at }) => format.exact(created_at) },
                   { title: t.type, cell: ({ type }) => t.types[type] },
-                  { title: t.description, isWrapped: true, cell: ({ description }) => description },
+                  { title: t.for, isWrapped: true, cell: (entry) => <Purpose entry={entry} /> },
                   { title: t.amount, isNumber: true, cell: signed },
                   {
                     title: t.after,
@@ -99,5 +100,23 @@ function Ledger() {
         }
       </Loaded>
     </Card>
+  )
+}
+
+/** The item, time and traffic of a charge, in the reader's language; for other entries the operator's own words. */
+function Purpose({ entry }: { entry: Transaction }) {
+  const t = useBillingText()
+  const format = useFormats()
+  const { item_type, item_id, item_name, hour, seconds, traffic_bytes } = entry
+  if (!item_type || !item_id || !hour) return entry.description
+  const amount =
+    traffic_bytes === null ? t.duration(seconds ?? 0) : t.traffic(format.number(traffic_bytes / 1e9, 3))
+  return (
+    <div>
+      <Item item_type={item_type} item_id={item_id} item_name={item_name ?? item_id} />
+      <div className="muted small">
+        {format.exact(hour)}, {amount}
+      </div>
+    </div>
   )
 }

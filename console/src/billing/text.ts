@@ -1,5 +1,15 @@
 import { count, messages } from '../messages.ts'
 
+/** Such as "1 h 30 min": parts that are 0 are left out. */
+function durationIn(seconds: number, [h, min, s]: readonly [string, string, string]): string {
+  const parts = [
+    [Math.floor(seconds / 3600), h],
+    [Math.floor((seconds % 3600) / 60), min],
+    [seconds % 60, s],
+  ] as const
+  return parts.flatMap(([value, unit]) => (value > 0 ? [`${value} ${unit}`] : [])).join(' ')
+}
+
 export const useBillingText = messages({
   en: {
     title: 'Billing',
@@ -13,9 +23,10 @@ export const useBillingText = messages({
     month: 'Charged this month',
     forecast: 'At this rate, a month',
     hour: 'Per hour now',
-    usage: 'Cost by server',
+    usage: 'Cost by server and address',
     monthOf: 'Month',
-    server: 'Server',
+    item: 'Item',
+    items: { server: 'Server', address: 'Address' },
     project: 'Project',
     hours: 'Hours',
     amount: 'Amount',
@@ -24,7 +35,9 @@ export const useBillingText = messages({
     ledger: 'Transactions',
     date: 'Date',
     type: 'Type',
-    description: 'Description',
+    for: 'For',
+    duration: (seconds: number) => durationIn(seconds, ['h', 'min', 's']),
+    traffic: (gigabytes: string) => `${gigabytes} GB of traffic`,
     after: 'Balance after',
     types: { charge: 'Charge', payment: 'Payment', refund: 'Refund', correction: 'Correction' },
     noTransactions: 'No transactions yet',
@@ -43,9 +56,10 @@ export const useBillingText = messages({
     month: 'Начислено за месяц',
     forecast: 'В месяц при текущем расходе',
     hour: 'Сейчас в час',
-    usage: 'Затраты по серверам',
+    usage: 'Затраты по серверам и адресам',
     monthOf: 'Месяц',
-    server: 'Сервер',
+    item: 'Услуга',
+    items: { server: 'Сервер', address: 'Адрес' },
     project: 'Проект',
     hours: 'Часы',
     amount: 'Сумма',
@@ -54,7 +68,9 @@ export const useBillingText = messages({
     ledger: 'Операции по счёту',
     date: 'Дата',
     type: 'Тип',
-    description: 'Описание',
+    for: 'За что',
+    duration: (seconds: number) => durationIn(seconds, ['ч', 'мин', 'с']),
+    traffic: (gigabytes: string) => `${gigabytes} ГБ трафика`,
     after: 'Баланс после',
     types: { charge: 'Начисление', payment: 'Платёж', refund: 'Возврат', correction: 'Корректировка' },
     noTransactions: 'Операций пока нет',

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectsQuery } from '../account/queries.ts'
 import { UNKNOWN, useFormats } from '../format.ts'
@@ -7,10 +6,11 @@ import { Select } from '../ui/field.tsx'
 import { Card } from '../ui/page.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { Item } from './item.tsx'
 import { lastMonths, usageQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 
-/** The cost of each server in a month. */
+/** The cost of each server and address in a month. */
 export function UsageCard() {
   const t = useBillingText()
   const format = useFormats()
@@ -46,16 +46,9 @@ export function UsageCard() {
             <Table
               label={t.usage}
               rows={items}
-              idOf={({ server_id, project_id }) => `${server_id} ${project_id}`}
+              idOf={({ item_id, project_id }) => `${item_id} ${project_id}`}
               columns={[
-                {
-                  title: t.server,
-                  cell: ({ server_id, server_name }) => (
-                    <Link to="/servers/$serverId" params={{ serverId: server_id }} className="title">
-                      {server_name}
-                    </Link>
-                  ),
-                },
+                { title: t.item, cell: (item) => <Item {...item} /> },
                 { title: t.project, cell: ({ project_id }) => projectOf(project_id) },
                 { title: t.hours, isNumber: true, cell: ({ hours }) => format.number(hours, 1) },
                 { title: t.amount, isNumber: true, cell: ({ amount }) => format.money(amount) },

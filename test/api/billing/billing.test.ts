@@ -121,7 +121,7 @@ test('a server that can’t be charged does not keep the others from it', async 
   // No program does this: a charge for an hour that was charged already.
   await until(t, '2026-11-20T13:00:00Z')
   const back = Date.parse('2026-11-20T12:30:00Z')
-  await t.db.updateTable('billing_meters').set({ charged_until: back }).where('server_id', '=', bad).execute()
+  await t.db.updateTable('billing_meters').set({ charged_until: back }).where('item_id', '=', bad).execute()
   t.clock.advance(HOUR)
   await t.db.updateTable('billing_meters').set({ due_at: t.clock.now() }).execute()
   await t.app.billing.look()
@@ -354,7 +354,7 @@ test('an empty balance is told early, gives a day of grace, stops the machines, 
   expect(await events()).toContain('balance.topped_up')
 })
 
-test('usage is the ledger by server and project, as JSON and as CSV', async () => {
+test('usage is the ledger by item and project, as JSON and as CSV', async () => {
   const t = await testApp()
   const id = await make(t)
   const { name } = await server(t, id)
@@ -373,9 +373,11 @@ test('usage is the ledger by server and project, as JSON and as CSV', async () =
   const csv = await t.call('GET', '/account/usage.csv?month=2026-11')
   expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
   expect(csv.body.trim().split('\r\n')).toEqual([
-    'month,server_id,server_name,project_id,hours,amount_rub',
+    'month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub',
     ...items.map((item: { project_id: string; hours: number; amount: string }) =>
-      ['2026-11', id, name, item.project_id, item.hours.toFixed(4), item.amount].join(','),
+      ['2026-11', 'server', id, name, id, name, item.project_id, item.hours.toFixed(4), item.amount].join(
+        ',',
+      ),
     ),
   ])
   expect((await t.call('GET', '/account/usage?month=2026-10')).body).toMatchObject({
@@ -393,7 +395,8 @@ test('the database refuses a ledger that does not add up', async () => {
   const rows = await t.db.selectFrom('transactions').selectAll().orderBy('sequence').execute()
   const [first, last] = [rows[0], rows.at(-1)]
   if (!first || !last) throw new Error('there are no entries')
-  const entry = { ...last, transaction_id: 'x', hour: null, seconds: null, server_id: null, project_id: null }
+  const noItem = { item_type: null, item_id: null, server_id: null, project_id: null }
+  const entry = { ...last, ...noItem, transaction_id: 'x', hour: null, seconds: null }
   const payment = { ...entry, type: 'payment' as const, amount: 100 }
   const { transactions } = { transactions: t.db.insertInto('transactions') }
   const next = { ...payment, sequence: last.sequence + 1, previous: last.sequence }

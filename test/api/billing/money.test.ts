@@ -6,7 +6,7 @@ import { parseCatalog } from '../../../api/catalog/file.ts'
 import { LiveCatalog } from '../../../api/catalog/live.ts'
 import { dryRun } from '../../../api/database/database.ts'
 import { parseMoney } from '../../../api/money.ts'
-import { allServers } from '../../../api/servers/queries.ts'
+import { billedItems } from '../../../api/servers/queries.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'
 
@@ -160,7 +160,7 @@ class History {
     const rates = await this.#t.db
       .selectFrom('rates')
       .selectAll()
-      .where('server_id', '=', id)
+      .where('item_id', '=', id)
       .orderBy('starts_at')
       .execute()
     const open = rates.filter((rate) => rate.ends_at === null)
@@ -177,7 +177,7 @@ class History {
   /** A round of billing that dies before its commit is as if it had never been. */
   #crash(): Promise<void> {
     const { db, clock } = this.#t
-    return dryRun(db, async (tx) => void (await chargeBatch(tx, allServers, clock.now())))
+    return dryRun(db, async (tx) => void (await chargeBatch(tx, billedItems, clock.now())))
   }
 
   #changePrice({ percent, isForExisting }: Extract<Command, { do: 'price' }>): void {
@@ -208,18 +208,18 @@ async function compare(t: TestApp, history: History): Promise<void> {
     t.db.selectFrom('billing_meters').selectAll().execute(),
     t.db.selectFrom('transactions').selectAll().orderBy('sequence').execute(),
   ])
-  const stretches = rates.map(({ server_id, starts_at, ends_at, price_hour, price_month }) => ({
-    server: server_id,
+  const stretches = rates.map(({ item_id, starts_at, ends_at, price_hour, price_month }) => ({
+    server: item_id,
     from: starts_at,
     until: ends_at,
     hour: BigInt(price_hour),
     month: BigInt(price_month),
   }))
-  const ends = new Map(meters.map((meter) => [meter.server_id, meter.charged_until]))
+  const ends = new Map(meters.map((meter) => [meter.item_id, meter.charged_until]))
   const costs = modelCost(stretches, (server) => ends.get(server) ?? 0)
   const usage = await allUsage(t)
   for (const id of history.ids) {
-    const charged = entries.filter((entry) => entry.server_id === id)
+    const charged = entries.filter((entry) => entry.item_id === id)
     const sum = charged.reduce((total, entry) => total - BigInt(entry.amount), 0n)
     expect(sum).toBe(costs.get(id) ?? 0n)
     expect(usage.get(id) ?? 0n).toBe(sum)
@@ -239,8 +239,8 @@ async function allUsage(t: TestApp): Promise<Map<string, bigint>> {
   for (let month = 10; month < 40; month++) {
     const name = new Date(Date.UTC(2026, month)).toISOString().slice(0, 7)
     const { items } = (await t.call('GET', `/account/usage?month=${name}`)).body
-    for (const { server_id, amount } of items)
-      sums.set(server_id, (sums.get(server_id) ?? 0n) + BigInt(parseMoney(amount)))
+    for (const { item_id, amount } of items)
+      sums.set(item_id, (sums.get(item_id) ?? 0n) + BigInt(parseMoney(amount)))
   }
   return sums
 }

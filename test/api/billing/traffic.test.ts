@@ -5,7 +5,7 @@ import { parseCatalog } from '../../../api/catalog/file.ts'
 import { LiveCatalog } from '../../../api/catalog/live.ts'
 import { dryRun } from '../../../api/database/database.ts'
 import { addTraffic } from '../../../api/monitoring/traffic.ts'
-import { billedThings } from '../../../api/servers/queries.ts'
+import { billedItems } from '../../../api/servers/queries.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { make, order } from '../harness/ordering.ts'
 
@@ -72,7 +72,7 @@ test('traffic beyond what is included is charged once, each hour, also if the se
   await pass(t, HOUR)
   expect(await chargedForTraffic(t)).toEqual([])
   await sends(t, id, 500)
-  await dryRun(t.db, async (tx) => void (await chargeBatch(tx, billedThings, t.clock.now() + HOUR)))
+  await dryRun(t.db, async (tx) => void (await chargeBatch(tx, billedItems, t.clock.now() + HOUR)))
   await pass(t, HOUR)
   await t.app.billing.look()
   await pass(t, HOUR)

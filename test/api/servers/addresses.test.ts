@@ -262,7 +262,7 @@ test('an address costs as long as it is reserved, with a server or without', asy
   t.clock.advance(2 * HOUR)
   await t.call('PATCH', `/addresses/${address_id}`, { server_id: id })
   t.clock.advance(3 * HOUR)
-  expect(await charged()).toMatchObject([{ server_id: address_id, server_name: address, amount: '0.50' }])
+  expect(await charged()).toMatchObject([{ item_id: address_id, item_name: address, amount: '0.50' }])
   await t.call('PATCH', `/addresses/${address_id}`, { server_id: null })
   t.clock.advance(HOUR)
   await t.call('DELETE', `/addresses/${address_id}`)

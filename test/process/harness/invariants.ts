@@ -100,16 +100,16 @@ export async function brokenLedgers(db: Database): Promise<string[]> {
         broken.push(`entry ${sequence} of ${account_id} does not follow the one before`)
   }
   const rates = await db.selectFrom('rates').selectAll().execute()
-  for (const { server_id, charged_until } of await db.selectFrom('billing_meters').selectAll().execute()) {
-    const own = rates.filter((rate) => rate.server_id === server_id)
+  for (const { item_id, charged_until } of await db.selectFrom('billing_meters').selectAll().execute()) {
+    const own = rates.filter((rate) => rate.item_id === item_id)
     const due = own.map(({ starts_at, ends_at }) => {
       const until = Math.min(ends_at ?? charged_until, charged_until)
       return Math.max(0, until - starts_at) / 1000
     })
-    const charges = entries.filter((entry) => entry.server_id === server_id && entry.bytes === null)
+    const charges = entries.filter((entry) => entry.item_id === item_id && entry.bytes === null)
     const charged = sum(charges.map(({ seconds }) => seconds ?? 0))
     if (charged !== sum(due))
-      broken.push(`server ${server_id} is charged for ${charged} s instead of ${sum(due)}`)
+      broken.push(`item ${item_id} is charged for ${charged} s instead of ${sum(due)}`)
   }
   return broken
 }

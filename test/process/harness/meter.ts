@@ -3,7 +3,7 @@ import { chargeDue } from '../../../api/billing/metering.ts'
 import { changeRate } from '../../../api/billing/rates.ts'
 import { migrate } from '../../../api/database/migrate.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
-import { allServers } from '../../../api/servers/queries.ts'
+import { billedItems, billedServer } from '../../../api/servers/queries.ts'
 import { serverRow } from '../../harness/server-row.ts'
 import { METERED, PRICES, START } from './metered.ts'
 
@@ -28,7 +28,7 @@ async function open(): Promise<void> {
     if (!account_id) throw new Error('the account exists already')
     const server = { server_id: `server-${n}`, account_id, ...PRICES[0] }
     await db.insertInto('servers').values(serverRow(server, START)).execute()
-    await changeRate(db, server, PRICES[0], START)
+    await changeRate(db, billedServer(server), PRICES[0], START)
   }
 }
 
@@ -43,7 +43,7 @@ async function hour(): Promise<void> {
   const rate = await db
     .selectFrom('rates')
     .selectAll()
-    .where('server_id', '=', changed)
+    .where('item_id', '=', changed)
     .where('ends_at', 'is', null)
     .executeTakeFirstOrThrow()
   // In the middle of the hour, and once: a process that comes after a killed one finds it done.
@@ -52,5 +52,5 @@ async function hour(): Promise<void> {
     await db
       .transaction()
       .execute((tx) => changeRate(tx, rate, PRICES[now % (2 * HOUR) === 0 ? 0 : 1], moment))
-  await chargeDue({ db, servers: allServers }, now)
+  await chargeDue({ db, items: billedItems }, now)
 }

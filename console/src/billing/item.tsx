@@ -1,0 +1,36 @@
+import type { UsageItem } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { addressesQuery } from '../networks/queries.ts'
+import { serversQuery } from '../servers/queries.ts'
+import { useBillingText } from './text.ts'
+
+type ItemProps = Pick<UsageItem, 'item_type' | 'item_id' | 'item_name'>
+
+/** The thing that a charge is for, such as "Server web-1": a link until it is deleted. */
+export function Item({ item_type, item_id, item_name }: ItemProps) {
+  const t = useBillingText()
+  const isServer = item_type === 'server'
+  const servers = useQuery({ ...serversQuery({}), enabled: isServer }).data
+  const addresses = useQuery({ ...addressesQuery, enabled: !isServer }).data?.items ?? []
+  // An account may have more servers than the first page shows: those beyond it are not known to be deleted.
+  const isServerThere =
+    servers !== undefined &&
+    (servers.total > servers.items.length || servers.items.some(({ server_id }) => server_id === item_id))
+  return (
+    <span>
+      {t.items[item_type]}{' '}
+      {isServer && isServerThere ? (
+        <Link to="/servers/$serverId" params={{ serverId: item_id }} className="title">
+          {item_name}
+        </Link>
+      ) : addresses.some(({ address_id }) => address_id === item_id) ? (
+        <Link to="/addresses" className="title">
+          {item_name}
+        </Link>
+      ) : (
+        item_name
+      )}
+    </span>
+  )
+}
