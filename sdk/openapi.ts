@@ -219,9 +219,9 @@ export interface AuditEntry {
   audit_id: string
   /** The operationId of the route, or an operator command */
   action: string
-  /** What was changed */
+  /** Type of the object that was changed */
   object_type: string
-  /** Id of what was changed; null if the entry is about no single object */
+  /** Id of the object that was changed; null if the entry is not about a single object */
   object_id: string | null
   /** The token of the request; null for a person, or a command of the operator */
   token_id: string | null
@@ -350,7 +350,7 @@ export interface Delivery {
   webhook_id: string
   /** Id of the event */
   event_id: string
-  /** What happened */
+  /** Type of the event */
   event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
@@ -446,7 +446,7 @@ export interface EmailChangeRequest {
 export interface Event {
   /** Id of the event */
   event_id: string
-  /** What happened */
+  /** Type of the event */
   type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -898,7 +898,7 @@ export interface OperatedOperation {
   subject_id: string
   /** The server that it concerns; null if it concerns none */
   server_id: string | null
-  /** What is done to it */
+  /** Type of the operation */
   type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
@@ -937,7 +937,7 @@ export interface Operation {
   subject_id: string
   /** The server that it concerns; null if it concerns none */
   server_id: string | null
-  /** What is done to it */
+  /** Type of the operation */
   type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
@@ -2374,9 +2374,21 @@ export interface Transaction {
   amount: string
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
-  /** The server, or the public address, that is charged for; null for other transactions */
+  /** Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name. It is null if the transaction is not a charge. */
+  item_type: 'server' | 'address' | null
+  /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
+  item_id: string | null
+  /** Last name of the server, or the public address itself; null if the transaction is not a charge */
+  item_name: string | null
+  /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
-  /** What it is for, for people */
+  /** Start of the hour in which the charged time begins; null if the transaction is not a charge */
+  hour: string | null
+  /** Length of the charged time in seconds; null if the transaction is not a charge */
+  seconds: number | null
+  /** Traffic that was charged for in this time, in bytes; null if the charge is for the time itself, and for other transactions */
+  traffic_bytes: number | null
+  /** Short text in English: of a charge its hour and time or traffic, else what the operator wrote */
   description: string
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -2408,7 +2420,7 @@ export interface Usage {
   currency: 'RUB'
   /** Sum of the charges for the hours of this month, in rubles with two decimals */
   amount: string
-  /** One item for each server, or public address, and project */
+  /** One entry for each item (server or public address) and project */
   items: Array<UsageItem>
   /** One item for each server that got or sent anything, counted outside of it every few seconds; kept for a year */
   traffic: Array<UsageTraffic>
@@ -2417,11 +2429,17 @@ export interface Usage {
 }
 
 export interface UsageItem {
-  /** Id of the server, or of the public address, which may be deleted since */
-  server_id: string
-  /** Its last name; of a public address the address */
-  server_name: string
-  /** The project that it was in when it was charged */
+  /** Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name. */
+  item_type: 'server' | 'address'
+  /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. */
+  item_id: string
+  /** Last name of the server, or the public address itself */
+  item_name: string
+  /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
+  server_id: string | null
+  /** The same as `item_name` if the item is a server, else null */
+  server_name: string | null
+  /** The project that the item was in when it was charged */
   project_id: string
   /** Hours that were billed, to four decimals */
   hours: number
@@ -2432,7 +2450,7 @@ export interface UsageItem {
 }
 
 export interface UsageTraffic {
-  /** Id of the server, or of the public address, which may be deleted since */
+  /** Id of the server, which may be deleted by now */
   server_id: string
   /** Its last name */
   server_name: string
@@ -2986,7 +3004,7 @@ export interface Routes {
     } | undefined
     reply: TransactionList
   }
-  /** Get the costs of a month by server and project */
+  /** Get the costs of a month by item and project */
   'GET /account/usage': {
     query?: {
       /** A calendar month in UTC, such as 2026-11 */
@@ -3510,7 +3528,7 @@ export interface Routes {
       offset?: number | undefined
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
-      /** What is done to it */
+      /** Type of the operation */
       type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | undefined

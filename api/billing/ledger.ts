@@ -60,7 +60,7 @@ export function post(
     const ledger = ledgers.get(accountId)
     if (ledger && entry.type === 'payment') ledger.paid += amount
     if (ledger && amount > 0) {
-      // Whether it is still low, the next charge says.
+      // The next charge finds out if the balance is still low.
       ledger.low_since = null
       if (ledger.balance > 0) ledger.depleted_since = null
     }
@@ -90,7 +90,7 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
 /** The ends of these ledgers, made where they are missing, and nobody else's until this transaction ends. */
 async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<Map<string, LedgerTable>> {
   const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null }
-  // In one order, so that no two writers wait for each other.
+  // Rows are locked in one order, so that no two writers wait for each other.
   const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...empty }))
   const ledgers = await tx
     .insertInto('ledgers')

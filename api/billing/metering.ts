@@ -58,7 +58,7 @@ async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: numb
   return due.length
 }
 
-/** How long the oldest charge has been due; 0 where none is. */
+/** The seconds for which the oldest charge has been due; 0 if no charge is due. */
 export async function chargeLagSeconds(db: Queries, now: number): Promise<number> {
   const { due } = await db
     .selectFrom('billing_meters')
@@ -77,7 +77,7 @@ export async function chargeBatch(
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.item_id)
-  // Where a month begins, the one before is looked at once more.
+  // At the beginning of a month the previous one is read once more.
   const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until - 1)))
   const [rates, found] = [await ratesSince(tx, ids, oldest), await findItems(tx, items, ids)]
   const sent = await sentSince(tx, ids, oldest)
@@ -115,7 +115,7 @@ interface Used {
 
 /** The charges that are due for an item, and its meter after them. */
 function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
-  // Also of a rate that has ended: nothing is charged in an hour after its one charge, not even if a rate begins anew.
+  // This also holds for a rate that has ended: an hour has one charge, even if another rate begins in it.
   const until = Math.max(meter.charged_until, wholeHour(now))
   const isOpen = rates.at(-1)?.ends_at === null
   const charges = chargesBetween(rates, meter.charged_until, until).map(

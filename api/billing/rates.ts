@@ -112,8 +112,8 @@ export async function ratesSince(
 const MONTH_MS = 31 * 24 * 3600_000
 
 /**
- * Deletes some of the rates that ended before a moment and are charged, with the whole month that they ended in: what
- * they came to stands in the ledger. @returns how many
+ * Deletes some of the rates that ended before a moment, once they and the month in which they ended are charged. The
+ * ledger keeps their charges. @returns how many
  */
 export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
   const old = db
@@ -138,7 +138,7 @@ export async function forgetRates(db: Database, before: number, limit: number): 
   return Number(numDeletedRows)
 }
 
-/** A query of what an account pays an hour for all that is billed now. */
+/** A query of the hourly cost of all that an account is billed for now. */
 export function hourlyCost(db: Queries, accountId: string) {
   return db
     .selectFrom('rates')

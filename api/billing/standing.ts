@@ -7,8 +7,8 @@ import type { LedgerTable } from './tables.ts'
 const LOW_HOURS = 72
 
 /**
- * How a ledger's balance stands after charges: whether it runs low or is used up. Each is told once, until a top-up
- * mends it.
+ * Finds out if a ledger's balance is low or used up after charges. The account gets one event for each, until a top-up
+ * ends it.
  * @param costHour what the account pays an hour now, in units
  */
 export function standing(
@@ -37,12 +37,12 @@ export function standing(
 }
 
 function depletedSince({ balance, depleted_since }: LedgerTable, isDepleted: boolean, now: number) {
-  // Also what was noted while the clock was ahead counts from now.
+  // A time that was noted while the clock was ahead counts from now.
   if (isDepleted) return Math.min(depleted_since ?? now, now)
   return balance > 0 ? null : depleted_since
 }
 
-/** How many accounts have enough, little (less than the warning time) or nothing left of their balance. */
+/** The numbers of accounts whose balance is sufficient, low (less than the warning time) or used up. */
 export function countStandings(db: Queries): Promise<{ standing: string; total: number }[]> {
   return db
     .selectFrom('ledgers')

@@ -3,14 +3,14 @@ import { CreatedAt, nullable, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { BEGINNING, eventTypeNames } from './types.ts'
 
-export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'What happened' })
+export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'Type of the event' })
 
 export const EventId = uuid('01a1fb44-5a20-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the event')
 
 export const Event = Type.Object(
   {
     event_id: EventId,
-    type: Type.Enum([...eventTypeNames], { description: 'What happened', examples: ['project.created'] }),
+    type: Type.Enum([...eventTypeNames], { description: 'Type of the event', examples: ['project.created'] }),
     created_at: CreatedAt,
     data: Type.Object(
       {},
@@ -58,9 +58,9 @@ export const AuditEntry = Type.Object(
       description: 'The operationId of the route, or an operator command',
       examples: ['createServer'],
     }),
-    object_type: Type.String({ description: 'What was changed', examples: ['server'] }),
+    object_type: Type.String({ description: 'Type of the object that was changed', examples: ['server'] }),
     object_id: nullable(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403'), {
-      description: 'Id of what was changed; null if the entry is about no single object',
+      description: 'Id of the object that was changed; null if the entry is not about a single object',
     }),
     token_id: nullable(uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d'), {
       description: 'The token of the request; null for a person, or a command of the operator',

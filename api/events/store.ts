@@ -56,7 +56,7 @@ export async function lastPosition(db: Queries): Promise<number> {
   return (await db.selectFrom('event_relay').select('position').executeTakeFirstOrThrow()).position
 }
 
-/** Where a reader who has seen this event goes on; undefined where the account has no such event. */
+/** The position after which a reader of this event continues; undefined if the account has no such event. */
 export async function positionOf(
   db: Queries,
   accountId: string,

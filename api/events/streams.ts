@@ -79,7 +79,7 @@ export class Streams {
     reader.stream.on('error', () => {})
     reader.stream.once('close', () => this.#readers.delete(reader))
     this.#readers.add(reader)
-    // In a pause the stream can't close before that ends.
+    // A stream that sleeps can't close until it is woken.
     hangup.addEventListener('abort', () => this.#end(reader))
     if (hangup.aborted) this.#end(reader)
     return reader.stream

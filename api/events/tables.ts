@@ -14,7 +14,7 @@ export interface EventTable {
   /** JSON. */
   data: string
   created_at: number
-  /** Where readers meet it, in the order in which transactions came to light; null until it is given. */
+  /** The position in the order in which transactions became visible; null until it is assigned. */
   position: number | null
 }
 

@@ -11,9 +11,9 @@ import type { NumberedEvent } from './types.ts'
 const LOOK_EVERY_MS = 200
 const CLEAN_EVERY_MS = 60_000
 const DAY = 24 * 3600_000
-/** How long events can be read. */
+/** The days for which events can be read. */
 export const EVENTS_KEPT_DAYS = 30
-/** How long it can be read who changed what. */
+/** The days for which entries of the audit log can be read. */
 export const AUDIT_KEPT_DAYS = 365
 const DELETE_AT_ONCE = 500
 const DELETE_AT_MOST = 20_000
@@ -23,7 +23,7 @@ export interface EventWorkerOptions {
   clock: Clock
   log: Logger
   streams: Streams
-  /** Also cleaned of what is older than events are kept; @returns how many rows were deleted, at most `limit` */
+  /** Deletes other rows as old as the events that are deleted, at most `limit`. @returns how many */
   forget: (before: number, limit: number) => Promise<number>
   /** Further work for events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>

@@ -28,8 +28,8 @@ export interface Usage {
 }
 
 /**
- * In a shorter time the host's count of CPU time, in steps of 10 ms, is off by more than 2 percent. Well below the
- * shortest interval between samples, a second, which timers end some milliseconds early.
+ * In a shorter time the host's count of CPU time, which has steps of 10 ms, is off by more than 2 percent. The value is
+ * well below a second, the shortest interval between samples, since timers end some milliseconds early.
  */
 export const SHORTEST_MS = 500
 

@@ -86,7 +86,7 @@ function usageOf(sample: SampleTable | undefined): Usage {
   }
 }
 
-/** In another unit, to hundredths. */
+/** Converts a value to another unit, rounded to hundredths. */
 function rounded(value: number | null | undefined, unit = 1): number | null {
   return typeof value === 'number' ? Math.round((value / unit) * 100) / 100 : null
 }

@@ -337,7 +337,7 @@ export class Engine {
         result.kind === 'done'
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
-      // Nothing follows where only a process of another version knows what would.
+      // If only another version knows the procedure, the result has no consequences here.
       const write = await this.#runner(operation)?.conclude(operation, outcome)
       const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })

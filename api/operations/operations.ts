@@ -118,7 +118,7 @@ export async function queueDepth(db: Queries, now: number): Promise<number> {
   return total
 }
 
-/** Those that are not over, by type and status: how many, and when the oldest was created. */
+/** The number of unfinished operations by type and status, with the time at which the oldest was created. */
 export function activeOperations(db: Queries) {
   return db
     .selectFrom('operations')

@@ -35,7 +35,7 @@ export function operationSchemas(procedures: Procedures) {
     description: 'Type of the resource that the operation is on',
   })
   const types = new Set(Object.values(procedures).flatMap((each) => Object.keys(each)))
-  const OperationType = Type.Enum([...types], { description: 'What is done to it' })
+  const OperationType = Type.Enum([...types], { description: 'Type of the operation' })
   const Operation = Type.Object(
     {
       operation_id: OperationId,

@@ -150,7 +150,7 @@ export async function nextDueAt(db: Queries, look: Look): Promise<number | null>
   return next?.next_run_at ?? null
 }
 
-/** In words, as isActive is. */
+/** Its status is a literal for the same reason as in isActive. */
 const isLeased = (column: 'lease_until' | 'other.lease_until' = 'lease_until') =>
   sql<boolean>`${sql.ref(column)} > 0`
 

@@ -10,7 +10,7 @@ const https = process.getBuiltinModule('node:https')
 
 /** The time an endpoint has for everything: name, connection and reply. */
 export const TIMEOUT_MS = 10_000
-/** So much of a reply is read, and kept. */
+/** The bytes of a reply that are read and kept. */
 export const REPLY_BYTES = 4096
 /** Databases keep no NUL, and JSON takes six bytes for each of the others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches

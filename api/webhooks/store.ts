@@ -71,7 +71,7 @@ function lastOf(eb: ExpressionBuilder<Schema, 'webhooks'>, webhookId: string) {
     .where('webhook_id', '=', webhookId)
 }
 
-/** From then on it is there for its job alone, which deletes what was sent to it, and then the row. */
+/** Marks a webhook as deleted. Its job then deletes its deliveries, and after them the row. */
 export async function deleteWebhook(tx: Queries, webhookId: string, now: number): Promise<void> {
   const row = await tx
     .updateTable('webhooks')
@@ -101,7 +101,7 @@ function liveWebhook(db: Queries, accountId: string, webhookId: string) {
   return liveOf(db, accountId).selectAll().where('webhook_id', '=', webhookId)
 }
 
-/** Those that are not deleted: the row of one that is may be there for a while yet. */
+/** Webhooks that are not deleted: the row of a deleted one may exist for a while. */
 export function liveOf(db: Queries, accountId: string) {
   return db.selectFrom('webhooks').where('account_id', '=', accountId).where('deleted_at', 'is', null)
 }
@@ -124,7 +124,7 @@ export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promis
       .selectAll()
       .where('account_id', 'in', accountIds)
       .where('deleted_at', 'is', null)
-      // In one order for all, so that no two transactions wait for each other.
+      // Rows are locked in one order, so that no two transactions wait for each other.
       .orderBy('webhook_id')
       .forUpdate()
       .execute()
@@ -266,7 +266,7 @@ export async function endGivingUp(tx: Queries, webhookId: string): Promise<void>
   await tx.updateTable('webhooks').set({ given_up_to: null }).where('webhook_id', '=', webhookId).execute()
 }
 
-/** Nothing is left of what was sent to it. */
+/** Deletes the row of a webhook that has no deliveries left. */
 export async function forgetWebhook(tx: Queries, webhookId: string): Promise<void> {
   await tx.deleteFrom('webhooks').where('webhook_id', '=', webhookId).execute()
 }

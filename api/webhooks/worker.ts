@@ -184,7 +184,7 @@ export class WebhookWorker {
     await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
   }
 
-  /** Nothing was sent, or it is not known what came of it: there was no attempt. */
+  /** Postpones a webhook for which nothing was sent, or nothing that counts as an attempt. */
   async #putOff(webhook: WebhookTable, what: Later | object): Promise<void> {
     const { db, clock } = this.#options
     const waitMs = 'waitMs' in what ? what.waitMs : 0
@@ -204,7 +204,7 @@ export class WebhookWorker {
     })
   }
 
-  /** Nothing waits: looked at once more where nobody can put something into the queue meanwhile. */
+  /** Releases a webhook whose queue is empty; a last look, under its lock, finds what was queued since. */
   async #rest(webhook: WebhookTable): Promise<void> {
     await this.#options.db.transaction().execute(async (tx) => {
       if (!(await releaseWebhook(tx, webhook, this.#owner, null))) return

@@ -1,7 +1,7 @@
 import type { UsageItem } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { addressesQuery } from '../networks/queries.ts'
+import { addressesQuery } from '../network-queries.ts'
 import { serversQuery } from '../servers/queries.ts'
 import { useBillingText } from './text.ts'
 

@@ -1,3 +1,4 @@
+import pino from 'pino'
 import { expect, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
 import { parseCatalog } from '../../../api/catalog/file.ts'
@@ -115,8 +116,10 @@ test('a server whose delete failed and that is started again has one charge for 
   expect(lines).toEqual([expect.stringContaining('13:00 UTC, 1 h')])
 })
 
-test('a server that can’t be charged does not keep the others from it', async () => {
-  const t = await testApp()
+test('a server that can’t be charged does not keep the others from it, and the log names it', async () => {
+  const lines: { msg: string; item_type?: string; item_id?: string }[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const t = await testApp({ log })
   const [bad, good] = [await make(t), await make(t)]
   // No program does this: a charge for an hour that was charged already.
   await until(t, '2026-11-20T13:00:00Z')
@@ -127,6 +130,10 @@ test('a server that can’t be charged does not keep the others from it', async 
   await t.app.billing.look()
   expect(await charges(t, bad)).toHaveLength(1)
   expect(await charges(t, good)).toHaveLength(2)
+  expect(lines).toMatchObject([
+    { msg: 'items could not be charged together; charging them one by one' },
+    { msg: 'an item could not be charged; trying again in an hour', item_type: 'server', item_id: bad },
+  ])
 })
 
 test('a running guest is charged, even if it never answers or is deleted while it boots', async () => {
