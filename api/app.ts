@@ -16,7 +16,7 @@ import type { Drivers } from './drivers/drivers.ts'
 import { recordEnd } from './events/operations.ts'
 import { Streams } from './events/streams.ts'
 import { EventWorker } from './events/worker.ts'
-import { features, quotas, tags } from './features.ts'
+import { cleaning, eventScopes, features, quotas, tags } from './features.ts'
 import type { Access } from './http/contract/auth.ts'
 import { openApi } from './http/contract/openapi.ts'
 import type { Route } from './http/contract/route.ts'
@@ -166,10 +166,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { billing, parts: chargeParts } = charging(options, engine)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const { mails, parts: signInParts } = signingIn(options)
-  const retention = new Retention({ db, clock, log: options.log, peers })
+  const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
     ...options,
-    ...{ capacity, consoles, quotas, roleNow, personOf },
+    ...{ capacity, consoles, eventScopes, quotas, roleNow, personOf },
     ...rentParts,
     ...chargeParts,
     ...pushParts,
@@ -336,7 +336,7 @@ function pushing(options: Wired, access: Access) {
   const { peers, owner } = options
   const addresses = new Addresses(webhookAllow)
   const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup, peers, owner })
-  const streams = new Streams({ db, clock, log, access })
+  const streams = new Streams({ db, clock, log, access, eventScopes })
   const events = new EventWorker({
     db,
     clock,

@@ -4,7 +4,11 @@ import { billing } from './billing/feature.ts'
 import { catalog } from './catalog/feature.ts'
 import { consoles } from './consoles/feature.ts'
 import { events } from './events/feature.ts'
+import type { EventScopes } from './events/types.ts'
+import { type Cleaning, feature } from './feature.ts'
 import { firewalls } from './firewalls/feature.ts'
+import { forgetExcessKeys, forgetKeys } from './http/server/idempotency.ts'
+import { monitoring } from './monitoring/feature.ts'
 import { networks } from './networks/feature.ts'
 import { operations } from './operations/feature.ts'
 import { operator } from './operator/feature.ts'
@@ -13,11 +17,19 @@ import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
+const idempotency = feature({
+  cleaning: () => ({
+    old: { idempotencyKeys: { days: 0, delete: forgetKeys } },
+    excess: { idempotencyKeys: { most: 5_000, delete: forgetExcessKeys } },
+  }),
+})
+
 /** All features, in the order of the API's description. A new one is a line here; the rest is derived. */
 export const features = [
   people,
   accounts,
   billing,
+  monitoring,
   catalog,
   events,
   webhooks,
@@ -29,9 +41,16 @@ export const features = [
   firewalls,
   operations,
   operator,
+  idempotency,
 ]
+
+/** Every type of event, and the scope required to see it. */
+export const eventScopes: EventScopes = Object.assign({}, ...features.map(({ events }) => events))
 
 export const quotas = features.flatMap((feature) => feature.quotas)
 
 /** Groups of routes with their descriptions, for the API's description. */
 export const tags: Readonly<Record<string, string>> = Object.assign({}, ...features.map(({ tags }) => tags))
+
+/** What is deleted in time. A feature's rows are deleted before those of the features above it in the list. */
+export const cleaning = (): Cleaning[] => features.map((feature) => feature.cleaning()).reverse()

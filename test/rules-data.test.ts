@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { test } from 'vitest'
 import { migrations } from '../api/database/database.ts'
-import { eventTypes } from '../api/events/types.ts'
+import { eventScopes } from '../api/features.ts'
 import {
   files,
   isNode,
@@ -109,7 +109,7 @@ test('a table belongs to one feature: no other names it in SQL', () => {
 
 /** The object that events of a table's rows name, as in "server.created". */
 const objectOf = (table: string) => (table === 'ledgers' ? 'balance' : table.replace(/s$/, ''))
-const objects = new Set(Object.keys(eventTypes).map((type) => type.split('.')[0] ?? ''))
+const objects = new Set(Object.keys(eventScopes).map((type) => type.split('.')[0] ?? ''))
 
 /** Whether a file records events of this object, by itself or by the events.ts beside it. */
 function tellsOf(source: Source, object: string): boolean {

@@ -1,8 +1,22 @@
 import { feature } from '../feature.ts'
 import { addressQuota } from './addresses.ts'
 import { addressRoutes } from './routes.ts'
+import { forgetAddresses } from './taking.ts'
+
+const events = {
+  'address.created': 'servers:read',
+  'address.updated': 'servers:read',
+  'address.deleted': 'servers:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
 
 export const addresses = feature({
   routes: addressRoutes,
+  events,
   quotas: [addressQuota],
+  // Longer than they are held back from other accounts.
+  cleaning: () => ({ old: { addresses: { days: 2, delete: forgetAddresses } } }),
 })

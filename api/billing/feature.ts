@@ -1,4 +1,22 @@
 import { feature } from '../feature.ts'
-import { billingRoutes } from './routes.ts'
+import { forgetRates } from './rates.ts'
+import { type BillingRoutesOptions, billingRoutes } from './routes.ts'
 
-export const billing = feature({ routes: billingRoutes })
+type Parts = Omit<BillingRoutesOptions, 'servers'> & { billedServers: BillingRoutesOptions['servers'] }
+
+const events = {
+  'balance.low': 'account:read',
+  'balance.depleted': 'account:read',
+  'balance.topped_up': 'account:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
+
+export const billing = feature({
+  routes: (parts: Parts) => billingRoutes({ ...parts, servers: parts.billedServers }),
+  events,
+  // The month to date needs the rates of this month; older ones are for people who look into a bill.
+  cleaning: () => ({ old: { endedRates: { days: 62, delete: forgetRates } } }),
+})

@@ -1,7 +1,6 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { eventTypes } from '../events/types.ts'
-import { quotas } from '../features.ts'
+import { eventScopes, quotas } from '../features.ts'
 import { acceptedFor, roleScopes } from '../http/contract/auth.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../http/contract/paging.ts'
 import { httpProblems, issueCodes, type ProblemType } from '../http/contract/problem.ts'
@@ -119,7 +118,7 @@ async function blocks(): Promise<Record<string, string>> {
     states: states(),
     events: table(
       ['Type', 'Scope'],
-      Object.entries(eventTypes).map(([type, scope]) => [code(type), code(scope)]),
+      Object.entries(eventScopes).map(([type, scope]) => [code(type), code(scope)]),
     ),
     series: table(
       ['Series', '`type`', '`unit`'],

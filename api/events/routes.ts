@@ -6,10 +6,10 @@ import { DEFAULT_LIMIT, listOf, paged, pagingQuery } from '../http/contract/pagi
 import { invalid, queryIssue } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import { listAudit } from './audit.ts'
-import { AuditEntry, Event, EventQuery, EventStream, StreamQuery } from './schema.ts'
+import { AuditEntry, EventQuery, EventStream, eventSchema, StreamQuery } from './schema.ts'
 import { countAfter, END, eventsAfter, positionOf } from './store.ts'
 import type { Streams } from './streams.ts'
-import { visibleTo } from './types.ts'
+import { type EventScopes, eventTypesOf, visibleTo } from './types.ts'
 import { auditView, eventView } from './view.ts'
 import type { EventWorker } from './worker.ts'
 
@@ -20,13 +20,14 @@ export interface EventRoutesOptions {
   recent: RecentReads
   eventWorker: EventWorker
   streams: Streams
+  eventScopes: EventScopes
 }
 
 export function eventRoutes(options: EventRoutesOptions): Route[] {
   return [listRoute(options), streamRoute(options), auditRoute(options)]
 }
 
-function listRoute({ db, recent, eventWorker }: EventRoutesOptions): Route {
+function listRoute({ db, recent, eventWorker, eventScopes }: EventRoutesOptions): Route {
   return route({
     id: 'listEvents',
     method: 'GET',
@@ -38,13 +39,13 @@ function listRoute({ db, recent, eventWorker }: EventRoutesOptions): Route {
     description:
       'The events of the last 30 days that the token may see: with `account:read` those of the account, with `servers:read` those of servers and operations. `after` is the cursor: the last event that you have seen. `total` counts the events that follow it in the order of the list; the `Link` header has the next page. To miss nothing, read oldest first and continue from the last event.',
     query: EventQuery,
-    reply: { 200: listOf(Event) },
+    reply: { 200: listOf(eventSchema(eventTypesOf(eventScopes))) },
     run: async ({ actor, query, url, setHeader }) => {
       // The list includes events of requests that were just answered.
       await eventWorker.relay()
       const { limit = DEFAULT_LIMIT, order = 'asc' } = query
       const after = (await cursor(db, actor, query.after, 'after')) ?? (order === 'asc' ? 0 : END)
-      const reader = { accountId: actor.accountId, types: visibleTo(actor), after, order }
+      const reader = { accountId: actor.accountId, types: visibleTo(actor, eventScopes), after, order }
       const [items, total] = await recent((from) =>
         Promise.all([eventsAfter(from, reader, { limit, offset: 0 }), countAfter(from, reader)]),
       )

@@ -1,30 +1,30 @@
 import Type, { type Static } from 'typebox'
 import { CreatedAt, nullable, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
-import { BEGINNING, eventTypeNames } from './types.ts'
-
-export const EventTypeName = Type.Enum([...eventTypeNames], { description: 'Type of the event' })
+import { BEGINNING, type EventType } from './types.ts'
 
 export const EventId = uuid('01a1fb44-5a20-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the event')
 
-export const Event = Type.Object(
-  {
-    event_id: EventId,
-    type: Type.Enum([...eventTypeNames], { description: 'Type of the event', examples: ['project.created'] }),
-    created_at: CreatedAt,
-    data: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description:
-          'The object as the API showed it at that moment; for server.status_changed also old_status and new_status',
-        examples: [{ project_id: '01a1fb44-5997-73df-a23c-ea72e7720849', name: 'Shop' }],
-      },
-    ),
-  },
-  { title: 'Event', description: 'A change of something that the account owns' },
-)
-export type Event = Static<typeof Event>
+/** @param types every type of event */
+export const eventSchema = (types: readonly EventType[]) =>
+  Type.Object(
+    {
+      event_id: EventId,
+      type: Type.Enum([...types], { description: 'What happened', examples: ['project.created'] }),
+      created_at: CreatedAt,
+      data: Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description:
+            'The object as the API showed it at that moment; for server.status_changed also old_status and new_status',
+          examples: [{ project_id: '01a1fb44-5997-73df-a23c-ea72e7720849', name: 'Shop' }],
+        },
+      ),
+    },
+    { title: 'Event', description: 'A change of something that the account owns' },
+  )
+export type Event = Static<ReturnType<typeof eventSchema>>
 
 const after = Type.Optional(
   Type.String({

@@ -7,7 +7,7 @@ import { type Access, type Actor, credentialId } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { Alarm } from '../loop.ts'
 import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
-import { type EventType, visibleTo } from './types.ts'
+import { type EventScopes, type EventType, visibleTo } from './types.ts'
 import { eventView } from './view.ts'
 
 /** Keeps proxies from closing an idle stream. */
@@ -26,6 +26,7 @@ interface StreamsOptions {
   clock: Clock
   log: Logger
   access: Pick<Access, 'stillValid'>
+  eventScopes: EventScopes
 }
 
 interface Reader {
@@ -68,7 +69,7 @@ export class Streams {
     if (this.#readers.size === 0) this.#seen = now
     const reader: Reader = {
       actor,
-      types: visibleTo(actor),
+      types: visibleTo(actor, this.#options.eventScopes),
       after: after ?? now,
       stream: Readable.from([]),
       news: new Alarm(this.#options.clock),

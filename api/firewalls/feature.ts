@@ -2,8 +2,19 @@ import { feature } from '../feature.ts'
 import { firewallQuota } from './firewalls.ts'
 import { firewallRoutes } from './routes.ts'
 
+const events = {
+  'firewall.created': 'servers:read',
+  'firewall.updated': 'servers:read',
+  'firewall.deleted': 'servers:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
+
 export const firewalls = feature({
   tags: { Firewalls: 'Which connections of servers get through.' },
   routes: firewallRoutes,
+  events,
   quotas: [firewallQuota],
 })

@@ -1,7 +1,9 @@
 import { feature } from '../feature.ts'
+import { forgetExcessOperations } from './operations.ts'
 import { operationRoutes } from './routes.ts'
 
 export const operations = feature({
   tags: { Operations: 'Slow work on what the account has: to list, and to wait for.' },
   routes: operationRoutes,
+  cleaning: () => ({ excess: { operations: { most: 10_000, delete: forgetExcessOperations } } }),
 })

@@ -9,13 +9,20 @@ const KEYS = {
   attempts: 'attempt_key',
 } as const
 
-/** Tables whose rows say themselves when they end. */
-export const expiring = Object.keys(KEYS) as (keyof typeof KEYS)[]
+const tables = Object.keys(KEYS) as (keyof typeof KEYS)[] // a constant has no other keys
 
-/** Deletes some of the rows whose time is over; @returns how many */
+/** The cleaning of tables whose rows have the time at which they expire. */
+export const expired = Object.fromEntries(
+  tables.map((table) => [
+    table,
+    { days: 0, delete: (db: Database, now: number, limit: number) => forgetExpired(db, table, now, limit) },
+  ]),
+)
+
+/** Deletes some of the rows that have expired; @returns how many */
 export async function forgetExpired(
   db: Database,
-  table: (typeof expiring)[number],
+  table: keyof typeof KEYS,
   now: number,
   limit: number,
 ): Promise<number> {

@@ -1,6 +1,20 @@
 import { feature } from '../feature.ts'
+import { expired } from './expired.ts'
 import { memberQuota } from './membership/members.ts'
+import { forgetSessions } from './person/sessions.ts'
 import { peopleRoutes } from './routes.ts'
+
+const events = {
+  'member.created': 'account:read',
+  'member.updated': 'account:read',
+  'member.deleted': 'account:read',
+  'invitation.created': 'account:read',
+  'invitation.deleted': 'account:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
 
 export const people = feature({
   tags: {
@@ -9,5 +23,7 @@ export const people = feature({
     Members: 'Who is in an account, and who is invited.',
   },
   routes: peopleRoutes,
+  events,
   quotas: [memberQuota],
+  cleaning: () => ({ old: { ...expired, sessions: { days: 0, delete: forgetSessions } } }),
 })

@@ -2,7 +2,17 @@ import { feature } from '../feature.ts'
 import { portQuota } from './ports.ts'
 import { portRoutes } from './routes.ts'
 
+const events = {
+  'port.created': 'servers:read',
+  'port.deleted': 'servers:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
+
 export const ports = feature({
   routes: portRoutes,
+  events,
   quotas: [portQuota],
 })

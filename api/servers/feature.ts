@@ -1,7 +1,22 @@
 import { feature } from '../feature.ts'
+import { goneServers } from './gone.ts'
 import { serverRoutes } from './routes.ts'
+
+const events = {
+  'server.created': 'servers:read',
+  'server.updated': 'servers:read',
+  'server.status_changed': 'servers:read',
+  'server.deleted': 'servers:read',
+  'server.console_opened': 'servers:read',
+} as const
+
+declare module '../events/types.ts' {
+  interface EventTypes extends Record<keyof typeof events, unknown> {}
+}
 
 export const servers = feature({
   tags: { Servers: 'Virtual machines, and the operations on them.' },
   routes: serverRoutes,
+  events,
+  cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),
 })

@@ -1,21 +1,14 @@
 import Type from 'typebox'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
+import { eventTypesOf } from '../events/types.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { found } from '../http/contract/problem.ts'
 import { type Call, type Route, route } from '../http/contract/route.ts'
 import { listDeliveries } from './deliveries.ts'
 import { webhookQuota } from './queries.ts'
-import {
-  Delivery,
-  NewWebhook,
-  Webhook,
-  WebhookCreate,
-  WebhookTest,
-  WebhookUpdate,
-  webhookProblems,
-} from './schema.ts'
+import { type WebhookSchemas, WebhookTest, webhookProblems, webhookSchemas } from './schema.ts'
 import { findWebhook, listWebhooks } from './store.ts'
 import type { WebhookTable } from './tables.ts'
 import { deliveryView, webhookView } from './view.ts'
@@ -33,7 +26,10 @@ const paging = Type.Object(pagingQuery)
 const params = { webhook_id: webhookProblems.webhook_not_found }
 const path = '/webhooks/:webhook_id'
 
-export function webhookRoutes(options: WebhooksOptions): Route[] {
+type Options = WebhooksOptions & { schemas: WebhookSchemas }
+
+export function webhookRoutes(given: WebhooksOptions): Route[] {
+  const options = { ...given, schemas: webhookSchemas(eventTypesOf(given.eventScopes)) }
   const load = loader(options)
   return [
     ...collectionRoutes(options),
@@ -54,7 +50,8 @@ function loader({ db }: WebhooksOptions) {
   }
 }
 
-function collectionRoutes(options: WebhooksOptions): Route[] {
+function collectionRoutes(options: Options): Route[] {
+  const { Webhook, NewWebhook, WebhookCreate } = options.schemas
   return [
     route({
       id: 'listWebhooks',
@@ -109,7 +106,8 @@ function shown(
   return { ...webhookView(webhook), secret }
 }
 
-function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>): Route[] {
+function objectRoutes(options: Options, load: ReturnType<typeof loader>): Route[] {
+  const { Webhook, WebhookUpdate } = options.schemas
   return [
     route({
       id: 'getWebhook',
@@ -157,7 +155,7 @@ function objectRoutes(options: WebhooksOptions, load: ReturnType<typeof loader>)
   ]
 }
 
-function secretRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): Route {
+function secretRoute(options: Options, load: ReturnType<typeof loader>): Route {
   return route({
     id: 'rotateWebhookSecret',
     method: 'POST',
@@ -169,7 +167,7 @@ function secretRoute(options: WebhooksOptions, load: ReturnType<typeof loader>):
       'The reply shows the new secret, this once. For 24 hours messages are signed with the old secret as well, so that receivers can be updated; rotating again ends the old one at once.',
     params,
     load,
-    reply: { 200: NewWebhook },
+    reply: { 200: options.schemas.NewWebhook },
     run: async ({ loaded, remember, report }) => {
       const { webhook, secret } = await rotateSecret(options, loaded, remember)
       return shown(report, webhook, secret)
@@ -204,7 +202,7 @@ function testRoute(options: WebhooksOptions, load: ReturnType<typeof loader>): R
   })
 }
 
-function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader>): Route {
+function deliveriesRoute({ db, schemas }: Options, load: ReturnType<typeof loader>): Route {
   return route({
     id: 'listDeliveries',
     method: 'GET',
@@ -217,7 +215,7 @@ function deliveriesRoute({ db }: WebhooksOptions, load: ReturnType<typeof loader
     params,
     load,
     query: paging,
-    reply: { 200: listOf(Delivery) },
+    reply: { 200: listOf(schemas.Delivery) },
     run: (call) =>
       paged(
         call,

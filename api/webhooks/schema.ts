@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { EventId, EventTypeName } from '../events/schema.ts'
-import { eventTypeNames } from '../events/types.ts'
+import { EventId } from '../events/schema.ts'
+import type { EventType } from '../events/types.ts'
 import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
@@ -20,12 +20,15 @@ const Url = Type.String({
   errorMessage: 'must be an address that starts with https:// or http://.',
 })
 
-const EventTypes = Type.Array(Type.Enum(['*', ...eventTypeNames]), {
-  minItems: 1,
-  uniqueItems: true,
-  description: 'Events to send; "*" is all',
-  examples: [['server.status_changed', 'balance.low']],
-})
+const eventTypesSchema = (types: readonly EventType[]) =>
+  Type.Array(Type.Enum(['*', ...types]), {
+    minItems: 1,
+    uniqueItems: true,
+    description: 'Events to send; "*" is all',
+    examples: [['server.status_changed', 'balance.low']],
+  })
+
+type EventTypes = ReturnType<typeof eventTypesSchema>
 
 const Verification = Type.Object(
   {
@@ -48,98 +51,113 @@ const Verification = Type.Object(
   },
 )
 
-export const Webhook = Type.Object(
-  {
-    webhook_id: WebhookId,
-    name: Type.String({ description: 'Name of your choice', examples: ['shop'] }),
-    url: Url,
-    event_types: EventTypes,
-    is_enabled: Type.Boolean({ description: 'Whether events are sent' }),
-    disabled_reason: nullable(Type.Enum(['failing', 'gone', 'unverified']), {
-      description:
-        'Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not',
-      examples: [null],
-    }),
-    verification: Verification,
-    created_at: CreatedAt,
-  },
-  { title: 'Webhook', description: 'An address that events are posted to' },
-)
-export type Webhook = Static<typeof Webhook>
-
-export const NewWebhook = Type.Object(
-  {
-    ...Webhook.properties,
-    secret: Type.String({
-      description: 'Signing secret for Standard Webhooks libraries, shown only once',
-      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
-    }),
-  },
-  { title: 'NewWebhook', description: 'A webhook with its secret' },
-)
-
-export const WebhookCreate = Type.Object(
-  {
-    name: visibleName(64, 'shop'),
-    url: Url,
-    event_types: EventTypes,
-    is_enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether events are sent' })),
-  },
-  { title: 'WebhookCreate', description: 'A webhook to create' },
-)
-export type WebhookCreate = Static<typeof WebhookCreate>
-
-export const WebhookUpdate = Type.Object(
-  {
-    name: Type.Optional(visibleName(64, 'shop')),
-    url: Type.Optional(Url),
-    event_types: Type.Optional(EventTypes),
-    is_enabled: Type.Optional(
-      Type.Boolean({
+const webhookSchema = (event_types: EventTypes) =>
+  Type.Object(
+    {
+      webhook_id: WebhookId,
+      name: Type.String({ description: 'Name of your choice', examples: ['shop'] }),
+      url: Url,
+      event_types,
+      is_enabled: Type.Boolean({ description: 'Whether events are sent' }),
+      disabled_reason: nullable(Type.Enum(['failing', 'gone', 'unverified']), {
         description:
-          'Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified',
+          'Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not',
+        examples: [null],
       }),
-    ),
-  },
-  { title: 'WebhookUpdate', description: 'What to change; the rest stays', minProperties: 1 },
-)
-export type WebhookUpdate = Static<typeof WebhookUpdate>
+      verification: Verification,
+      created_at: CreatedAt,
+    },
+    { title: 'Webhook', description: 'An address that events are posted to' },
+  )
+const newWebhookSchema = (Webhook: ReturnType<typeof webhookSchema>) =>
+  Type.Object(
+    {
+      ...Webhook.properties,
+      secret: Type.String({
+        description: 'Signing secret for Standard Webhooks libraries, shown only once',
+        examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+      }),
+    },
+    { title: 'NewWebhook', description: 'A webhook with its secret' },
+  )
 
+const createSchema = (event_types: EventTypes) =>
+  Type.Object(
+    {
+      name: visibleName(64, 'shop'),
+      url: Url,
+      event_types,
+      is_enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether events are sent' })),
+    },
+    { title: 'WebhookCreate', description: 'A webhook to create' },
+  )
+const updateSchema = (event_types: EventTypes) =>
+  Type.Object(
+    {
+      name: Type.Optional(visibleName(64, 'shop')),
+      url: Type.Optional(Url),
+      event_types: Type.Optional(event_types),
+      is_enabled: Type.Optional(
+        Type.Boolean({
+          description:
+            'Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified',
+        }),
+      ),
+    },
+    { title: 'WebhookUpdate', description: 'What to change; the rest stays', minProperties: 1 },
+  )
 export const WebhookTest = Type.Object(
   { event_id: Type.String({ ...EventId, description: 'The event that is sent' }) },
   { title: 'WebhookTest', description: 'The test that was begun' },
 )
 
-export const Delivery = Type.Object(
-  {
-    delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the delivery'),
-    webhook_id: WebhookId,
-    event_id: EventId,
-    event_type: EventTypeName,
-    status: Type.Enum(['pending', 'succeeded', 'failed'], {
-      examples: ['succeeded'],
-      description: '`pending`: queued, or waiting for the next attempt',
-    }),
-    attempts: Type.Array(
-      Type.Object(
-        {
-          attempted_at: timestamp('When it began'),
-          duration_ms: Type.Integer({ description: 'How long it took, in milliseconds', examples: [87] }),
-          reply_status: nullable(Type.Integer({ examples: [200] }), {
-            description: 'The HTTP status; null if there was no reply',
-          }),
-          reply: Type.String({ description: 'The first 4 KiB of the reply', examples: ['ok'] }),
-          error: nullable(Type.String(), {
-            description: 'What went wrong, for people; null if it succeeded',
-            examples: [null],
-          }),
-        },
-        { title: 'DeliveryAttempt', description: 'One request to the address of the webhook' },
+const deliverySchema = (types: readonly EventType[]) =>
+  Type.Object(
+    {
+      delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the delivery'),
+      webhook_id: WebhookId,
+      event_id: EventId,
+      event_type: Type.Enum([...types], { description: 'What happened', examples: ['server.created'] }),
+      status: Type.Enum(['pending', 'succeeded', 'failed'], {
+        examples: ['succeeded'],
+        description: '`pending`: queued, or waiting for the next attempt',
+      }),
+      attempts: Type.Array(
+        Type.Object(
+          {
+            attempted_at: timestamp('When it began'),
+            duration_ms: Type.Integer({ description: 'How long it took, in milliseconds', examples: [87] }),
+            reply_status: nullable(Type.Integer({ examples: [200] }), {
+              description: 'The HTTP status; null if there was no reply',
+            }),
+            reply: Type.String({ description: 'The first 4 KiB of the reply', examples: ['ok'] }),
+            error: nullable(Type.String(), {
+              description: 'What went wrong, for people; null if it succeeded',
+              examples: [null],
+            }),
+          },
+          { title: 'DeliveryAttempt', description: 'One request to the address of the webhook' },
+        ),
+        { description: 'Of many, the first and the last ten; only those to the current address' },
       ),
-      { description: 'Of many, the first and the last ten; only those to the current address' },
-    ),
-    created_at: CreatedAt,
-  },
-  { title: 'Delivery', description: 'An event on its way to a webhook, with the attempts so far' },
-)
-export type Delivery = Static<typeof Delivery>
+      created_at: CreatedAt,
+    },
+    { title: 'Delivery', description: 'An event on its way to a webhook, with the attempts so far' },
+  )
+/** @param types every type of event */
+export function webhookSchemas(types: readonly EventType[]) {
+  const event_types = eventTypesSchema(types)
+  const Webhook = webhookSchema(event_types)
+  return {
+    Webhook,
+    NewWebhook: newWebhookSchema(Webhook),
+    WebhookCreate: createSchema(event_types),
+    WebhookUpdate: updateSchema(event_types),
+    Delivery: deliverySchema(types),
+  }
+}
+export type WebhookSchemas = ReturnType<typeof webhookSchemas>
+export type Webhook = Static<WebhookSchemas['Webhook']>
+export type WebhookCreate = Static<WebhookSchemas['WebhookCreate']>
+export type WebhookUpdate = Static<WebhookSchemas['WebhookUpdate']>
+export type Delivery = Static<WebhookSchemas['Delivery']>

@@ -4,7 +4,7 @@ import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type EventType, eventTypeNames, eventTypes } from '../events/types.ts'
+import { type EventScopes, type EventType, eventTypesOf } from '../events/types.ts'
 import { type Actor, holds, insufficientScope } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
@@ -37,6 +37,7 @@ export interface WebhooksOptions {
   addresses: Addresses
   /** Passes on what has happened until now. */
   relay: () => Promise<void>
+  eventScopes: EventScopes
 }
 
 /**
@@ -44,13 +45,13 @@ export interface WebhooksOptions {
  * @throws ApiError validation_failed, insufficient_scope, quota_exceeded
  */
 export async function createWebhook(
-  { db, clock, secrets, addresses, relay }: WebhooksOptions,
+  { db, clock, secrets, addresses, relay, eventScopes }: WebhooksOptions,
   actor: Actor,
   { name, url, event_types, is_enabled = true }: WebhookCreate,
   remember: Remember,
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   checkUrl(url, addresses)
-  requireSight(actor, event_types)
+  requireSight(actor, event_types, eventScopes)
   const secret = newSecret()
   const webhook: WebhookTable = {
     webhook_id: uuid(),
@@ -83,7 +84,7 @@ export async function createWebhook(
 
 /** @throws ApiError validation_failed, insufficient_scope, webhook_not_found */
 export async function updateWebhook(
-  { db, clock, addresses, relay }: WebhooksOptions,
+  { db, clock, addresses, relay, eventScopes }: WebhooksOptions,
   actor: Actor,
   { webhook_id }: WebhookTable,
   { name, url, event_types, is_enabled }: WebhookUpdate,
@@ -97,7 +98,8 @@ export async function updateWebhook(
       webhookProblems.webhook_not_found,
     )
     // A caller who sets the destination or the types of events must be allowed to see them.
-    if (url !== undefined || event_types !== undefined) requireSight(actor, event_types ?? typesOf(before))
+    if (url !== undefined || event_types !== undefined)
+      requireSight(actor, event_types ?? typesOf(before), eventScopes)
     const isMoved = url !== undefined && url !== before.url
     const change = {
       ...(name === undefined ? {} : { name }),
@@ -186,10 +188,10 @@ function checkUrl(url: string, addresses: Addresses): void {
   if (flaw !== null) throw invalid([bodyIssue('url', 'invalid_format', `url ${flaw}`)])
 }
 
-/** @throws ApiError insufficient_scope: a webhook must not show what its maker can't see */
-function requireSight(actor: Actor, types: readonly (EventType | '*')[]): void {
-  const wanted = eventTypeNames.filter((type) => types.includes('*') || types.includes(type))
-  const lacking = wanted.map((type) => eventTypes[type]).find((scope) => !holds(actor, scope))
+/** @throws ApiError insufficient_scope where the webhook would show events that its creator can't see */
+function requireSight(actor: Actor, types: readonly (EventType | '*')[], scopes: EventScopes): void {
+  const wanted = eventTypesOf(scopes).filter((type) => types.includes('*') || types.includes(type))
+  const lacking = wanted.map((type) => scopes[type]).find((scope) => !holds(actor, scope))
   if (lacking)
     throw insufficientScope(
       `Your token does not have the scope ${lacking}, which is required to see these events.`,

@@ -171,9 +171,9 @@ export function forgetKeys(db: Database, now: number, limit: number): Promise<nu
 export async function forgetExcessKeys(
   db: Database,
   accountId: string,
-  now: number,
   most: number,
   limit: number,
+  now: number,
 ): Promise<number> {
   const oldest = await db
     .selectFrom('idempotency_keys')
