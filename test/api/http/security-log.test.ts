@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import type { AppOptions } from '../../../api/app.ts'
 import { Telemetry } from '../../../api/telemetry.ts'
+import type { AppOptions } from '../../../api/wiring/options.ts'
 import { testApp } from '../../harness/app.ts'
 import { make, NOBODY } from '../harness/ordering.ts'
 

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify'
+import { isSqlite, ping } from '../database/database.ts'
+import { asCaller } from '../database/line.ts'
+import { tags } from '../features.ts'
+import { openApi } from '../http/contract/openapi.ts'
+import type { Route } from '../http/contract/route.ts'
+import { networkOf, RateLimiter } from '../http/limits/rate-limit.ts'
+import type { Turns } from '../http/limits/turns.ts'
+import { mountDocs } from '../http/server/docs.ts'
+import { mountHealth } from '../http/server/health.ts'
+import { Idempotency } from '../http/server/idempotency.ts'
+import { mountPages } from '../http/server/pages.ts'
+import type { SecurityLog } from '../http/server/security-log.ts'
+import { buildHttp } from '../http/server/server.ts'
+import type { SocketRoute } from '../http/server/websocket.ts'
+import { callerFinder, requireOperator } from '../people/access.ts'
+import type { Wired } from './options.ts'
+
+/** Wires the HTTP server. */
+export function answering(
+  options: Wired,
+  routes: readonly Route[],
+  { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
+): FastifyInstance {
+  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
+  const authenticate = callerFinder(db, clock)
+  const pages = options.isWorker ? null : (options.pages ?? null)
+  const http = buildHttp({
+    routes: options.isWorker ? [] : routes,
+    sockets: options.isWorker ? [] : sockets,
+    hasPages: pages !== null,
+    publicUrl,
+    authenticate: isSqlite(db)
+      ? authenticate
+      : (credentials) => asCaller(networkOf(credentials.address), () => authenticate(credentials)),
+    ...(isSqlite(db) ? {} : { asCaller }),
+    requireOperator: (signedIn) => requireOperator(db, signedIn),
+    rateLimiter: new RateLimiter(rateLimits, clock, () => options.peers.answering),
+    turns,
+    idempotency: new Idempotency(db, clock, secrets),
+    log,
+    clock,
+    security,
+    trustProxy,
+    validateReplies: options.validateReplies ?? false,
+    observe: telemetry?.request,
+  })
+  if (!options.isWorker) {
+    mountDocs(http, openApi(routes, tags, publicUrl))
+    mountPages(http, pages)
+  }
+  const compute = drivers.pools.map((pool, at) => {
+    return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
+  })
+  mountHealth(http, [{ database: () => ping(db) }, Object.fromEntries(compute)])
+  return http
+}

@@ -1,0 +1,79 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Catalog } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { ProviderSettings } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import type { RecentReads } from '../database/replica.ts'
+import type { PortRange } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import type { RateLimits } from '../http/limits/rate-limit.ts'
+import type { Pages } from '../http/server/pages.ts'
+import type { Mailer } from '../mail/mailer.ts'
+import type { EngineOptions } from '../operations/engine.ts'
+import type { Passwords } from '../people/guard/passwords.ts'
+import type { SignUpPolicy } from '../people/sign-in/admission.ts'
+import type { Peers } from '../processes/peers.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Telemetry } from '../telemetry.ts'
+import type { Range } from '../webhooks/addresses.ts'
+import type { Lookup } from '../webhooks/send.ts'
+
+export interface AppOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+  catalog: Catalog
+  secrets: Secrets
+  log: Logger
+  /** Receives the security log (default: the other log). */
+  securityLog?: Logger | undefined
+  sshPorts: PortRange
+  rateLimits: RateLimits
+  /** The time that servers keep running after the account's balance is used up (default: a day). */
+  graceMs?: number
+  /** The time after which suspended servers are deleted (default: never). */
+  keepSuspendedMs?: number | null
+  /** The address that customers' ssh commands name. */
+  sshHost: string
+  /** The URL of the API, including /v1 (default: the address that its description was loaded from). */
+  publicUrl?: string | undefined
+  /** The interval of measurements of machines (default: 10 s). */
+  sampleSeconds?: number
+  /** Ranges that webhooks may reach besides the public internet (default: none). */
+  webhookAllow?: readonly Range[]
+  /** Ranges of reverse proxies whose X-Forwarded-For is trusted (default: none). */
+  trustProxy?: readonly string[]
+  /** Resolves the names of webhooks' hosts (default: DNS). */
+  lookup?: Lookup
+  /** Sends mails (default: they stay in the queue). */
+  mailer?: Mailer
+  /** Hashes passwords (default: at the service's own cost). */
+  passwords?: Passwords
+  /** The people who can sign up (default: everybody). */
+  signUp?: SignUpPolicy
+  /** The OpenID Connect provider that people can sign in with (default: none). */
+  oidc?: ProviderSettings | null
+  /** Where people open the console, for the links in mails. */
+  siteUrl?: () => string
+  /** The console as it was built; without one `/` leads to the API's documentation. */
+  pages?: Pages | null
+  /** Whether people can use a console somewhere (default: yes). */
+  hasConsole?: boolean
+  /** Where the operator watches the service. */
+  telemetry?: Telemetry | undefined
+  /** Runs reads that may be a second old (default: on the database). */
+  recent?: RecentReads
+  /** The other processes that serve the same database (default: none). */
+  peers?: Peers
+  /** By which name this process takes work. */
+  owner?: string
+  /** Whether it answers no requests but those for its health. */
+  isWorker?: boolean
+  /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
+  validateReplies?: boolean
+  observe?: NonNullable<EngineOptions['observe']>
+  saveEveryMs?: number
+}
+
+/** The options with those that several parts of the program need. */
+export type Wired = AppOptions & { peers: Peers; recent: RecentReads }

@@ -1,0 +1,33 @@
+import { addressQuota } from '../addresses/addresses.ts'
+import type { Mailer } from '../mail/mailer.ts'
+import { MailQueue } from '../mail/queue.ts'
+import { Passwords } from '../people/guard/passwords.ts'
+import type { Wired } from './options.ts'
+
+const NO_MAILER: Mailer = {
+  place: 'nowhere',
+  send: () => Promise.reject(new Error('there is nothing that takes mails')),
+  close: () => {},
+}
+
+/** Wires sign-in and its mails. */
+export function signingIn(options: Wired) {
+  const {
+    db,
+    clock,
+    log,
+    secrets,
+    signUp = 'open',
+    mailer = NO_MAILER,
+    passwords = new Passwords(),
+    peers,
+  } = options
+  const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null, hasConsole = true } = options
+  const mails = new MailQueue({ db, clock, log, secrets, mailer })
+  peers.on('mailed', () => mails.wake())
+  const parts = {
+    ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },
+    mailed: () => peers.ring('mailed'),
+  }
+  return { mails, parts }
+}

@@ -1,0 +1,77 @@
+import { BillingWorker } from '../billing/worker.ts'
+import type { Capacity } from '../catalog/capacity.ts'
+import { hostOf } from '../catalog/file.ts'
+import { recordEnd } from '../events/operations.ts'
+import type { Turns } from '../http/limits/turns.ts'
+import { Sampler } from '../monitoring/sampler.ts'
+import { NETWORK_SUBJECT } from '../networks/networks.ts'
+import { Engine } from '../operations/engine.ts'
+import { operationSchemas } from '../operations/schema.ts'
+import { missingToResume, requireCover } from '../servers/commitment.ts'
+import { networkProcedures } from '../servers/lifecycle/attach.ts'
+import { Connectivity } from '../servers/lifecycle/connectivity.ts'
+import { serverProcedures } from '../servers/lifecycle/procedures.ts'
+import { Reconciler } from '../servers/lifecycle/reconcile.ts'
+import { SERVER_SUBJECT } from '../servers/operations.ts'
+import { Orders } from '../servers/order/orders.ts'
+import { billedThings, poweredServers, presentServers, protectedServers } from '../servers/queries.ts'
+import { reprice } from '../servers/repricing.ts'
+import { serverRows } from '../servers/rows.ts'
+import { serverProblems } from '../servers/schema.ts'
+import { Servers } from '../servers/servers.ts'
+import { suspendAndResume } from '../servers/suspension.ts'
+import type { Wired } from './options.ts'
+
+const DAY_MS = 24 * 3600_000
+
+/** Wires the parts that carry out orders of servers and watch machines. */
+export function renting(options: Wired, capacity: Capacity, turns: Turns) {
+  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
+  const { graceMs = DAY_MS, sampleSeconds = 10 } = options
+  const connectivity = new Connectivity({ db, drivers, log })
+  const steps = { db, clock, drivers, connectivity, catalog, secrets, sshPorts, log }
+  const changed = (serverIds: readonly string[]) => connectivity.changed(serverIds)
+  const procedures = {
+    [SERVER_SUBJECT]: serverProcedures(steps),
+    [NETWORK_SUBJECT]: networkProcedures(steps),
+  }
+  const schemas = operationSchemas(procedures)
+  const engine = new Engine({
+    ...{ db, clock, log, procedures, peers, owner: options.owner },
+    ended: recordEnd,
+    onEnd: telemetry?.operation,
+    takeTurn: (accountId) => turns.take(accountId),
+    observe: options.observe,
+    saveEveryMs: options.saveEveryMs,
+  })
+  const leading = { changed, sshPorts, sshHost, hostOf: (zone: string) => hostOf(catalog, zone, sshHost) }
+  const orders = new Orders({ db, clock, catalog, capacity, secrets, engine, ...leading })
+  const servers = new Servers({ db, clock, catalog, capacity, engine, changed, graceMs })
+  const watching = { db, clock, drivers, log, peers }
+  const reconciler = new Reconciler({ ...watching, engine, connectivity })
+  const measured = { powered: poweredServers, present: presentServers }
+  const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
+  const parts = {
+    ...leading,
+    ...{ engine, orders, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
+    ...{ serverRows, requireCover },
+    serverNotFound: serverProblems.server_not_found,
+  }
+  return { engine, servers, connectivity, reconciler, sampler, parts }
+}
+
+/** Wires the parts that charge accounts and book payments. */
+export function charging(options: Wired, engine: Engine) {
+  const { db, clock, log, catalog, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
+  const billing = new BillingWorker({
+    db,
+    clock,
+    log,
+    peers,
+    servers: billedThings,
+    reprice: (now) => reprice(db, catalog, now),
+    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
+  })
+  const missing = (accountId: string) => missingToResume(db, accountId)
+  return { billing, parts: { billedServers: billedThings, missingToResume: missing } }
+}
