@@ -9,7 +9,7 @@ import { LOG_LEVELS, type SettingName, settings } from './settings.ts'
 export interface ProviderSettings {
   readonly issuer: URL
   readonly clientId: string
-  /** Null: the provider knows the installation as one without. */
+  /** Null if the provider gave the installation no secret. */
   readonly clientSecret: string | null
 }
 
@@ -17,7 +17,7 @@ export interface ProviderSettings {
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Where the ports of guests listen. */
+  /** The address that ports of guests listen on. */
   readonly guestHost: string
   /** The name that customers use for this installation; null: the addresses listened on. */
   readonly publicName: string | null
@@ -32,16 +32,16 @@ export interface Config {
   readonly catalogFile: string
   readonly compute: 'auto' | DriverName
   readonly accel: 'auto' | 'kvm' | 'tcg'
-  /** Whether strangers may become customers: then the service starts behind all walls only. */
+  /** True if strangers may become customers. The service then refuses to start unless all walls are up. */
   readonly isPublic: boolean
   readonly sshPorts: { readonly first: number; readonly last: number }
   readonly graceMs: number
-  /** After how long suspended servers are deleted; null: never. */
+  /** The time after which suspended servers are deleted; null: never. */
   readonly keepSuspendedMs: number | null
   readonly hasConsole: boolean
   /** Requests a minute. */
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
-  /** Between two measurements of the machines. */
+  /** The interval between two measurements of the machines. */
   readonly sampleSeconds: number
   /** Ranges that webhooks may reach besides the public internet. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
@@ -152,7 +152,7 @@ function readRole(value: string, databaseUrl: string | null): Role {
 
 function readConnections(value: string): number {
   const count = /^\d{1,4}$/.test(value) ? Number(value) : 0
-  // Half of them are for one caller at the most.
+  // One caller gets at most half of the connections.
   return count >= 4 ? count : refuse('databaseConnections', value, 'it must be a whole number from 4.')
 }
 
@@ -182,7 +182,7 @@ function readHours(name: SettingName, value: string): number {
   return Number(value) * 3600_000
 }
 
-/** Less than a week leaves customers no time to hear of it. */
+/** In less than a week, customers may not hear of it in time. */
 function readDays(name: SettingName, value: string): number | null {
   if (value === '0') return null
   if (!/^\d{1,4}$/.test(value) || Number(value) < 7)
@@ -211,7 +211,7 @@ function readRanges(name: SettingName, value: string): Config['webhookAllow'] {
   })
 }
 
-/** What is wrong with it is said without it: it may have a password. */
+/** The error omits the URL, which may contain a password. */
 function readSmtp(value: string | null): URL | null {
   if (value === null) return null
   const url = URL.parse(value)
@@ -239,7 +239,7 @@ function readProvider(issuer: string | null, id: string | null, secret: string |
   return { issuer: url, clientId: id, clientSecret: readSecret(secret) }
 }
 
-/** What is wrong with it is said without it. */
+/** The error omits the value, which is a secret. */
 function readSecret(value: string | null): string | null {
   if (!value?.startsWith('file:')) return value
   try {
@@ -249,7 +249,7 @@ function readSecret(value: string | null): string | null {
   }
 }
 
-/** Trusting everybody would let callers choose their address. */
+/** If every proxy were trusted, callers could choose their address. */
 function readProxies(value: string): string[] {
   return readRanges('trustProxy', value).map(({ address, prefix }) =>
     prefix === 0

@@ -7,13 +7,13 @@ export interface Quota {
   name: string
   /** A description of the counted things, for the API's description. */
   description: string
-  /** How much an account may have once it has paid. */
+  /** The limit of an account that has paid. */
   limit: number
-  /** How much it may have before its first payment. (default: `limit`) */
+  /** The limit before the first payment (default: `limit`). */
   unpaid?: number
-  /** How much the account of the examples has. */
+  /** The use by the account of the examples. */
   example: number
-  /** How much an account has. */
+  /** Counts the use by an account. */
   count: (db: Queries, accountId: string) => Promise<number>
 }
 

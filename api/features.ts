@@ -52,5 +52,5 @@ export const quotas = features.flatMap((feature) => feature.quotas)
 /** Groups of routes with their descriptions, for the API's description. */
 export const tags: Readonly<Record<string, string>> = Object.assign({}, ...features.map(({ tags }) => tags))
 
-/** What is deleted in time. A feature's rows are deleted before those of the features above it in the list. */
+/** The cleaning of all features. Rows of a feature are deleted before those of the features above it in the list. */
 export const cleaning = (): Cleaning[] => features.map((feature) => feature.cleaning()).reverse()

@@ -5,7 +5,7 @@ import path, { dirname } from 'node:path'
 
 /**
  * Writes so that a reader, also after a power cut, finds the old or the new content, never a part.
- * @param mode by default for our eyes only, from the first moment
+ * @param mode the file's mode from the first moment (default: readable by this user only)
  */
 export async function writeDurably(path: string, content: string | Buffer, mode = 0o600): Promise<void> {
   const draft = draftOf(path)
@@ -19,7 +19,7 @@ export async function writeDurably(path: string, content: string | Buffer, mode 
   await syncFolder(dirname(path))
 }
 
-/** writeDurably for callers that cannot wait. After a power cut the old content may be back. */
+/** Like writeDurably, for callers that cannot wait. After a power cut the old content may be back. */
 export function writeWholeSync(path: string, content: string): void {
   const draft = draftOf(path)
   try {
@@ -31,7 +31,7 @@ export function writeWholeSync(path: string, content: string): void {
   }
 }
 
-/** A name of its own for each, as several processes may write the same file. */
+/** Each write has a temporary name of its own, since several processes may write the same file. */
 function draftOf(path: string): string {
   return `${path}.${randomBytes(4).toString('hex')}.tmp`
 }
@@ -55,7 +55,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Whether there is such a file or folder. */
+/** True if a file or folder exists at the path. */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -63,12 +63,12 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Whether any user may pass through this folder and all above it, as far as they are there. */
+/** True if every user may enter this folder and all above it that exist. */
 export function isPassable(folder: string): boolean {
   return closedFolder(folder) === null
 }
 
-/** The first folder on the way to this one, from the root, that not everybody may pass through. */
+/** The first folder on the path, from the root, that some users may not enter. */
 export function closedFolder(folder: string): string | null {
   const above = dirname(folder)
   const closed = above === folder ? null : closedFolder(above)
@@ -88,8 +88,8 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * The checkout's `data`. Root's machines run as users who have to reach them, and a checkout below /root is closed to
- * these: then it is the system's place. Wherever an installation is already stays the default.
+ * The default data folder: `data` of the checkout. If root starts the service, machines run as users of their own, who
+ * can't enter a checkout below /root; then it is the system's place. An existing installation stays where it is.
  */
 export function defaultDataDir(
   isRoot = process.getuid?.() === 0,

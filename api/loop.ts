@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from './clock.ts'
 
-/** A pause that can be ended early, even before it begins: what happens between `reset` and `sleep` is not missed. */
+/** A pause that can be ended early, even before it begins: a ring between `reset` and `sleep` is not missed. */
 export class Alarm {
   readonly #clock: Clock
   #cut = new AbortController()
@@ -10,14 +10,14 @@ export class Alarm {
     this.#clock = clock
   }
 
-  /** Forgets earlier rings: whoever calls it looks at what has happened next. */
+  /** Forgets earlier rings. The caller then looks for work, so that it misses none. */
   reset(): void {
     this.#cut = new AbortController()
   }
 
-  /** Ends the pause; before it begins, there will be none. */
+  /** Ends the pause. If called before the pause begins, there is none. */
   ring(): void {
-    // A reason of our own: the default one is an exception with a stack, made anew each time.
+    // The default reason is an exception, whose stack would be collected at each ring.
     this.#cut.abort('news')
   }
 
@@ -27,22 +27,22 @@ export class Alarm {
   }
 }
 
-/** Until a loop looks again whether its turns are its own by now. */
+/** Time after which a loop asks again whether this process has the duty. */
 const NOT_OURS_MS = 1_000
 
 export interface LoopOptions {
   clock: Clock
   log: Logger
   turn: () => Promise<unknown>
-  /** What a turn that throws is logged as; the next one tries again. */
+  /** The log message for a turn that throws. The next turn tries again. */
   failure: string
-  /** How long to pause after a turn. */
+  /** The pause after a turn. */
   pauseMs: () => number
-  /** Whether the turns are this process's to take; otherwise it looks again and again whether they are by now. */
+  /** True if this process has the duty; until it has, the loop asks every second. (default: it has) */
   isOurs?: () => boolean
 }
 
-/** Takes one turn after the other in the background, with pauses in between, until it is stopped. */
+/** Runs turns one after the other in the background, with pauses in between, until it is stopped. */
 export class Loop {
   readonly #options: LoopOptions
   readonly #alarm: Alarm
@@ -54,19 +54,19 @@ export class Loop {
     this.#alarm = new Alarm(options.clock)
   }
 
-  /** @param isPauseFirst the first turn waits for its time too, instead of being taken at once */
+  /** @param isPauseFirst whether the first turn waits for a pause, too */
   start({ isPauseFirst = false } = {}): void {
     this.#running = this.#run(isPauseFirst)
   }
 
-  /** Resolves when the turn that is being taken has ended. */
+  /** Resolves when the current turn has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.wake()
     await this.#running
   }
 
-  /** Ends the pause; during a turn, lets the next one follow at once. */
+  /** Ends the pause. During a turn, the next turn follows at once. */
   wake(): void {
     this.#alarm.ring()
   }
@@ -90,14 +90,14 @@ export class Loop {
   }
 }
 
-/** Holds a flow to a rate: a burst passes at once, the rest is spread evenly. */
+/** Limits a flow to a rate: a burst passes at once, the rest is spread evenly. */
 export class Pace {
   readonly #clock: Clock
   readonly #perMs: number
   readonly #burstMs: number
   #paidUntil = 0
 
-  /** @param rate in whatever unit is counted */
+  /** @param rate units per second, of any unit */
   constructor(clock: Clock, rate: { perSecond: number; burst: number }) {
     this.#clock = clock
     this.#perMs = rate.perSecond / 1000
@@ -107,7 +107,7 @@ export class Pace {
   /** Counts so much of the flow, no more than a burst. @returns for how many milliseconds to hold what follows */
   take(amount: number): number {
     const now = this.#clock.now()
-    // A clock that was set back must not hold it for longer than it ever would.
+    // If the clock was set back, the flow must not be held for longer than usual.
     const paidUntil = Math.min(Math.max(now, this.#paidUntil), now + 2 * this.#burstMs)
     this.#paidUntil = paidUntil + amount / this.#perMs
     return Math.max(0, this.#paidUntil - now - this.#burstMs)

@@ -22,10 +22,10 @@ import { type SettingName, settings } from './settings.ts'
 // node:sqlite is a release candidate in Node 24 and warns at every start; operators can't act on it.
 process.removeAllListeners('warning')
 
-// What is secret says so in its mode; a stricter umask would close to machines' users what they have to reach.
+// Secret files are created with a mode of their own. A stricter umask would lock out the users of the machines.
 process.umask(0o022)
 
-// An ordinary user's PATH on Debian lacks what has chroot and nft.
+// An ordinary user's PATH on Debian lacks the folders with chroot and nft.
 process.env.PATH = `${process.env.PATH || '/usr/bin:/bin'}:/usr/sbin:/sbin`
 
 /** Prints a user error without a stack. Exit code 2 is for usage and settings, 1 for the rest. */
@@ -63,7 +63,7 @@ const serving = program
     const stderr = pino.destination({ dest: 2, sync: true })
     const terminal = { write: (line: string) => void stderr.write(readable(line)) }
     const log = pino({ level: parsed.logLevel }, process.stderr.isTTY ? terminal : stderr)
-    // What an operator has to be told whatever the level of the log. Journals get JSON alone.
+    // Notices reach operators at any level of the log. Journals get JSON only.
     const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
     await serve(parsed, log, notices)
   })

@@ -11,7 +11,7 @@ export const HOURS_PER_MONTH = 730
 /**
  * Reads a decimal string such as "900", "900.5" or "-1.2329".
  * @returns units
- * @throws RangeError where it is no such number or too large to be exact
+ * @throws RangeError if it is not such a number, or too large to be exact
  */
 export function parseMoney(text: string): number {
   const match = /^(-?)(\d{1,12})(?:\.(\d{1,4}))?$/.exec(text)
@@ -37,7 +37,7 @@ export function hourPrice(monthUnits: number): number {
   return divideHalfUp(monthUnits, HOURS_PER_MONTH)
 }
 
-/** How many whole times a price fits into an amount; 0 for an amount below zero. */
+/** The number of whole times that a price fits into an amount; 0 for an amount below zero. */
 export function wholeTimes(amount: number, price: number): number {
   return amount < 0 ? 0 : (amount - (amount % price)) / price // exact: the rest is taken off
 }
@@ -51,8 +51,8 @@ export function divideHalfUp(dividend: number, divisor: number): number {
 }
 
 /**
- * What a quantity costs of which so many have a price, rounded half up to whole kopecks; exact also where the product is
- * too large for a number.
+ * The cost of a quantity, rounded half up to whole kopecks. The price is that of `per` units. The result is exact even
+ * if the product is too large for a number.
  * @returns units
  */
 export function costOf(quantity: number, price: number, per: number): number {

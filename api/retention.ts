@@ -7,7 +7,7 @@ import { Loop } from './loop.ts'
 import type { Peers } from './processes/peers.ts'
 
 const LOOK_EVERY_MS = 60_000
-/** To look at one account takes some milliseconds: each is looked at this often. */
+/** The interval for each account. One account takes some milliseconds. */
 const ACCOUNTS_EVERY_MS = 10 * 60_000
 const DAY_MS = 24 * 3600_000
 const AT_ONCE = 500
@@ -17,7 +17,7 @@ interface RetentionOptions {
   clock: Clock
   log: Logger
   peers: Peers
-  /** What the features delete, in this order. */
+  /** The cleaning of all features, in the order in which it runs. */
   cleaning: readonly Cleaning[]
 }
 
@@ -32,7 +32,7 @@ export class Retention {
     this.#loop = new Loop({
       ...options,
       turn: () => this.look(),
-      failure: 'what is old could not be deleted; trying again',
+      failure: 'old rows could not be deleted; trying again',
       pauseMs: () => LOOK_EVERY_MS,
       isOurs: () => options.peers.holds('retention'),
     })

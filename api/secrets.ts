@@ -20,17 +20,17 @@ export class Secrets {
     this.#key = createSecretKey(key)
   }
 
-  /** Tells whether two keys are the same, and nothing else about them. */
+  /** A fingerprint: it shows whether two keys are the same, and nothing else about them. */
   get fingerprint(): string {
     return createHmac('sha256', this.#key).update('fingerprint').digest('base64url')
   }
 
-  /** With a key of its own: what is sealed for one use opens for no other. */
+  /** Derives a key for one use, so that a text sealed for it can't be opened for another. */
   for(use: string): Secrets {
     return new Secrets(createHmac('sha256', this.#key).update(`use ${use}`).digest())
   }
 
-  /** A hash for what is too short to be safe in a bare one, such as a code that people type. */
+  /** A keyed hash, for texts that are too short for a plain one, such as a code that people type. */
   digest(text: string): string {
     return createHmac('sha256', this.#key).update(`digest ${text}`).digest('hex')
   }
@@ -43,11 +43,11 @@ export class Secrets {
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
   }
 
-  /** @throws Error where the text was sealed with another key, or was changed */
+  /** @throws Error if the text was sealed with another key, or was changed */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64')
     const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES), {
-      // Else a shorter one would do, of which more are right.
+      // A shorter tag would be accepted otherwise, and is easier to guess.
       authTagLength: TAG_BYTES,
     })
     decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))

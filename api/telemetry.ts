@@ -19,17 +19,17 @@ import { deliveryBacklog } from './webhooks/deliveries.ts'
 import { countVerifications } from './webhooks/queries.ts'
 import type { WebhookWorker } from './webhooks/worker.ts'
 
-/** What gauges are read from when somebody asks for them. */
+/** The parts of the service that gauges are read from at each scrape. */
 export interface TelemetrySources {
   db: Database
   clock: Clock
   capacity: Capacity
   servers: Servers
-  /** The bytes of each template's image, null where it is not ready; and whether the last try to prepare it failed. */
+  /** Each template's image: its bytes, null until it is ready, and whether the last attempt to prepare it failed. */
   images: () => Promise<{ template: string; bytes: number | null; isFailed: boolean }[]>
-  /** Whether this process tells what is true of all of them. */
+  /** True if this process reports the gauges that are the same in all processes. */
   tellsTotals?: () => boolean
-  /** The folder whose file system must not run full. */
+  /** The data folder; the free space of its file system is reported. */
   dataDir: string
   webhooks: Pick<WebhookWorker, 'waiting'>
 }
@@ -38,7 +38,7 @@ export interface TelemetrySources {
 type Read = (set: (value: number, labels?: Record<string, string>) => void) => Promise<void>
 
 const OPEN_METRICS = 'application/openmetrics-text'
-/** Gauges of prom-client that are named as counters are; each stands under a proper name, by type, as well. */
+/** Gauges of prom-client with names of counters. Each is also reported under a proper name, by type. */
 const MISNAMED = [
   'nodejs_active_resources_total',
   'nodejs_active_handles_total',
@@ -109,7 +109,7 @@ export class Telemetry {
   })
 
   constructor() {
-    // From the start, so that the first of a kind is an increase.
+    // Set to 0 at the start, so that the first event is an increase.
     for (const { code } of SIGN_IN_PROBLEMS) this.#signIns.inc({ reason: code }, 0)
     for (const { code } of REFUSALS) this.#refusals.inc({ code }, 0)
     // The process, the heap and the lag of the event loop.
@@ -140,7 +140,7 @@ export class Telemetry {
     if (!isWritten && code !== httpProblems.missing_token.code) this.#unwritten.inc()
   }
 
-  /** Adds what is read anew at each scrape. */
+  /** Adds the gauges that are read anew at each scrape. */
   watch(sources: TelemetrySources): void {
     this.#tellsTotals = sources.tellsTotals ?? this.#tellsTotals
     this.#watchServers(sources)
@@ -187,7 +187,7 @@ export class Telemetry {
     })
   }
 
-  /** What waits, and for how long. */
+  /** Queues: their lengths, and the age of their oldest entries. */
   #watchQueues({ db, clock, webhooks }: TelemetrySources): void {
     const age = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1000)
     const queued = 'Operations that are due and queued'
@@ -254,8 +254,8 @@ export class Telemetry {
   }
 
   /**
-   * Answers GET /metrics on an address of its own, which the operator keeps from customers.
-   * @returns the address, and what ends it
+   * Serves GET /metrics on an address of its own, which the operator keeps private.
+   * @returns the address, and a function that closes the listener
    */
   async listen(host: string, port: number): Promise<{ address: string; close: () => Promise<void> }> {
     const server = createServer(async ({ method = '', url, headers }, reply) => {
@@ -274,12 +274,12 @@ export class Telemetry {
     }
   }
 
-  /** Of what is true of all processes that serve the installation: one of them tells it. */
+  /** A gauge that is the same in all processes of the installation; only one process reports it. */
   #gauge(name: string, help: string, labelNames: string[], read: Read): void {
     this.#ownGauge(name, help, labelNames, async (set) => (this.#tellsTotals() ? read(set) : undefined))
   }
 
-  /** A gauge that can't be read is missing from the reply rather than failing it, and is counted. */
+  /** A gauge of this process. If it can't be read, the reply omits it, and the failure is counted. */
   #ownGauge(name: string, help: string, labelNames: string[], read: Read): void {
     const unreadable = this.#unreadable
     new Gauge({
@@ -317,7 +317,7 @@ function prefersOpenMetrics(accept: string): boolean {
   return weight(OPEN_METRICS) > 0 && weight(OPEN_METRICS) >= weight('text/plain')
 }
 
-/** The same in OpenMetrics, where counters have their suffix in the lines alone. prom-client would rename them for good. */
+/** Writes the metrics as OpenMetrics, where only the lines of counters have the suffix. prom-client would rename the counters for good. */
 function openMetrics(text: string): string {
   const lines = text.split('\n').filter((line) => line !== '')
   const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+)_total counter$/.exec(line)?.[1] ?? []))

@@ -57,7 +57,7 @@ export function authenticator(
   }
 }
 
-/** Whether what a token has opened may be used: it is valid still, and may be used from the address. */
+/** True if the token is still valid and may be used from the address. Checked for connections that it opened. */
 export async function isUsableFrom(
   db: Database,
   clock: Clock,

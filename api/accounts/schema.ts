@@ -155,7 +155,7 @@ export const Token = Type.Object(
         'The token that it was created with, and is revoked with; null if a person or the operator created it',
     }),
     person_id: nullable(PersonId, {
-      description: 'The person who created it; it is revoked when she leaves the account. Null for others',
+      description: 'The person who created it; it is revoked when they leave the account. Null for others',
     }),
     cidrs: Cidrs,
     expires_at: ExpiresAt,
@@ -262,7 +262,7 @@ export const accountSchema = (quotas: readonly Quota[]) =>
             examples: [false],
           }),
         }),
-        { description: 'The person who is signed in, with her role in this account; null with a token' },
+        { description: 'The person who is signed in, with their role in this account; null with a token' },
       ),
       scopes: Type.Array(Type.Enum([...fineScopes]), {
         description:

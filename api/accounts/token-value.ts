@@ -21,7 +21,7 @@ function toBase62(value: bigint, length: number): string {
   return text
 }
 
-/** Whether a text has the form of a token, checksum and all. */
+/** True if a text has the form of a token, with a correct checksum. */
 export function isToken(text: string): boolean {
   const [, secret, sum] = TOKEN.exec(text) ?? []
   return secret !== undefined && sum === checksum(secret)

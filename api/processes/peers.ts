@@ -9,12 +9,12 @@ export type Topic = (typeof topics)[number]
 export const duties = ['reconciler', 'sampler', 'billing', 'relay', 'retention', 'totals'] as const
 export type Duty = (typeof duties)[number]
 
-/** Whether a process answers requests, does the work in the background, or both. */
+/** The role of a process: it answers requests (api), works in the background (worker), or both. */
 export type Role = 'all' | 'api' | 'worker'
 
 /** The other processes that serve the same installation, as a part of this one sees them. */
 export interface Peers {
-  /** Whether this process has a duty at this moment. */
+  /** True if this process has the duty at this moment. */
   holds(duty: Duty): boolean
   /** The number of processes that answer requests. */
   readonly answering: number

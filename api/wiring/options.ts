@@ -53,13 +53,13 @@ export interface AppOptions {
   signUp?: SignUpPolicy
   /** The OpenID Connect provider that people can sign in with (default: none). */
   oidc?: ProviderSettings | null
-  /** Where people open the console, for the links in mails. */
+  /** The address of the console, for links in mails. */
   siteUrl?: () => string
   /** The console as it was built; without one `/` leads to the API's documentation. */
   pages?: Pages | null
-  /** Whether people can use a console somewhere (default: yes). */
+  /** False if the installation has no console (default: true). */
   hasConsole?: boolean
-  /** Where the operator watches the service. */
+  /** The service's own metrics. */
   telemetry?: Telemetry | undefined
   /** Runs reads that may be a second old (default: on the database). */
   recent?: RecentReads
@@ -67,7 +67,7 @@ export interface AppOptions {
   peers?: Peers
   /** By which name this process takes work. */
   owner?: string
-  /** Whether it answers no requests but those for its health. */
+  /** True if the process answers only requests for its health. */
   isWorker?: boolean
   /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
   validateReplies?: boolean
