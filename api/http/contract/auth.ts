@@ -15,7 +15,7 @@ export const fineScopes = Object.keys(acceptedFor) as Scope[] // the keys of a c
 export const scopeNames = [...new Set(Object.values(acceptedFor).flat())]
 export type ScopeName = (typeof scopeNames)[number]
 
-/** What a person may do in an account that she is a member of. */
+/** The role of a person in an account of which they are a member. */
 export const roleScopes = {
   owner: ['account:read', 'account:write', 'servers:read', 'servers:write'],
   admin: ['account:read', 'account:write', 'servers:read', 'servers:write'],
@@ -27,12 +27,12 @@ export const roleScopes = {
 export type Role = keyof typeof roleScopes
 export const roleNames = Object.keys(roleScopes) as Role[] // the keys of a constant table
 
-/** A person who has signed in, in one of her sessions. */
+/** A person who has signed in, in one of their sessions. */
 export interface SignedIn {
   personId: string
   email: string
   sessionId: string
-  /** The account that the request is for; null where she is in none, or not in that one. */
+  /** The account that the request is for; null if the person is in no account, or not in that one. */
   accountId: string | null
 }
 
@@ -55,7 +55,7 @@ export function credentialId({ tokenId, person }: Pick<Actor, 'tokenId' | 'perso
   return tokenId ?? person?.sessionId ?? ''
 }
 
-/** Whether what was opened with a credential may stay open. */
+/** Checks whether a stream or console may stay open. */
 export interface Access {
   /** Those of them that are valid still, of accounts that are active. */
   stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>>

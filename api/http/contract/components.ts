@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 
 export type Json = Record<string, unknown>
 
-/** What routes share, by name: each is described once, and referred to. */
+/** Components that routes share, by name: each is described once and referred to. */
 export interface Components {
   schemas: Json
   responses: Json

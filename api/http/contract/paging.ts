@@ -42,7 +42,7 @@ export function listOf<T extends TSchema>(item: T) {
   )
 }
 
-/** What a paged list needs of its call. */
+/** The part of a call that a paged list needs. */
 interface PagedCall {
   query: { limit?: number | undefined; offset?: number | undefined }
   url: string

@@ -3,7 +3,7 @@ import type { Queries } from '../../database/database.ts'
 import { type Actor, acceptedFor, type Scope, type ScopeName, type SignedIn } from './auth.ts'
 import { httpProblems, type ProblemType } from './problem.ts'
 
-/** Where the whole interface is mounted. */
+/** The path under which the API is mounted. */
 export const PREFIX = '/v1'
 
 /** What a request does, as far as the status of its account decides whether it may. */
@@ -30,7 +30,7 @@ export type Replies = Readonly<Record<number, TSchema | null>>
 /** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
 export type Remember = (tx: Queries, id: string) => Promise<void>
 
-/** What a route's `run` is given. */
+/** The arguments of a route's `run`. */
 export interface Call<Params extends string, Query, Body, Loaded> {
   /** @throws ApiError where the route is not for accounts alone, and the caller is in none */
   actor: Actor
@@ -177,7 +177,7 @@ export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
   return isAudience(scope) ? scope : null
 }
 
-/** Whether its requests can be repeated with an Idempotency-Key. */
+/** Says whether its requests can be repeated with an Idempotency-Key. */
 export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
   return route.method === 'POST' && audienceOf(route) === null
 }

@@ -7,7 +7,7 @@ import { Counts } from '../../concurrency.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import { networkOf } from './rate-limit.ts'
 
-/** What each connection may take its time for, in milliseconds. */
+/** Time limits of a connection, in milliseconds. */
 export const timeouts = {
   /** Until the head of a request has come, also of a connection on which nothing was ever sent. */
   headersTimeout: 15_000,
@@ -21,12 +21,12 @@ export const timeouts = {
   replyTimeout: 120_000,
 } as const
 
-/** How often connections are looked at that are too slow. */
+/** Interval at which Node looks for slow connections. */
 export const slowConnections = { connectionsCheckingInterval: 5_000 } as const satisfies ServerOptions
 
 const MAX_OF_ADDRESS = 256
 const MAX = 10_000
-/** Of these, for proxies that are trusted and for this machine, so that it can be asked how it is. */
+/** Connections kept for trusted proxies and for health checks from this machine. */
 const KEPT_BACK = 64
 /** So many pieces of a body may be smaller than these bytes. */
 const MAX_TINY_CHUNKS = 500
@@ -77,7 +77,7 @@ function isLocal(address: string): boolean {
   return address.startsWith('127.') || address === '0:0:0:0'
 }
 
-/** Where the system does not say, what most systems give at least. */
+/** Falls back to 1024, the usual default, if the system does not report its limit. */
 function openFilesLimit(): number {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -132,7 +132,7 @@ export function refuseRaw(
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-/** What keeps browsers from making more of a reply than it is. */
+/** Headers that keep browsers from framing a reply or guessing its type. */
 const protective = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

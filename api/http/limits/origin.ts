@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { networkOf } from './rate-limit.ts'
 
-/** Who requests what, and from where. */
+/** The caller of a request, its action and its address. */
 export interface Origin {
   /** The operationId of the route, or the operator's command. */
   action: string
@@ -17,12 +17,12 @@ export interface Origin {
 
 const current = new AsyncLocalStorage<Origin>()
 
-/** Where a request comes from. What a proxy passes on may be no address: then it is the proxy's. */
+/** The address of the client, or of the proxy if the proxy passes on something that is no address. */
 export function addressOf({ ip, socket }: FastifyRequest): string {
   return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip
 }
 
-/** Whose turn and share a request is: its account's, or without a valid token its address's. */
+/** The caller whose limits a request counts against: its account, or without a valid token its address. */
 export function callerOf(request: FastifyRequest): string {
   return request.known?.actor?.accountId ?? networkOf(addressOf(request))
 }
@@ -32,7 +32,7 @@ export function onBehalfOf<Result>(origin: Origin, run: () => Result): Result {
   return current.run(origin, run)
 }
 
-/** Whose change this is; none where the service acts by itself. */
+/** The caller on whose behalf this code runs; undefined if the service acts by itself. */
 export function currentOrigin(): Origin | undefined {
   return current.getStore()
 }

@@ -3,10 +3,10 @@ import { Recent } from './recent.ts'
 
 /** Requests a minute. */
 export interface RateLimits {
-  /** Of one account, whichever of its tokens asks. */
+  /** Limits of one account, for all its tokens together. */
   reads: number
   writes: number
-  /** Of one address, or one /64 of IPv6, without a valid token. */
+  /** Limit of one address, or one /64 of IPv6, without a valid token. */
   anonymous: number
 }
 

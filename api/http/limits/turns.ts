@@ -1,6 +1,6 @@
 import { FairQueue } from '../../concurrency.ts'
 
-/** For how long requests begin in one turn of the event loop. */
+/** Time in which requests may begin within one turn of the event loop. */
 const BUDGET_MS = 2
 /** The same while there is but one caller: the more begins at once, the fewer commits it takes. */
 const BUDGET_ALONE_MS = 20
@@ -23,7 +23,7 @@ export class Turns {
   #aloneAt = 0
   /** When the first request of this turn began; null before that. */
   #since: number | null = null
-  /** For how many turns requests wait for more connections. */
+  /** The number of turns that requests still wait for more connections. */
   #arriving = 0
   /** Connections since the last request. */
   #accepted = 0

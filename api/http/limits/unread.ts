@@ -7,16 +7,16 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 import { timeouts } from './connections.ts'
 import { callerOf } from './origin.ts'
 
-/** Of all replies that one caller has not taken yet: some ten of the longest there are. */
+/** Limit for all unread replies of one caller: about ten of the longest replies. */
 const MAX_BYTES = 16 * 2 ** 20
 
 /**
- * What of replies waits in memory as those who asked for it do not read. An account may ask for a gigabyte a minute,
- * and whoever reads a byte now and then is never too slow for a time-out.
+ * Counts the bytes of replies that wait in memory because clients do not read them. An account may request a gigabyte
+ * a minute, and a client that reads a byte now and then never times out.
  */
 class Unread {
   readonly #ofCaller = new Counts()
-  /** Those of whom a reply was refused, until one of theirs is taken. */
+  /** Callers that were refused a reply and have not read another one since. */
   readonly #full = new Set<string>()
   readonly #onSocket = new WeakMap<Socket, Set<() => void>>()
 
@@ -48,7 +48,7 @@ class Unread {
     if (!taken.signal.aborted) reply.destroy()
   }
 
-  /** Whether a reply would most likely be refused, so that it need not be made. */
+  /** Says whether a reply would most likely be refused, so that it need not be built. */
   isFull(caller: string): boolean {
     return this.#full.has(caller)
   }

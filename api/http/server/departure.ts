@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
-/** How long requests that are in progress may take to be answered. */
+/** Time in which requests in progress may still be answered. */
 const ANSWER_MS = 5_000
 const LOOK_EVERY_MS = 20
 

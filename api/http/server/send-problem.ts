@@ -59,7 +59,7 @@ export function sendProblem(
   )
 }
 
-/** Whether the client still sends a body that nobody has read. */
+/** Says whether the client is still sending a body that nobody reads. */
 export function isBodyComing({ raw }: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
   return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')

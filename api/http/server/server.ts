@@ -94,7 +94,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
       if (!isReadable(url)) return UNREADABLE
       return options.hasPages && isForPage(request) ? '/' : url
     },
-    // What was sent in time is answered.
+    // Requests that were sent in time are answered.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestTimeout: timeouts.requestTimeout,
@@ -124,7 +124,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   return http
 }
 
-/** What is done with every request, whatever its route. */
+/** Adds the hooks that run for every request. */
 function addHooks(http: FastifyInstance, options: HttpOptions): void {
   const { observe, security } = options
   if (observe)
