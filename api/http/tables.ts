@@ -13,7 +13,7 @@ export interface IdempotencyKeyTable {
   request: string
   /** JSON of the reply, sealed; null while the request runs. */
   reply: string | null
-  /** What the request made, written in the transaction that made it. */
+  /** Id of the object that the request made, written in the same transaction. */
   made_id: string | null
   claimed_until: number
   created_at: number

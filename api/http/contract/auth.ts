@@ -36,7 +36,7 @@ export interface SignedIn {
   accountId: string | null
 }
 
-/** Who sends a request: an account, by one of its tokens or one of the people in it. */
+/** The account that sends a request, by one of its tokens or through one of its members. */
 export interface Actor {
   accountId: string
   accountStatus: 'active' | 'suspended' | 'closed'
@@ -47,7 +47,7 @@ export interface Actor {
   person: (SignedIn & { memberId: string; role: Role }) | null
 }
 
-/** What an actor is let in by. */
+/** The credential that an actor was let in by. */
 export type Credential = Pick<Actor, 'accountId' | 'tokenId' | 'person'>
 
 /** The id of the token or the session. */
@@ -59,20 +59,20 @@ export function credentialId({ tokenId, person }: Pick<Actor, 'tokenId' | 'perso
 export interface Access {
   /** Those of them that are valid still, of accounts that are active. */
   stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>>
-  /** Whether one is, and may be used from an address. */
+  /** True if the credential is still valid and may be used from this address. */
   isUsableFrom(credential: Credential, address: string): Promise<boolean>
 }
 
-/** Who sends a request, as far as it tells. */
+/** The sender of a request, as far as the request shows it. */
 export interface Caller {
   actor: Actor | null
-  /** Also where she is in no account. */
+  /** Also set if the person is in no account. */
   signedIn: SignedIn | null
   /** Why there is no actor. */
   refusal: unknown
 }
 
-/** Whose a credential is, as far as the security log is told. */
+/** The owner of a credential, as the security log records it. */
 export interface Whose {
   accountId: string | null
   tokenId: string | null
@@ -126,6 +126,6 @@ export function insufficientScope(
 export function notAMember(): ApiError {
   return new ApiError(
     httpProblems.not_a_member,
-    'You are not a member of this account, or no longer. Choose one of those that GET /person lists.',
+    'You are not a member of this account, or no longer one. Choose one of the accounts that GET /person lists.',
   )
 }

@@ -1,7 +1,7 @@
 import { canonicalCidr, networkAround } from '../../cidrs.ts'
 import { bodyIssue, type Issue } from './problem.ts'
 
-/** What is wrong with a list of addresses and ranges in a body. @param field where the list is */
+/** Mistakes in a list of addresses and ranges in a body. @param field the field that has the list */
 export function cidrIssues(field: string, given: readonly string[]): Issue[] {
   return given.flatMap((text, at) => {
     if (canonicalCidr(text) !== null) return []

@@ -77,7 +77,7 @@ function placed(part: unknown, components: Components): unknown {
   return { $ref: `#/components/schemas/${shape.title}` }
 }
 
-/** Which of its forms an object has; the discriminator names the one to look at. */
+/** The forms that an object can have; the discriminator names the field that tells them apart. */
 function alternatives({ discriminator }: Shape, forms: readonly Shape[], components: Components): Json {
   const oneOf = forms.map((form) => placed(form, components) as { $ref: string }) // forms are named
   if (!discriminator) return { oneOf }

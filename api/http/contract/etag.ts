@@ -7,7 +7,7 @@ export function etagOf(json: string | object): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-/** Whether a list of tags as If-Match and If-None-Match carry it names this one, or any. */
+/** True if a list of tags, as in If-Match and If-None-Match, names this tag or is `*`. */
 export function namesEtag(header: string, etag: string): boolean {
   return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }

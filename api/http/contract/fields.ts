@@ -9,7 +9,7 @@ export function uuid(example: string, description?: string) {
 }
 
 export const Uuid = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11')
-/** When things happen in the examples. */
+/** The time that the examples show. */
 export const MOMENT = '2026-11-20T12:00:00.000Z'
 /** RFC 3339, UTC, with Z. */
 export function timestamp(description: string, example = MOMENT) {
@@ -70,7 +70,7 @@ export const LabelSelector = Type.String({
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
 
-/** What Date's own toISOString says, in a quarter of its time: a page of servers has hundreds of times. */
+/** Returns the same as Date's toISOString in a quarter of its time: a page of servers has hundreds of times. */
 export function isoTime(ms: number): string {
   const date = new Date(ms)
   const year = date.getUTCFullYear()

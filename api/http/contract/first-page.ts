@@ -1,7 +1,7 @@
 import { settings } from '../../settings.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './paging.ts'
 
-/** What a reader of the API's description has to know before the first request. @param url where it is mounted */
+/** The introduction to the API's description. @param url the address at which the API is mounted */
 export function firstPage(url: string): string {
   const [reads, writes, anonymous] = settings.rateLimits.fallback.split(',')
   const base = url.startsWith('http') ? url : `$BERTH_URL${url}`
@@ -20,19 +20,19 @@ ${base === url ? '' : '`BERTH_URL` is the address of this installation, such as 
 
 ## Conventions
 
-Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC 3339 in UTC. Money is a decimal string in rubles, never a float; a month is 730 hours. A field that is \`null\` has no value or none that is known, as its description says. Unknown fields in a request are rejected; ignore those in replies, as fields may be added.
+Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC 3339 in UTC. Money is a decimal string in rubles, never a float; a month is 730 hours. A field that is \`null\` has no value, or its value is not known; its description says which. Unknown fields in a request are rejected; ignore those in replies, as fields may be added.
 
 ## Waiting for operations
 
-Creating, starting, stopping, rebooting, resizing and deleting a server takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when it has finished, or after 60 seconds: repeat until \`finished_at\` is set, then look at \`status\`. \`succeeded\` of a start means that the guest can be logged in to. Instead of waiting, follow \`GET /events/stream\`, or let a webhook tell you.
+Creating, starting, stopping, rebooting, resizing and deleting a server takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when the operation has finished, or after 60 seconds. Repeat the request until \`finished_at\` is set, then look at \`status\`. When a start has \`succeeded\`, you can log in to the server. Instead of waiting, follow \`GET /events/stream\`, or let a webhook tell you.
 
 ## Errors
 
-Errors are problem documents (RFC 9457, \`application/problem+json\`). Decide by \`code\`, which is stable; \`detail\` says for people what happened and what to do. Some codes have further members, such as \`errors\` of \`validation_failed\`, which lists every mistake with a JSON Pointer. Quote the \`request_id\` when you report a problem to the operator. What belongs to another account does not exist for yours: 404.
+Errors are problem documents (RFC 9457, \`application/problem+json\`). Act on \`code\`, which is stable; \`detail\` tells people what happened and what to do. Some codes have further members, such as \`errors\` of \`validation_failed\`, which lists every mistake with a JSON Pointer. Quote the \`request_id\` when you report a problem to the operator. An object of another account is not found: 404.
 
 ## Repeating a request
 
-\`GET\`, \`PATCH\` and \`DELETE\` can be repeated as they are. Give each \`POST\` an \`Idempotency-Key\`, such as a UUID: for 24 hours a repeat with the same key and body gets the first reply, and nothing is created twice, even if the connection broke before the reply. With \`Retry-After\` in a reply, wait that many seconds before the repeat.
+\`GET\`, \`PATCH\` and \`DELETE\` can be repeated as they are. Give each \`POST\` an \`Idempotency-Key\`, such as a UUID: for 24 hours a repeat with the same key and body gets the first reply, and nothing is created twice, even if the connection broke before the reply. If a reply has \`Retry-After\`, wait that many seconds before you repeat the request.
 
 ## Paging
 
@@ -40,5 +40,5 @@ Lists \`{items, total}\` have up to ${MAX_LIMIT} items per page (\`limit\`, defa
 
 ## Rate limits
 
-By default ${reads} reads and ${writes} writes a minute for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with what applies here and what is left; beyond that it is a 429 with \`Retry-After\`.`
+By default ${reads} reads and ${writes} writes a minute for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with the limit that applies and what is left of it. Requests beyond the limit get a 429 with \`Retry-After\`.`
 }

@@ -16,7 +16,7 @@ import { header, headers } from './reply-headers.ts'
 import { acceptedBy, audienceOf, carriesEtag, PREFIX, type Route, takesIfMatch, takesKey } from './route.ts'
 import { closed } from './validation.ts'
 
-/** What any route can say beside its own errors. */
+/** Errors that every route can reply with. */
 const EVERYWHERE = [
   httpProblems.bad_request,
   httpProblems.origin_not_allowed,
@@ -70,7 +70,7 @@ export function openApi(
       title: 'Berth',
       version: '1.0.0',
       description: firstPage(url),
-      // Who that is, the service does not know.
+      // The service does not know the operator's name.
       contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -90,14 +90,14 @@ export function openApi(
           scheme: 'bearer',
           bearerFormat: 'berth_…',
           description:
-            'A token of the account, with a scope that the operation names. The operator of this installation creates the first one; with it, create others by `POST /account/tokens`.',
+            'A token of the account, with a scope that the operation accepts. The operator of this installation creates the first one; use it to create others with `POST /account/tokens`.',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'berth_session',
           description:
-            'The session of a person who has signed in with a browser; by TLS its name is `__Host-berth_session`. It opens what the role of the person allows in the account that `Berth-Account` names, or else in the one that the session is in.',
+            'The session of a person who has signed in with a browser; over TLS its name is `__Host-berth_session`. It allows what the role of the person allows in the account that `Berth-Account` names, or otherwise in the account of the session.',
         },
       },
     },
@@ -133,9 +133,9 @@ const isForPeople = ({ scope }: Route) => scope === 'person' || scope === 'opera
 
 function requirement(route: Route): string {
   if (route.scope === 'anybody') return 'Requires neither a token nor a session.'
-  if (route.scope === 'person') return 'Requires the session of a person; a token will not do.'
+  if (route.scope === 'person') return 'Requires the session of a person; a token is not accepted.'
   if (route.scope === 'operator')
-    return "Requires the session of a person with the operator's role and two-factor authentication; a token will not do."
+    return "Requires the session of a person with the operator's role and two-factor authentication; a token is not accepted."
   return `Requires the scope ${acceptedBy(route)
     .map((name) => `\`${name}\``)
     .join(' or ')}.`
@@ -255,7 +255,7 @@ function problemSchema(routes: readonly Route[]): TObject {
     Type.Object(
       {
         ...common,
-        code: Type.Enum(these.map((type) => type.code).sort(), { description: 'What a client acts on' }),
+        code: Type.Enum(these.map((type) => type.code).sort(), { description: 'Stable code for programs' }),
         ...these[0]?.members,
       },
       { title, description, examples: these.slice(0, 1).map((type) => problemOf(type)) },
@@ -264,7 +264,7 @@ function problemSchema(routes: readonly Route[]): TObject {
     ...plain(Problem),
     discriminator: { propertyName: 'code' },
     forms: [
-      form('PlainProblem', 'An error that says no more than every one does', plainTypes),
+      form('PlainProblem', 'An error without further members', plainTypes),
       ...others.map((type) => form(`${pascal(type.code)}Problem`, type.title, [type])),
     ],
   })
@@ -330,7 +330,7 @@ function failures(route: Route, components: Components): Json {
 
 const pascal = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** What the example of a problem says on this route alone. */
+/** Members that the example of a problem has on this route alone. */
 function membersOn(route: Route, type: ProblemType): object | undefined {
   if (type === httpProblems.insufficient_scope)
     return { required_scope: route.scope, accepted_scopes: acceptedBy(route) }

@@ -13,7 +13,7 @@ export const pagingQuery = {
       minimum: 1,
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
-      description: 'Items per page; more than the maximum is a 422',
+      description: 'Number of items per page; a number above the maximum is refused with 422',
     }),
   ),
   offset: Type.Optional(
@@ -22,7 +22,7 @@ export const pagingQuery = {
       maximum: 1_000_000_000,
       default: 0,
       description:
-        'Items to skip, for pages other than the first; the `Link` header has the address of each page',
+        'Number of items to skip, for pages other than the first; the `Link` header has the address of each page',
     }),
   ),
 }
@@ -38,7 +38,9 @@ export function listOf<T extends TSchema>(item: T) {
         examples: [1],
       }),
     },
-    title ? { title, description: 'One page of a list; the `Link` header has the others' } : {},
+    title
+      ? { title, description: 'One page of a list; the `Link` header has the addresses of the others' }
+      : {},
   )
 }
 
@@ -51,8 +53,8 @@ interface PagedCall {
 
 /**
  * The reply of a paged list, with its Link header.
- * @param find one page of rows, and how many there are in all
- * @param view what customers see of a row
+ * @param find returns one page of rows, and how many there are in all
+ * @param view turns a row into the object that customers see
  */
 export async function paged<Row, View>(
   { query, url, setHeader }: PagedCall,
@@ -84,6 +86,6 @@ export function linkHeader(url: string, { limit, offset }: Page, total: number):
   })
   const whole = written.map(({ text }) => text).join(', ')
   if (whole.length <= MAX_LINK) return whole
-  // With filters as long as that, only what a client needs to go on.
+  // Long filters leave room only for the link that a client needs to go on.
   return (written.find(({ rel }) => rel === 'next') ?? written[0])?.text ?? ''
 }

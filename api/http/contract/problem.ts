@@ -8,9 +8,9 @@ export interface ProblemType {
   readonly code: string
   readonly status: number
   readonly title: string
-  /** Whether the reply says in Retry-After when to try again. */
+  /** The reply has a Retry-After header. */
   readonly isRetried?: true
-  /** What its documents say besides. */
+  /** Members that its documents have besides those of every problem. */
   readonly members?: Readonly<Record<string, TSchema>>
 }
 
@@ -49,17 +49,20 @@ export const Issue = Type.Object(
     in: Type.Enum(['body', 'query', 'path', 'header'], { description: 'The part of the request' }),
     field: Type.String({ description: 'Name of the field; dots separate nested names', examples: ['name'] }),
     pointer: Type.String({
-      description: 'JSON Pointer (RFC 6901) into the body; for query parameters /name',
+      description: 'JSON Pointer (RFC 6901) into the body; for a query parameter, / and its name',
       examples: ['/name'],
     }),
     code: Type.Enum([...issueCodes], { description: 'Stable code for programs' }),
-    message: Type.String({ description: 'What is wrong, for humans', examples: ['name is required.'] }),
+    message: Type.String({
+      description: 'Explanation of the mistake, for people',
+      examples: ['name is required.'],
+    }),
   },
   { title: 'Issue', description: 'One mistake in a request' },
 )
 export type Issue = Static<typeof Issue>
 
-/** What any route can reply, or the server before it comes to a route. */
+/** Errors that any route can reply with, or the server before a request reaches its route. */
 export const httpProblems = defineProblems({
   bad_request: { status: 400, title: 'The request is malformed' },
   invalid_json: { status: 400, title: 'The body is not valid JSON' },
@@ -81,7 +84,7 @@ export const httpProblems = defineProblems({
     members: {
       required_scope: Type.String({ description: 'The scope that is needed', examples: ['servers:write'] }),
       accepted_scopes: Type.Array(Type.String({ examples: ['servers:write'] }), {
-        description: 'Scopes of which one is enough',
+        description: 'Scopes that are accepted; one of them is enough',
       }),
     },
   },
@@ -105,13 +108,15 @@ export const httpProblems = defineProblems({
 /** RFC 9457, with our code and request id; some codes carry further members. */
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: 'uri-reference', description: 'urn:berth:problem: and the code' }),
-    title: Type.String({ description: 'What kind of error it is, for humans' }),
+    type: Type.String({ format: 'uri-reference', description: 'urn:berth:problem: followed by the code' }),
+    title: Type.String({ description: 'Kind of error, for people' }),
     status: Type.Integer({ description: 'The HTTP status' }),
-    detail: Type.String({ description: 'What happened and what to do, for humans' }),
+    detail: Type.String({ description: 'What happened and what to do, for people' }),
     instance: Type.String({ description: 'Path of the request' }),
     code: Type.String({ description: 'Stable code for programs' }),
-    request_id: Type.String({ description: 'Quote it when you report a problem to the operator' }),
+    request_id: Type.String({
+      description: 'Id of the request; quote it when you report a problem to the operator',
+    }),
   },
   {
     title: 'Problem',
@@ -170,20 +175,22 @@ export class ApiError extends Error {
   }
 }
 
-/** As many issues as one reply lists: who makes more mistakes than that sent something else than was meant. */
+/** Issues that one reply lists at most: a request with more mistakes was meant for something else. */
 export const MAX_ISSUES = 100
 
-/** Bytes of the errors in one reply: who sends long names need not get each of them back. */
+/** Bytes of the errors in one reply: a client that sends long names need not get them all back. */
 const MAX_ISSUES_BYTES = 32_000
 const MAX_NAME = 100
 const MAX_MESSAGE = 300
 
-/** What came from outside, as far as a reader needs it to know it again. @param length in UTF-16 code units */
+/**
+ * Shortens text from outside to a length at which a reader still recognizes it. @param length in UTF-16 code units
+ */
 export function cut(text: string, length = MAX_NAME): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
 }
 
-/** 422 with all that is wrong at once. */
+/** The 422 error that lists all mistakes at once. */
 export function invalid(issues: Issue[]): ApiError {
   let room = MAX_ISSUES_BYTES
   const errors: Issue[] = []
@@ -219,8 +226,8 @@ export function notFound(type: ProblemType): ApiError {
 }
 
 /**
- * What was looked for in an account.
- * @throws ApiError of this type, where it is not there
+ * Returns the row that was looked for in an account.
+ * @throws ApiError of this type if there is no row
  */
 export function found<Row>(row: Row | undefined, type: ProblemType): Row {
   if (row === undefined) throw notFound(type)

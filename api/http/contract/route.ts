@@ -6,10 +6,10 @@ import { httpProblems, type ProblemType } from './problem.ts'
 /** The path under which the API is mounted. */
 export const PREFIX = '/v1'
 
-/** What a request does, as far as the status of its account decides whether it may. */
+/** The kind of thing a request does; the status of its account decides which kinds are allowed. */
 export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
 
-/** Who may call a route that needs no scope: anybody at all, any person who has signed in, or one who runs the installation. */
+/** The callers of a route that needs no scope: anybody, any person who has signed in, or an operator. */
 export type Audience = 'anybody' | 'person' | 'operator'
 const AUDIENCES: readonly string[] = ['anybody', 'person', 'operator'] satisfies Audience[]
 
@@ -21,7 +21,7 @@ function isAudience(scope: Scope | Audience): scope is Audience {
 export interface Visit {
   address: string
   userAgent: string
-  /** Whether it came by TLS. */
+  /** The request came over TLS. */
   isSecure: boolean
 }
 
@@ -40,7 +40,7 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   params: Record<Params, string>
   query: Query
   body: Body
-  /** What `load` returned: the object that the path names. */
+  /** The object that the path names, as `load` returned it. */
   loaded: Loaded
   remember: Remember
   /** Aborted when the client disconnects. */
@@ -52,7 +52,7 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
   setHeader: SetHeader
-  /** What the security log says of it, if it succeeds. */
+  /** Passes the security log what the request did; it is logged if the request succeeds. */
   report(report: Report): void
   /** Needed only where a route has several success statuses; the first is the default. */
   setStatus(status: number): void
@@ -60,11 +60,11 @@ export interface Call<Params extends string, Query, Body, Loaded> {
 
 export type SetHeader = (name: string, value: string) => void
 
-/** What a request did that the security log has a line of. */
+/** An act that gets a line in the security log. */
 export interface Report {
   event: 'secret_shown' | 'token_created' | 'token_revoked' | PersonEvent
   objectId: string
-  /** Who has just signed in. */
+  /** The person who has just signed in. */
   personId?: string
 }
 
@@ -93,7 +93,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   path: string
   /** The required scope, or who needs none. Without one it does not compile. */
   scope: Scope | Audience
-  /** What it does, if its method does not tell. */
+  /** The kind of thing the route does, if its method does not tell. */
   deed?: Deed
   /** Opens it as well, where the reply depends on what the token may see. */
   orScope?: Scope
@@ -109,17 +109,17 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
-  /** What of the example of a success is otherwise on this route, by status. */
+  /** Members of the example of a success that differ on this route, by status. */
   examples?: Readonly<Record<number, object>>
   /** The reply shows what another token must not be given, not even one with the same scopes. */
   isOfToken?: true
-  /** What a success is written in, where that is not JSON. */
+  /** The content type of a success. (default: application/json) */
   contentType?: string
-  /** Whether replies carry an ETag, and a client that has it already gets 304. */
+  /** Replies carry an ETag, and a client that already has this version gets 304. */
   hasEtag?: true
-  /** What the examples of its errors say that is true of this route alone, by code. */
+  /** Members that the examples of its errors have on this route alone, by code. */
   problems?: Readonly<Record<string, object>>
-  /** What it can say beside the errors that every route has. */
+  /** Errors that the route can reply with besides those of every route. */
   errors?: readonly ProblemType[]
   /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
   load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
@@ -164,7 +164,7 @@ export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {
   return deed ?? ({ GET: 'read', POST: 'change', PATCH: 'change', DELETE: 'delete' } as const)[method]
 }
 
-/** Whether replies carry an ETag: those that a client may have already, and those that its next change is based on. */
+/** True if replies carry an ETag: a client may have the version already, or bases its next change on it. */
 export function carriesEtag(route: Pick<Route, 'hasEtag' | 'errors'>): boolean {
   return route.hasEtag === true || takesIfMatch(route)
 }

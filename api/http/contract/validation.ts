@@ -30,7 +30,7 @@ export type Check = (value: unknown) => Issue[]
 export function compileCheck(place: Place, schema: TSchema): Check {
   let compiled: ValidateFunction | null = null
   return (value) => {
-    // When it is first needed: the checks of every route would take most of the time of a start.
+    // Compiled on first use: compiling the checks of every route would take most of the time of a start.
     compiled ??= place === 'body' ? forBodies.compile(closed(schema)) : forText.compile(schema)
     const validate = compiled
     if (validate(value)) return unstorable(place, value)

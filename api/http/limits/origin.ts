@@ -17,7 +17,7 @@ export interface Origin {
 
 const current = new AsyncLocalStorage<Origin>()
 
-/** The address of the client, or of the proxy if the proxy passes on something that is no address. */
+/** The address of the client, or of the proxy if the proxy passes on something that is not an address. */
 export function addressOf({ ip, socket }: FastifyRequest): string {
   return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip
 }

@@ -70,8 +70,8 @@ export class RateLimiter {
 }
 
 /**
- * What counts as one caller. A customer of an IPv6 network has a /64 at least, and may use any of its addresses; an
- * IPv4 address is the same caller where the system writes it as one of IPv6.
+ * The network that counts as one caller. A customer of an IPv6 network has at least a /64 and may use any of its
+ * addresses. An IPv4 address is the same caller when the system writes it as an IPv6 address.
  */
 export function networkOf(address: string): string {
   return firstGroups(address, 4)

@@ -2,7 +2,7 @@ import { setImmediate as untilTurnEnds } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Turns } from './turns.ts'
 
-/** Whose requests have begun, in this order; each takes half a millisecond. */
+/** Records the callers of requests in the order in which these begin; each request takes half a millisecond. */
 function watched() {
   let now = 0
   const turns = new Turns(() => now)
@@ -12,7 +12,7 @@ function watched() {
       begun.push(caller)
       now += 0.5
     })
-  /** How many of a caller's requests have begun after each turn. */
+  /** Counts the requests of a caller that have begun after each turn. */
   const beginByTurn = async (count: number) => {
     await untilTurnEnds()
     const before = begun.length

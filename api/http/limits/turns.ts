@@ -21,7 +21,7 @@ export class Turns {
   readonly #waiting = new FairQueue<() => void>()
   #lastCaller = ''
   #aloneAt = 0
-  /** When the first request of this turn began; null before that. */
+  /** The time when the first request of this turn began; null before that. */
   #since: number | null = null
   /** The number of turns that requests still wait for more connections. */
   #arriving = 0

@@ -10,14 +10,14 @@ import { isByTls, refuseForeignPage, requireOwnPage } from './page-origin.ts'
 import type { SecurityLog } from './security-log.ts'
 import { toApiError } from './send-problem.ts'
 
-/** What a request shows of who sends it. */
+/** The parts of a request that show who sends it. */
 export interface Credentials {
   authorization: string | undefined
   cookie: string | undefined
-  /** The account that a person means, of those that she is in. */
+  /** The account that a person acts for, one of those that they are in. */
   accountId: string | undefined
   address: string
-  /** Whether it came by TLS: then the cookie has another name. */
+  /** The request came over TLS, where the cookie has another name. */
   isSecure: boolean
 }
 

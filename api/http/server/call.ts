@@ -6,7 +6,7 @@ import { addressOf } from '../limits/origin.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
 import { isByTls, personRequired } from './page-origin.ts'
 
-/** What is known of a request by the time it reaches its route. */
+/** The facts known of a request by the time it reaches its route. */
 export interface Known extends Caller {
   params: Record<string, string>
   loaded: unknown
@@ -37,7 +37,7 @@ interface Exchange {
   publicUrl?: string | undefined
 }
 
-/** What a route's `run` is given. What only few routes ask for is made when they do. */
+/** The argument of a route's `run`. Parts that only few routes use are made on demand. */
 export class HttpCall implements Call<string, unknown, unknown, unknown> {
   readonly #exchange: Exchange
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PREFIX, type Route } from '../contract/route.ts'
 
-/** What is open to all; these are not among the routes, and take nothing but GET. */
+/** Paths that are open to all. They are not among the routes and take only GET. */
 export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { path: '/openapi.json' }]
 
 /**

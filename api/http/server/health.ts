@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What the service needs one of that works, by name. A check rejects where it does not. */
+/** Alternatives by name: the service works if one of them does. A check rejects if its part does not work. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>
 
 const PATIENCE_MS = 2_000
@@ -40,7 +40,7 @@ function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   }
 }
 
-/** Which part, and no more: a stranger need not read paths and addresses. */
+/** Names no more than the state: a stranger need not read paths and addresses. */
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'failed' | 'no answer'> {
   const late = Promise.withResolvers<'no answer'>()
   const timer = setTimeout(() => late.resolve('no answer'), PATIENCE_MS)

@@ -18,7 +18,7 @@ export interface StoredReply {
   status: number
   headers: Record<string, string>
   body: string
-  /** What the security log says of it, at each repeat too. */
+  /** The line for the security log, written again at each repeat. */
   report?: Report | null
 }
 
@@ -27,9 +27,9 @@ export interface Claim {
   accountId: string
   scope: string
   key: string
-  /** By when it has died; whoever takes it over then moves this on. */
+  /** The time after which the request counts as dead; a request that takes over the key moves it on. */
   until: number
-  /** What an earlier try of this request had made before it died; its reply is all that is missing. */
+  /** The object that an earlier try had made before it died: only its reply is missing. */
   createdId: string | null
 }
 
@@ -78,7 +78,7 @@ export class Idempotency {
     if (row.request !== digest)
       throw new ApiError(
         httpProblems.idempotency_key_reused,
-        'This Idempotency-Key was used with another body, or by a token that this reply is not for. Use a new key for a new request.',
+        'This Idempotency-Key was used with a different body, or with a token that may see a different reply. Use a new key for a new request.',
       )
     if (row.reply !== null) {
       const replay: StoredReply = JSON.parse(this.#secrets.open(row.reply))
@@ -164,9 +164,9 @@ export function forgetKeys(db: Database, now: number, limit: number): Promise<nu
 }
 
 /**
- * Of more keys than an account may keep the oldest go, where nothing was created that a repeat could make twice. Of the
- * others the reply goes: a repeat is answered with what was made, as after a crash.
- * @returns how many were deleted, at most `limit`
+ * Deletes the oldest of the keys that an account has in excess, if they created nothing that a repeat could make
+ * twice. The others lose only their reply: a repeat is answered with the object that was made, as after a crash.
+ * @returns how many keys were deleted, at most `limit`
  */
 export async function forgetExcessKeys(
   db: Database,

@@ -63,9 +63,9 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [
 ]
 
 /**
- * Whether a JSON text has more values, or nests deeper, than anything here does. Found out before it is parsed: to
- * parse, check and explain 256 KiB of brackets or commas keeps everybody else waiting, and whatever walks such a
- * value by calling itself runs out of stack. In UTF-8 these bytes are never part of another character.
+ * True if a JSON text has more values or nests deeper than any request of this API. This is checked before parsing:
+ * parsing and checking 256 KiB of brackets or commas would keep everybody else waiting, and recursive functions would
+ * run out of stack. In UTF-8 these bytes are never part of another character.
  */
 function isTooMuch(bytes: Buffer): boolean {
   let depth = 0
@@ -75,7 +75,7 @@ function isTooMuch(bytes: Buffer): boolean {
     const byte = bytes[at]
     if (byte === QUOTE) isInString = !isInString
     else if (isInString) {
-      // What is escaped can't end the string.
+      // An escaped quote does not end the string.
       if (byte === BACKSLASH) at += 1
     } else if (byte === OPEN_LIST || byte === OPEN) depth += 1
     else if (byte === CLOSE_LIST || byte === CLOSE) depth -= 1

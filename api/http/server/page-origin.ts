@@ -4,9 +4,9 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 type Asked = Pick<FastifyRequest, 'headers' | 'host' | 'method'>
 
 /**
- * Whether the page that sends a request is of this service, as its browser says; null: nothing is said, which programs
- * do, and old browsers when they read.
- * @param publicUrl where customers find the service, if it is known
+ * Returns true if the page that sends a request belongs to this service, as its browser says. Null means that the
+ * request does not tell: those of programs do not, nor do those of old browsers that only read.
+ * @param publicUrl the address at which customers find the service, if it is known
  */
 function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boolean | null {
   const { origin, 'sec-fetch-site': site } = headers
@@ -43,11 +43,11 @@ export function requireOwnPage(request: Asked, publicUrl: string | undefined): v
 function foreign(): ApiError {
   return new ApiError(
     httpProblems.origin_not_allowed,
-    'A page of another origin can not do this. Do it from a page of this service, or from a program with a token.',
+    'A page of another origin cannot do this. Do it from a page of this service, or from a program with a token.',
   )
 }
 
-/** Whether a request came by TLS, to this process or to the proxy before it. */
+/** True if a request came over TLS, to this process or to the proxy before it. */
 export function isByTls(
   { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
   publicUrl: string | undefined,
@@ -60,6 +60,6 @@ export function isByTls(
 export function personRequired(): ApiError {
   return new ApiError(
     httpProblems.person_required,
-    'This is for a person who has signed in; a token belongs to no person.',
+    'Only a person who has signed in can do this; a token does not belong to a person.',
   )
 }

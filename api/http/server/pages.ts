@@ -51,13 +51,13 @@ export function readPages(folder: string): Pages | null {
 }
 
 /**
- * Whether a browser asks for a page of the console, whose addresses the console alone knows. All else, such as what
- * the API does not have, stays what it is for every client.
+ * True if a browser asks for a page of the console; only the console knows its addresses. Any other request, such as
+ * one for a path that the API does not have, gets the reply that every client gets.
  */
 export function isForPage({ method, url = '', headers }: IncomingMessage): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   const isOfService = new RegExp(`^(${PREFIX}|/healthz|/readyz|${FILES.slice(0, -1)})([/?]|$)`).test(url)
-  // What ends like a file is one, or nothing.
+  // A path with a file extension is a file or does not exist.
   const isFile = /\.\w+$/.test(url.split('?')[0] ?? '')
   return isRead && !isOfService && !isFile && (headers.accept ?? '').includes('text/html')
 }

@@ -7,16 +7,18 @@ import type { Report } from '../contract/route.ts'
 import { addressOf } from '../limits/origin.ts'
 import { networkOf } from '../limits/rate-limit.ts'
 
-/** What one line says. All of it is ours or checked; what came from outside stands in JSON strings. */
+/** One line of the log. Its values are ours or checked; text from outside stands in JSON strings. */
 export interface SecurityEvent {
   event: 'sign_in_failed' | 'request_refused' | Report['event']
-  /** Of the problem that a refusal was replied with. */
+  /** The code of the problem that a refusal was replied with. */
   code: string | null
   /** The operationId of the route; "none" for a path that does not exist. */
   action: string
-  /** What a success was about. */
+  /** The object that a success was about. */
   object_id: string | null
-  /** Where the sign-in failed, whose token or session it was, if it is known. */
+  /**
+   * The account that sent the request. If its sign-in failed, the account of the token or session, if it is known.
+   */
   account_id: string | null
   token_id: string | null
   person_id: string | null
@@ -46,8 +48,9 @@ interface Window {
 }
 
 /**
- * What an operator watches over besides the audit, which has the changes: sign-ins that failed, refusals, secrets that
- * were shown, and who may sign in. Nobody can fill the log: what is over the limits of a minute is one line with a count.
+ * Events that an operator watches besides the audit of changes: failed sign-ins, refusals, secrets that were shown,
+ * and changes to who may sign in. Nobody can fill the log: events over the limits of a minute become one line with a
+ * count.
  */
 export class SecurityLog {
   readonly #options: SecurityLogOptions
@@ -142,7 +145,7 @@ export class SecurityLog {
     }
   }
 
-  /** Of strangers these lines count too, or as many as there are addresses would be written. */
+  /** Summaries of strangers count against the limit, too; otherwise there would be as many as there are addresses. */
   #summarize(last: SecurityEvent, count: number, now: number): void {
     const { event, code, account_id, address } = last
     const strangers = isOfStranger(last) ? this.#window(STRANGERS, last, now) : null
@@ -155,7 +158,7 @@ export class SecurityLog {
   }
 }
 
-/** Of callers who showed no valid token; whose it was, if it is known, did not send them. */
+/** True for callers who showed no valid token. The owner of an invalid token, if it is known, did not send it. */
 function isOfStranger({ event, account_id, person_id }: SecurityEvent): boolean {
   return event === 'sign_in_failed' || (account_id === null && person_id === null)
 }

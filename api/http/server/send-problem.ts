@@ -4,14 +4,14 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 
 export const BODY_LIMIT = 256 * 1024
 
-/** What an error is to the client; a mistake of ours stays what it is. */
+/** Turns an error into the one that a client gets; a bug of ours stays as it is. */
 export function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError(httpProblems.payload_too_large, `The body may have ${BODY_LIMIT / 1024} KiB at most.`)
+    return new ApiError(httpProblems.payload_too_large, `The body may have at most ${BODY_LIMIT / 1024} KiB.`)
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
     return new ApiError(
       httpProblems.invalid_json,

@@ -37,9 +37,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export interface HttpOptions {
   routes: readonly Route[]
   sockets: readonly SocketRoute[]
-  /** Whether `/` is the console, and with it what browsers open besides the API. */
+  /** The console is served at `/`, and browsers open its pages. */
   hasPages: boolean
-  /** Where customers find the service, if it is known. */
+  /** The address at which customers find the service, if it is known. */
   publicUrl?: string | undefined
   /** @throws ApiError 401, or 403 for a token that may not be used from the address */
   authenticate: (credentials: Credentials) => Promise<Caller>
@@ -47,7 +47,7 @@ export interface HttpOptions {
   requireOperator: (signedIn: SignedIn) => Promise<void>
   rateLimiter: RateLimiter
   turns: Turns
-  /** Runs a request in the name of its caller, who has a share of what all need; unless told, nothing is shared so. */
+  /** Runs a request in the name of its caller, who has a share of what all need. (default: nothing is shared) */
   asCaller?: (caller: string, run: () => void) => void
   idempotency: Idempotency
   log: FastifyBaseLogger
@@ -85,10 +85,10 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     genReqId: () => randomUUID(),
     // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
-    // What never becomes a request of a route's is counted too: nonsense is no way around the limit.
+    // Input that never becomes a request counts, too: nonsense is no way around the limit.
     clientErrorHandler: (error, socket) =>
       refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '').headers),
-    // What the router can't read it would refuse past the hooks, without who asks and by which proxy.
+    // The router would refuse an unreadable path before the hooks know the caller and the proxy.
     rewriteUrl: (request) => {
       const { url = '/' } = request
       if (!isReadable(url)) return UNREADABLE
@@ -152,7 +152,7 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
 
 function answerErrors(http: FastifyInstance, { routes, sockets, security }: HttpOptions): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
-    // What has come with the head is taken from the socket only after the first look at it.
+    // Bytes that came with the head are taken from the socket only after the first look at it.
     if (isBodyComing(request)) await new Promise(setImmediate)
     const problem = toApiError(error)
     const isNoted = error === request.known?.refusal && request.headers.authorization
@@ -181,7 +181,7 @@ function requireShortType({ headers }: FastifyRequest): void {
   if ((headers['content-type']?.length ?? 0) > MAX_CONTENT_TYPE)
     throw new ApiError(
       httpProblems.unsupported_media_type,
-      `Send the body as application/json: a Content-Type has up to ${MAX_CONTENT_TYPE} characters.`,
+      `Send the body as application/json: a Content-Type may have at most ${MAX_CONTENT_TYPE} characters.`,
     )
 }
 
@@ -288,8 +288,8 @@ async function keepReply(
   const claim = known?.claim
   if (!claim) return body
   const status = reply.statusCode
-  // What another token, a later moment or a repair would answer otherwise is not the request's own reply. Of a long
-  // refusal, which made nothing, a repeat gets another one like it.
+  // These replies are not kept: another token, a later moment or a repair would get a different one. A long refusal
+  // made nothing, and a repeat gets a similar one.
   const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
   if (status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
     await idempotency.giveUp(claim)

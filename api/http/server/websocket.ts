@@ -6,7 +6,7 @@ import { PREFIX } from '../contract/route.ts'
 import { addressOf } from '../limits/origin.ts'
 import { refuseForeignPage } from './page-origin.ts'
 
-/** What a browser sends at once is a paste; more than that comes in pieces. */
+/** A browser sends this much at once only when pasting; longer text comes in pieces. */
 const MAX_MESSAGE = 64 * 1024
 
 /** A place that takes WebSockets. It checks itself who opens one. */
@@ -25,7 +25,7 @@ export interface SocketRoute {
   admit(offered: readonly string[], address: string): Promise<(socket: WebSocket) => void>
 }
 
-/** Whether a request is one for a WebSocket; what asks to speak another protocol is answered in this one. */
+/** True if a request asks for a WebSocket. Requests to upgrade to another protocol are answered in HTTP. */
 export function isForSocket(routes: readonly SocketRoute[], { method, url = '', headers }: IncomingMessage) {
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
   return routes.some(({ path }) => url.split('?')[0] === PREFIX + path)
@@ -65,7 +65,7 @@ export function mountSockets(
       if (!head || !offered.includes(protocol))
         throw new ApiError(
           httpProblems.bad_request,
-          `This is the address of a WebSocket with the subprotocol ${protocol}. A browser opens it by new WebSocket(url, ["${protocol}", ticket]).`,
+          `This is the address of a WebSocket with the subprotocol ${protocol}. A browser opens it with new WebSocket(url, ["${protocol}", ticket]).`,
         )
       refuseForeignPage(request, publicUrl)
       const others = offered.filter((name) => name !== protocol)
