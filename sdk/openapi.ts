@@ -28,7 +28,7 @@ export interface Account {
     /** When it stops being valid; null if never */
     expires_at: string | null
   } | null
-  /** The person who is signed in, with her role in this account; null with a token */
+  /** The person who is signed in, with their role in this account; null with a token */
   person: {
     /** Id of a person */
     person_id: string
@@ -189,19 +189,19 @@ export interface AddressRequest {
 }
 
 export interface AddressUnavailableProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'address_unavailable'
   /** Zones that have one now */
   alternatives: Array<string>
@@ -284,19 +284,19 @@ export interface Capacity {
 }
 
 export interface CapacityUnavailableProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'capacity_unavailable'
   /** The largest server that fits now */
   max_server: {
@@ -351,7 +351,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Of many, the first and the last ten; only those to the current address */
@@ -447,7 +447,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -542,19 +542,19 @@ export interface IdentityTicket {
 }
 
 export interface InsufficientBalanceProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'insufficient_balance'
   /** Balance that is needed: 24 hours of everything that the account has, with this, in rubles with two decimals */
   required: string
@@ -563,23 +563,23 @@ export interface InsufficientBalanceProblem {
 }
 
 export interface InsufficientScopeProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'insufficient_scope'
   /** The scope that is needed */
   required_scope: string
-  /** Scopes of which one is enough */
+  /** Scopes that are accepted; one of them is enough */
   accepted_scopes: Array<string>
 }
 
@@ -628,11 +628,11 @@ export interface Issue {
   in: 'body' | 'query' | 'path' | 'header'
   /** Name of the field; dots separate nested names */
   field: string
-  /** JSON Pointer (RFC 6901) into the body; for query parameters /name */
+  /** JSON Pointer (RFC 6901) into the body; for a query parameter, / and its name */
   pointer: string
   /** Stable code for programs */
   code: 'required' | 'unknown_field' | 'wrong_type' | 'too_long' | 'too_short' | 'below_minimum' | 'above_maximum' | 'not_a_step' | 'not_in_enum' | 'invalid_format' | 'not_found' | 'mutually_exclusive' | 'disk_too_small' | 'invalid_public_key' | 'password_too_common'
-  /** What is wrong, for humans */
+  /** Explanation of the mistake, for people */
   message: string
 }
 
@@ -776,7 +776,7 @@ export interface NewToken {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when she leaves the account. Null for others */
+  /** The person who created it; it is revoked when they leave the account. Null for others */
   person_id: string | null
   /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
   cidrs: Array<string>
@@ -798,7 +798,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -811,19 +811,19 @@ export interface NewWebhook {
 }
 
 export interface NotSupportedProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'not_supported'
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console */
   feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console'
@@ -961,19 +961,19 @@ export interface Operation {
 }
 
 export interface OperationInProgressProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'operation_in_progress'
   /** The operation to wait for */
   operation_id: string | null
@@ -1140,19 +1140,19 @@ export interface PersonUpdate {
 }
 
 export interface PlainProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
@@ -1191,23 +1191,23 @@ export interface Preset {
 }
 
 export interface Problem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'server_state_conflict' | 'operation_in_progress' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
-  /** Scopes of which one is enough */
+  /** Scopes that are accepted; one of them is enough */
   accepted_scopes?: Array<string> | undefined
   /** Every mistake, at most the first 100 */
   errors?: Array<Issue> | undefined
@@ -1345,19 +1345,19 @@ export interface PublishedPortList {
 }
 
 export interface QuotaExceededProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'quota_exceeded'
   /** The quota that does not allow it */
   quota: {
@@ -2019,19 +2019,19 @@ export interface ServerMetrics {
 }
 
 export interface ServerStateConflictProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'server_state_conflict'
   /** Its status */
   current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
@@ -2217,19 +2217,19 @@ export interface SignUpCompletion {
 }
 
 export interface SlowDownProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'slow_down'
   /** Seconds to wait from here on */
   interval: number
@@ -2258,19 +2258,19 @@ export interface SshKeyCreate {
 }
 
 export interface SshKeyExistsProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'ssh_key_exists'
   /** Id of the key that exists */
   ssh_key_id: string
@@ -2335,7 +2335,7 @@ export interface Token {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when she leaves the account. Null for others */
+  /** The person who created it; it is revoked when they leave the account. Null for others */
   person_id: string | null
   /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
   cidrs: Array<string>
@@ -2461,19 +2461,19 @@ export interface UsageTraffic {
 }
 
 export interface ValidationFailedProblem {
-  /** urn:berth:problem: and the code */
+  /** urn:berth:problem: followed by the code */
   type: string
-  /** What kind of error it is, for humans */
+  /** Kind of error, for people */
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for humans */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
-  /** Quote it when you report a problem to the operator */
+  /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
-  /** What a client acts on */
+  /** Stable code for programs */
   code: 'validation_failed'
   /** Every mistake, at most the first 100 */
   errors: Array<Issue>
@@ -2487,7 +2487,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -2503,7 +2503,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -2526,7 +2526,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'operation.succeeded' | 'operation.failed' | 'account.updated' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -2764,9 +2764,9 @@ export interface Routes {
   /** List the passkeys of the person */
   'GET /person/passkeys': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: PasskeyList
@@ -2791,9 +2791,9 @@ export interface Routes {
   /** List the sessions of the person */
   'GET /account/sessions': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: SessionList
@@ -2809,9 +2809,9 @@ export interface Routes {
   /** List the people in the account */
   'GET /account/members': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: MemberList
@@ -2841,9 +2841,9 @@ export interface Routes {
   /** List invitations */
   'GET /account/invitations': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: InvitationList
@@ -2878,9 +2878,9 @@ export interface Routes {
   /** List projects */
   'GET /account/projects': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: ProjectList
@@ -2918,9 +2918,9 @@ export interface Routes {
   /** List SSH keys */
   'GET /account/ssh_keys': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: SshKeyList
@@ -2958,9 +2958,9 @@ export interface Routes {
   /** List API tokens */
   'GET /account/tokens': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: TokenList
@@ -2997,9 +2997,9 @@ export interface Routes {
   /** List transactions */
   'GET /account/transactions': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: TransactionList
@@ -3065,7 +3065,7 @@ export interface Routes {
       after?: string | undefined
       /** Oldest first (asc) or newest first (desc) */
       order?: 'asc' | 'desc' | undefined
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
     } | undefined
     reply: EventList
@@ -3081,9 +3081,9 @@ export interface Routes {
   /** List the audit log: who changed what, and from where */
   'GET /account/audit': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: AuditEntryList
@@ -3091,9 +3091,9 @@ export interface Routes {
   /** List webhooks */
   'GET /webhooks': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: WebhookList
@@ -3151,9 +3151,9 @@ export interface Routes {
       webhook_id: string
     }
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: DeliveryList
@@ -3166,9 +3166,9 @@ export interface Routes {
   /** List servers */
   'GET /servers': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Id of a project */
       project_id?: string | undefined
@@ -3289,9 +3289,9 @@ export interface Routes {
       server_id: string
     }
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: OperationList
@@ -3325,9 +3325,9 @@ export interface Routes {
       server_id: string
     }
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
     } | undefined
     reply: PublishedPortList
@@ -3354,9 +3354,9 @@ export interface Routes {
   /** List public addresses */
   'GET /addresses': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Only those that this server has */
       server_id?: string | undefined
@@ -3400,9 +3400,9 @@ export interface Routes {
   /** List private networks */
   'GET /networks': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Only those that this server is in */
       server_id?: string | undefined
@@ -3461,9 +3461,9 @@ export interface Routes {
   /** List firewalls */
   'GET /firewalls': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Only those that this server has, by its id or its labels */
       server_id?: string | undefined
@@ -3522,9 +3522,9 @@ export interface Routes {
   /** List the operations of the account */
   'GET /operations': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
@@ -3552,9 +3552,9 @@ export interface Routes {
   /** List the accounts of the installation */
   'GET /operator/accounts': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Part of the e-mail address, in capital letters or not, or the whole id */
       search?: string | undefined
@@ -3601,9 +3601,9 @@ export interface Routes {
   /** List what is in progress or has failed in all accounts */
   'GET /operator/operations': {
     query?: {
-      /** Items per page; more than the maximum is a 422 */
+      /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
-      /** Items to skip, for pages other than the first; the `Link` header has the address of each page */
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
       /** Those that wait or run (`active`), or those of the last 10,000 that failed (`failed`) */
       state?: 'active' | 'failed' | undefined

@@ -1,8 +1,6 @@
 import { feature } from '../feature.ts'
 import { forgetRates } from './rates.ts'
-import { type BillingRoutesOptions, billingRoutes } from './routes.ts'
-
-type Parts = Omit<BillingRoutesOptions, 'servers'> & { billedServers: BillingRoutesOptions['servers'] }
+import { billingRoutes } from './routes.ts'
 
 const events = {
   'balance.low': 'account:read',
@@ -15,7 +13,7 @@ declare module '../events/types.ts' {
 }
 
 export const billing = feature({
-  routes: (parts: Parts) => billingRoutes({ ...parts, servers: parts.billedServers }),
+  routes: billingRoutes,
   events,
   // The month to date needs the rates of this month; older ones are for people who look into a bill.
   cleaning: () => ({ old: { endedRates: { days: 62, delete: forgetRates } } }),

@@ -10,7 +10,7 @@ export const eventSchema = (types: readonly EventType[]) =>
   Type.Object(
     {
       event_id: EventId,
-      type: Type.Enum([...types], { description: 'What happened', examples: ['project.created'] }),
+      type: Type.Enum([...types], { description: 'Type of the event', examples: ['project.created'] }),
       created_at: CreatedAt,
       data: Type.Object(
         {},

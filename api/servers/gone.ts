@@ -34,11 +34,11 @@ function deletedAfter(db: Database, place: { deletedAt: number; serverId: string
   return (
     db
       .selectFrom('servers')
-      .leftJoin(chargedServers(db).as('charged'), 'charged.server_id', 'servers.server_id')
+      .leftJoin(chargedItems(db).as('charged'), 'charged.item_id', 'servers.server_id')
       // The sampler deletes samples first, and then the meter.
       .leftJoin(meteredServers(db).as('metered'), 'metered.server_id', 'servers.server_id')
       .select(['servers.server_id', 'deleted_at'])
-      .select(['charged.server_id as charged_id', 'metered.server_id as metered_id'])
+      .select(['charged.item_id as charged_id', 'metered.server_id as metered_id'])
       .where('deleted_at', 'is not', null)
       .where('deleted_at', '<', before)
       .where(({ eb, refTuple, tuple }) =>

@@ -117,7 +117,7 @@ const deliverySchema = (types: readonly EventType[]) =>
       delivery_id: uuid('01a1fb44-5a50-7c1d-8e4b-6d5c4b3a2f1e', 'Id of the delivery'),
       webhook_id: WebhookId,
       event_id: EventId,
-      event_type: Type.Enum([...types], { description: 'What happened', examples: ['server.created'] }),
+      event_type: Type.Enum([...types], { description: 'Type of the event', examples: ['server.created'] }),
       status: Type.Enum(['pending', 'succeeded', 'failed'], {
         examples: ['succeeded'],
         description: '`pending`: queued, or waiting for the next attempt',

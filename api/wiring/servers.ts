@@ -14,7 +14,13 @@ import { serverProcedures } from '../servers/lifecycle/procedures.ts'
 import { Reconciler } from '../servers/lifecycle/reconcile.ts'
 import { SERVER_SUBJECT } from '../servers/operations.ts'
 import { Orders } from '../servers/order/orders.ts'
-import { billedThings, poweredServers, presentServers, protectedServers } from '../servers/queries.ts'
+import {
+  allServers,
+  billedItems,
+  poweredServers,
+  presentServers,
+  protectedServers,
+} from '../servers/queries.ts'
 import { reprice } from '../servers/repricing.ts'
 import { serverRows } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
@@ -68,10 +74,10 @@ export function charging(options: Wired, engine: Engine) {
     clock,
     log,
     peers,
-    servers: billedThings,
+    items: billedItems,
     reprice: (now) => reprice(db, catalog, now),
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
   })
   const missing = (accountId: string) => missingToResume(db, accountId)
-  return { billing, parts: { billedServers: billedThings, missingToResume: missing } }
+  return { billing, parts: { billedItems, allServers, missingToResume: missing } }
 }
