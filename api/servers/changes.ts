@@ -9,7 +9,7 @@ import type { Queries } from '../database/database.ts'
 import { requireProtectable } from '../firewalls/protection.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
 import { projectIssue } from './order/account.ts'
-import type { ServerUpdate } from './schema.ts'
+import type { ServerUpdate } from './order-schema.ts'
 import { updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 

@@ -11,8 +11,9 @@ import type { Figures } from '../monitoring/schema.ts'
 import { membershipsOf } from '../networks/memberships.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import type { ServerStats } from './details-schema.ts'
+import type { QuoteRequest } from './order-schema.ts'
 import type { Quote } from './quote-schema.ts'
-import type { QuoteRequest, Server } from './schema.ts'
+import type { Server } from './schema.ts'
 import type { ServerTable } from './tables.ts'
 
 /** Problems of a host that has no room, or does not say what it has. */

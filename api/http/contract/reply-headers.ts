@@ -1,3 +1,5 @@
+import type { Json } from './components.ts'
+
 /** A header of a reply, as the API's description has it. */
 export const header = (description: string, example: string, required = true) => ({
   description,
@@ -40,4 +42,10 @@ export const headers = {
     'identity',
     false,
   ),
+}
+
+/** References to these headers, and to those that every reply has. */
+export function refs(...names: (keyof typeof headers)[]): Json {
+  const all = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit', 'Cache-Control', ...names]
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }

@@ -6,7 +6,7 @@ import { findTemplate, findZone, isFor, onSale, type Template } from '../../cata
 import { notOffered, type Plan, resolvePlan } from '../../catalog/plans.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
-import type { QuoteRequest } from '../schema.ts'
+import type { QuoteRequest } from '../order-schema.ts'
 import { capacityPart, coverPart, projectIssue, projectPart, quotaPart } from './account.ts'
 import { addressPart } from './addresses.ts'
 import { firewallsPart } from './firewalls.ts'

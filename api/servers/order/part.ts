@@ -6,7 +6,7 @@ import type { Database, Queries } from '../../database/database.ts'
 import type { Feature, PortRange } from '../../drivers/driver.ts'
 import type { Issue } from '../../http/contract/problem.ts'
 import type { Secrets } from '../../secrets.ts'
-import type { QuoteRequest } from '../schema.ts'
+import type { QuoteRequest } from '../order-schema.ts'
 import type { ServerTable } from '../tables.ts'
 
 export interface OrderOptions {

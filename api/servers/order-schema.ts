@@ -1,0 +1,237 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { PROJECT, SshKeyId } from '../accounts/schema.ts'
+import { CpuTypeName, PresetId, TemplateId, ZoneSlug } from '../catalog/schema.ts'
+import { LABEL_NAME } from '../database/labels.ts'
+import { MOST_CARDS } from '../drivers/driver.ts'
+import { FirewallIds } from '../firewalls/schema.ts'
+import { nullable, uuid } from '../http/contract/fields.ts'
+import { NetworkId } from '../networks/schema.ts'
+import { PublishedPorts } from '../ports/schema.ts'
+import { PLAN_TYPE, PlanType } from './schema.ts'
+
+const Name = Type.String({
+  description:
+    'Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one',
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
+  examples: ['web-1'],
+  errorMessage: 'must be a host name: letters, digits and dashes, without a dash at either end.',
+})
+const Labels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 32,
+  description:
+    'Up to 32 names and values of your own, to filter lists by; replaces all labels that there are',
+  examples: [{ env: 'prod' }],
+  propertyNames: {
+    pattern: `^${LABEL_NAME}$`,
+    errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
+  },
+  additionalProperties: { type: 'string', maxLength: 63 },
+})
+const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }), {
+  description: 'Text of your choice, up to 255 characters; null for none',
+})
+const customSize = {
+  cpu: Type.Integer({
+    minimum: 1,
+    description: 'Cores of a custom plan; for the range see `GET /pricing/limits`',
+    examples: [2],
+  }),
+  ram_mb: Type.Integer({ minimum: 1, description: 'Memory in MB of a custom plan', examples: [2048] }),
+  disk_gb: Type.Integer({
+    minimum: 1,
+    description: 'Disk in GB of a custom plan; can grow later, not shrink',
+    examples: [20],
+  }),
+}
+const plan = {
+  preset_id: Type.Optional(PresetId),
+  cpu: Type.Optional(customSize.cpu),
+  ram_mb: Type.Optional(customSize.ram_mb),
+  disk_gb: Type.Optional(customSize.disk_gb),
+}
+const SIZE = ['cpu', 'ram_mb', 'disk_gb']
+/** Part of a schema's rules: these fields must be there, these must not; the rest is not its affair. */
+const fields = (required: readonly string[], forbidden: readonly string[], known: object = {}) => ({
+  required,
+  properties: {
+    ...Object.fromEntries(required.map((name) => [name, true])),
+    ...Object.fromEntries(forbidden.map((name) => [name, false])),
+    ...known,
+  },
+  additionalProperties: true,
+})
+const isPlan = (value: string) => fields(['plan_type'], [], { plan_type: { const: value } })
+/** JSON Schema's conditional: what holds where the condition does. */
+// biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema; nobody awaits a schema
+const when = (condition: object, consequence: object) => ({ if: condition, then: consequence })
+
+const planRules = {
+  allOf: [
+    when(isPlan('preset'), fields(['preset_id'], SIZE)),
+    when(isPlan('custom'), fields(SIZE, ['preset_id'])),
+  ],
+}
+const InProject = uuid(PROJECT, 'Project to put it in. Default: the default project of the account')
+const order = {
+  zone_slug: ZoneSlug,
+  plan_type: PlanType,
+  cpu_type: CpuTypeName,
+  ...plan,
+  name: Type.Optional(Name),
+  project_id: Type.Optional(InProject),
+  description: Type.Optional(Description),
+  ssh_key_ids: Type.Optional(
+    Type.Array(SshKeyId, {
+      maxItems: 20,
+      uniqueItems: true,
+      description:
+        'SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show',
+    }),
+  ),
+  user_data: Type.Optional(
+    nullable(Type.String({ maxLength: 65_536 }), {
+      description: 'User data for cloud-init, up to 64 KiB; kept encrypted and never shown again',
+    }),
+  ),
+  labels: Type.Optional(Labels),
+  published_ports: Type.Optional(PublishedPorts),
+  enable_ipv4: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether it gets a public IPv4 address, at the price in the quote; deleted with the server unless it was moved. Default: if the zone has `public_ipv4`',
+    }),
+  ),
+  enable_ipv6: Type.Optional(
+    Type.Boolean({
+      description: 'Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6`',
+    }),
+  ),
+  network_ids: Type.Optional(
+    Type.Array(NetworkId, {
+      maxItems: MOST_CARDS,
+      uniqueItems: true,
+      description:
+        'Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none',
+    }),
+  ),
+  firewall_ids: Type.Optional(FirewallIds),
+  start_on_create: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'Whether to start it; a server that is created stopped is billed as well',
+    }),
+  ),
+  delete_protection: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether `DELETE` is refused until this is set to false' }),
+  ),
+}
+
+const orderExample = {
+  zone_slug: 'local-1',
+  plan_type: 'preset',
+  cpu_type: 'amd',
+  preset_id: 'b9c43e68-d1e3-58c7-a042-2cef0167acdb',
+  template_id: '9ef5d402-7877-5f38-9a75-eb3232b25976',
+  name: 'web-1',
+  ssh_key_ids: ['01a1fb45-1ab5-76a6-be1c-72070ab457ce'],
+  user_data: '#cloud-config\npackages: [nginx]\n',
+  labels: { env: 'prod' },
+  published_ports: [{ protocol: 'tcp', port: 80 }],
+}
+
+const { preset_id: _, ...noPreset } = orderExample
+const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, disk_gb: 20 }
+
+const isPreset = Type.Enum(['preset'], { description: PLAN_TYPE })
+const isCustom = Type.Enum(['custom'], { description: PLAN_TYPE })
+
+/** The two orders, as the API's description has them: planRules say the same, field by field. */
+const orderForms = (title: string, description: string, template_id: TSchema) => {
+  const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
+  return {
+    ...planRules,
+    title,
+    description,
+    examples: [orderExample],
+    discriminator: { propertyName: 'plan_type' },
+    forms: [
+      Type.Object(
+        { plan_type: isPreset, preset_id: PresetId, ...rest, template_id },
+        {
+          title: `${title}Preset`,
+          description: `${description}, of the size of a preset`,
+          examples: [orderExample],
+        },
+      ),
+      Type.Object(
+        { plan_type: isCustom, ...customSize, ...rest, template_id },
+        {
+          title: `${title}Custom`,
+          description: `${description}, of a size of your choice`,
+          examples: [customExample],
+        },
+      ),
+    ],
+  }
+}
+
+export const ServerCreate = Type.Object(
+  { ...order, template_id: TemplateId },
+  orderForms('ServerCreate', 'A server to create', TemplateId),
+)
+export type ServerCreate = Static<typeof ServerCreate>
+
+/** The body of create; what a price does not depend on may be left out. */
+export const QuoteRequest = Type.Object(
+  { ...order, template_id: Type.Optional(TemplateId) },
+  orderForms('QuoteRequest', 'A server to quote', Type.Optional(TemplateId)),
+)
+export type QuoteRequest = Static<typeof QuoteRequest>
+
+const metadata = {
+  name: Type.Optional(Type.String({ ...Name, description: 'New name and host name' })),
+  description: Type.Optional(Description),
+  labels: Type.Optional(Labels),
+  project_id: Type.Optional(uuid(PROJECT, 'Project to move it to; its charges go there from then on')),
+  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether `DELETE` is refused' })),
+}
+const updateExample = { name: 'web-2', labels: { env: 'test' } }
+const { preset_id: optionalPreset, ...optionalSize } = plan
+
+export const ServerUpdate = Type.Object(
+  { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
+  {
+    title: 'ServerUpdate',
+    description: 'What to change; the rest stays',
+    minProperties: 1,
+    examples: [updateExample],
+    allOf: [
+      when(isPlan('preset'), fields(['preset_id'], SIZE)),
+      when(isPlan('custom'), fields([], ['preset_id'])),
+      when(fields(['preset_id'], []), fields([], SIZE)),
+    ],
+    forms: [
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(isCustom), ...optionalSize },
+        {
+          title: 'ServerUpdateCustom',
+          description: 'A change of names and the like, or to a size of your choice; what is not given stays',
+          minProperties: 1,
+          examples: [updateExample],
+        },
+      ),
+      Type.Object(
+        { ...metadata, plan_type: Type.Optional(isPreset), preset_id: PresetId },
+        {
+          title: 'ServerUpdatePreset',
+          description: 'A change to the size of a preset',
+          examples: [{ preset_id: orderExample.preset_id }],
+        },
+      ),
+    ],
+  },
+)
+export type ServerUpdate = Static<typeof ServerUpdate>
