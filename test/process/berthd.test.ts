@@ -295,7 +295,7 @@ function wrongCommands(data: string): Mistake[] {
     [
       ['account', 'quota', 'a@example.com', 'wishes=3', '--reason', 'x'],
       own,
-      /"wishes=3" is not a limit: give projects, .* as in servers=5/,
+      /"wishes=3" is not a limit: give members, .* as in servers=5/,
     ],
     [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
     [['image', 'pull', 'windows'], own, /No such template: windows\./],

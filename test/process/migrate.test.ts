@@ -146,7 +146,7 @@ test('a newer database, and a migration that cannot be carried out, are one sent
     ],
     [
       newer,
-      /^The database was written by a newer version of Berth: .* Run that version again; .*berth\.db\.\n$/,
+      /^The database was written by a newer version of Berth: .* Run that version again; .*database-copies\.\n$/,
     ],
   ] as const) {
     const child = start('api/main.ts', ['account', 'list'], { BERTH_DATA: dataDir })

@@ -68,7 +68,7 @@ test('an installation moves to PostgreSQL with every row, also when it is killed
   })
   const resumed = await run(['import', file], env)
   expect(resumed).toMatchObject({ code: 0, stderr: '' })
-  expect(resumed.stdout).toContain('counts and the sums of the ledger agree')
+  expect(resumed.stdout).toContain('their counts and the sums of the ledger match')
   expect(await run(['import', file], env)).toMatchObject({
     code: 1,
     stderr: 'The database already has an installation. Import into an empty one.\n',

@@ -54,7 +54,7 @@ test(
     service.process.kill('SIGTERM')
     await service.ended
     const deleted = await run(['server', 'delete', 'web-1'], env)
-    expect(deleted.stdout).toContain('at its next start')
+    expect(deleted.stdout).toContain('after its next start')
     const next = await serve(data)
     const gone = async () => (await next.call('GET', `/servers/${made.server_id}`)).status
     await expect.poll(gone).toBe(404)
