@@ -36,7 +36,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2023',
     emptyOutDir: true,
-    // What most pages share comes in one file, not in twenty that wait for each other.
+    // Code that most pages share comes in one file, and not in twenty that wait for each other.
     rolldownOptions: {
       output: {
         codeSplitting: { groups: [{ name: 'parts', test: PARTS, minShareCount: 3 }] },

@@ -75,7 +75,7 @@ export function typesOf({ paths, components }: OpenApi): string {
     ),
     ...Object.entries(lists).map(([name, [schema, field]]) => listOf(name, `${schema}.${field}`, components)),
     `/** Every route: what its path, query and body take, and what it replies. */\nexport interface Routes {\n${indent(routes.join('\n'))}\n}`,
-    `/** What a BerthError's code can be; a newer service may have more. */\nexport type ErrorCode =\n${indent(
+    `/** The values of a BerthError's code; a newer service may have more. */\nexport type ErrorCode =\n${indent(
       [...new Set(Object.values(components.examples).map(({ value }) => value.code))]
         .sort()
         .map((code) => `| '${code}'`)

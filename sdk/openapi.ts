@@ -3612,7 +3612,7 @@ export interface Routes {
   }
 }
 
-/** What a BerthError's code can be; a newer service may have more. */
+/** The values of a BerthError's code; a newer service may have more. */
 export type ErrorCode =
   | 'access_denied'
   | 'account_in_use'

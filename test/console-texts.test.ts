@@ -43,7 +43,7 @@ interface Titled {
   title: { en: string; ru?: string }
 }
 
-/** What features bring, as far as it has titles. */
+/** Contributions of features that have titles. */
 async function titled(): Promise<{ places: Titled[]; quotas: Titled[] }> {
   const { features } = await load('app/features.ts')
   // The console's compiler checks it as a list of Feature.

@@ -14,7 +14,10 @@ export function allServers(db: Queries) {
   return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
 }
 
-/** What may be billed: servers, and public addresses in the project of the server that has them. Also what is gone. */
+/**
+ * Items that may be billed, including deleted ones: servers, and public addresses in the project of the server that
+ * has them.
+ */
 export function billedItems(db: Queries) {
   const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
   return db

@@ -15,7 +15,7 @@ export interface Place {
   icon: IconName
 }
 
-/** What a feature brings to the console. `app/features.ts` lists the features. */
+/** A feature's contributions to the console. `app/features.ts` lists the features. */
 export interface Feature {
   /** Pages with the menu beside them, for users who are signed in. */
   routes: readonly AnyRoute[]

@@ -94,7 +94,7 @@ test(
 )
 
 test(
-  'whoever starts it in a terminal reads a banner with the new token; a journal gets JSON alone',
+  'a start in a terminal prints a banner with the new token; a journal gets JSON alone',
   async () => {
     const data = folder()
     const settings = { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0', BERTH_METRICS: '127.0.0.1:0' }

@@ -78,7 +78,7 @@ test('an item keeps its name in the ledger after it is deleted', async () => {
   expect(await names()).toEqual(before)
 })
 
-/** What a version that knows no items writes for an hour of something. */
+/** Writes an hour of charges as a version does that knows no items. */
 async function writeOld(db: Database, id: string, sequence: number): Promise<void> {
   await sql`INSERT INTO rates (server_id, starts_at, account_id, price_hour, price_month)
     VALUES (${id}, 0, 'a', 1, 730)`.execute(db)

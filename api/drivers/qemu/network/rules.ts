@@ -152,7 +152,7 @@ const FILTERS = `
     iifname "${UPLINK}" meta l4proto udp reject
     meta l4proto { icmp, ipv6-icmp } update @pings { iifname limit rate 20/second burst 40 packets } accept
   }
-  # Nobody in here makes connections but pasta, to published ports: whoever took a QEMU over is in here too.
+  # Only pasta connects to published ports from in here: a guest that took its QEMU over is in here too.
   chain output {
     type filter hook output priority filter; policy drop;
     oifname "lo" accept

@@ -19,7 +19,7 @@ export function PlaceSection({ order, onChange, zones }: PlaceSectionProps) {
   const choose = (slug: string) => {
     const next = zones.find(({ zone_slug }) => zone_slug === slug)
     const [first = order.cpu_type] = next?.cpu_types ?? []
-    // What belongs to the zone that was left stays there.
+    // Choices that belong to the previous zone are dropped.
     onChange({
       zone_slug: slug,
       cpu_type: next?.cpu_types.includes(order.cpu_type) ? order.cpu_type : first,
