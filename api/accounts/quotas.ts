@@ -20,9 +20,9 @@ export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Rec
 }
 
 /** Before its first payment an account may have enough to try everything, too little to be worth a false name. */
-function limitOf(account: Limited, quota: Quota): number {
+function limitOf(own: Partial<Record<string, number>>, paid: number | null, quota: Quota): number {
   const { limit, unpaid = limit } = quota
-  return ownLimits(account)[quota.name] ?? (Number(account.paid) > 0 ? limit : unpaid)
+  return own[quota.name] ?? (Number(paid) > 0 ? limit : unpaid)
 }
 
 /** The limits of an account, by name. */
@@ -32,7 +32,8 @@ export async function limitsOf(
   quotas: readonly Quota[],
 ): Promise<Record<string, number>> {
   const paid = await paidBy(db, account.account_id)
-  return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf({ ...account, paid }, quota)]))
+  const own = ownLimits(account)
+  return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf(own, paid, quota)]))
 }
 
 /**
@@ -50,9 +51,10 @@ export function requireWithin(
   { used, requested }: { used: number; requested: number },
 ): void {
   const { name } = quota
-  const limit = limitOf(account, quota)
+  const own = ownLimits(account)
+  const limit = limitOf(own, account.paid, quota)
   if (used + requested <= limit) return
-  const paid = ownLimits(account)[name] ?? quota.limit
+  const paid = own[name] ?? quota.limit
   const raise = paid > limit ? `pay: the first payment raises it to ${paid}` : 'ask the operator to raise it'
   const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ${raise}.`
   throw new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
