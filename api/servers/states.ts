@@ -75,6 +75,9 @@ export function checkAction(action: Action, status: ServerStatus, { force = fals
 /** The machine should be on, and no operation looks after it. */
 export const watchedIn: readonly ServerStatus[] = ['running']
 
+/** The machine should be off, and no operation looks after it. */
+export const offIn: readonly ServerStatus[] = ['stopped', 'suspended']
+
 /** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
   return action === 'start' || (action === 'reboot' && status === 'error')

@@ -11,7 +11,7 @@ import type { CpuType } from '../drivers/driver.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { recordChange, recordCreated } from './events.ts'
 import type { ServerQuery } from './schema.ts'
-import { becomingBilledIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
+import { becomingBilledIn, offIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { LISTED, type ListedServer } from './view.ts'
 
@@ -181,6 +181,25 @@ export function listRunning(db: Queries, pool: string) {
 export async function poolsOfRunning(db: Queries): Promise<string[]> {
   const rows = await alive(db).select('pool').distinct().where('status', 'in', watchedIn).execute()
   return rows.map(({ pool }) => pool)
+}
+
+/** Servers of a pool whose machines should be off. */
+export function listOff(db: Queries, pool: string) {
+  return alive(db)
+    .select(['server_id', 'updated_at'])
+    .where('status', 'in', offIn)
+    .where('pool', '=', pool)
+    .execute()
+}
+
+/** Servers of a pool that were deleted at this moment or later. */
+export function listDeletedSince(db: Queries, pool: string, moment: number) {
+  return db
+    .selectFrom('servers')
+    .select('server_id')
+    .where('deleted_at', '>=', moment)
+    .where('pool', '=', pool)
+    .execute()
 }
 
 /** The pools of these servers, without those that are gone. */

@@ -12,8 +12,10 @@ import type { ServerTable } from '../tables.ts'
 import { begin } from './begin.ts'
 import { BOOT_TIMEOUT } from './boot.ts'
 import type { Connectivity } from './connectivity.ts'
+import { endLeftovers } from './leftovers.ts'
 
 const LOOK_EVERY_MS = 10_000
+const SWEEP_EVERY_MS = 60_000
 /** Why nothing is known of a server, which may run all the same: its host does not answer. */
 const HOST_UNAVAILABLE = 'host_unavailable'
 /** A machine that dies this often within this time is left alone: starting it again only burns the host. */
@@ -37,6 +39,7 @@ interface ReconcilerOptions {
 export class Reconciler {
   readonly #options: ReconcilerOptions
   readonly #loop: Loop
+  readonly #sweeping: Loop
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
@@ -48,15 +51,29 @@ export class Reconciler {
       pauseMs: () => LOOK_EVERY_MS,
       isOurs: () => options.peers.holds('reconciler'),
     })
+    this.#sweeping = new Loop({
+      clock: options.clock,
+      log: options.log,
+      turn: () => this.sweep(),
+      failure: 'leftover machines could not be looked for; trying again',
+      pauseMs: () => SWEEP_EVERY_MS,
+      isOurs: () => options.peers.holds('reconciler'),
+    })
   }
 
   start(): void {
     this.#options.drivers.watch(() => this.#loop.wake())
     this.#loop.start()
+    this.#sweeping.start()
   }
 
   async stop(): Promise<void> {
-    await this.#loop.stop()
+    await Promise.all([this.#loop.stop(), this.#sweeping.stop()])
+  }
+
+  /** Ends machines that a process left behind when it was cut off. */
+  sweep(): Promise<void> {
+    return endLeftovers(this.#options)
   }
 
   /** One look at all machines, each pool by itself: one whose driver is down holds up no other. */

@@ -26,7 +26,15 @@ export async function brokenAfter(db: Database, customers: Customers, position: 
   expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
   const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
   const ids = new Set(rows.map(({ server_id }) => server_id))
-  const machines = await new Simulator({ clock: systemClock, shared: machinesIn(storeOnPostgres(db)) }).list()
+  const simulator = new Simulator({ clock: systemClock, shared: machinesIn(storeOnPostgres(db)) })
+  // A command of a process that was cut off may have arrived late: the service looks for such machines each minute.
+  const isSwept = async () => {
+    const live = await db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null).execute()
+    const known = new Set(live.map(({ server_id }) => server_id))
+    return [...(await simulator.list()).keys()].every((id) => known.has(id))
+  }
+  await expect.poll(isSwept, { timeout: PATIENCE_MS }).toBe(true)
+  const machines = await simulator.list()
   return [
     ...customers.strange,
     ...customers.accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),

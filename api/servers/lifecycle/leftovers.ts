@@ -1,0 +1,70 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import type { Driver } from '../../drivers/driver.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import type { Engine } from '../../operations/engine.ts'
+import { offIn } from '../states.ts'
+import { listDeletedSince, listOff, lockServer } from '../store.ts'
+import { begin } from './begin.ts'
+
+/** Commands of a process that was cut off have reached their machines by then, or never will. */
+const LATE_MS = 3600_000
+
+interface LeftoverOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+  engine: Engine
+  log: Logger
+}
+
+/**
+ * Undoes commands that reached a machine too late. A process that is cut off from the database is declared dead, and
+ * another one carries its operations on; the last command of the first may still arrive after that.
+ */
+export async function endLeftovers(options: LeftoverOptions): Promise<void> {
+  const { drivers, engine, log } = options
+  await Promise.all(
+    drivers.pools.map((pool) =>
+      endIn(pool, options).catch((error: unknown) =>
+        log.error({ err: error, pool }, 'leftover machines of a pool could not be looked for; trying again'),
+      ),
+    ),
+  )
+  engine.wake()
+}
+
+async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions): Promise<void> {
+  // The database is read first: a machine that is there afterwards belongs to no operation that has just ended.
+  const deleted = await listDeletedSince(db, pool, clock.now() - LATE_MS)
+  const off = await listOff(db, pool)
+  if (deleted.length === 0 && off.length === 0) return
+  const driver = drivers.at(pool)
+  const machines = await driver.list()
+  for (const { server_id } of deleted.filter((row) => machines.has(row.server_id))) {
+    log.warn({ server_id }, 'a machine appeared after its server was deleted; it is deleted')
+    await driver.destroy(server_id)
+  }
+  for (const server of off)
+    if (machines.get(server.server_id)?.power === 'running')
+      await turnOff({ db, clock, driver, log }, server.server_id, server.updated_at)
+}
+
+/** Turns a machine off again, unless its server changed since `seenAt`. */
+async function turnOff(
+  { db, clock, driver, log }: Pick<LeftoverOptions, 'db' | 'clock' | 'log'> & { driver: Driver },
+  serverId: string,
+  seenAt: number,
+): Promise<void> {
+  // The list may be older than the server's last operation.
+  if ((await driver.inspect(serverId)).power !== 'running') return
+  await db.transaction().execute(async (tx) => {
+    const server = await lockServer(tx, serverId)
+    if (!server || !offIn.includes(server.status) || server.updated_at !== seenAt) return
+    log.warn({ server_id: serverId }, 'a machine is on though its server is off; it is turned off')
+    const suspend = server.suspended_from ? { suspend: server.suspended_from } : {}
+    const change = { status_reason: server.status_reason }
+    await begin(tx, server, 'stop', { force: true, ...suspend }, { now: clock.now(), change })
+  })
+}

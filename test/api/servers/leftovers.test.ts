@@ -1,0 +1,68 @@
+import { expect, test, vi } from 'vitest'
+import { testApp } from '../../harness/app.ts'
+import { make } from '../harness/ordering.ts'
+
+test('a machine that appears after its server was deleted is deleted, and one of no server is left alone', async () => {
+  const t = await testApp()
+  const define = vi.spyOn(t.driver, 'define')
+  const id = await make(t)
+  const [spec] = define.mock.calls[0] ?? []
+  if (!spec) throw new Error('no machine was made')
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  // Two commands of a process that was cut off arrive: one of this installation, one of another.
+  await t.driver.define(spec)
+  await t.driver.define({ ...spec, serverId: 'foreign' })
+  expect([...(await t.driver.list()).keys()]).toEqual([id, 'foreign'])
+  await t.app.reconciler.sweep()
+  expect([...(await t.driver.list()).keys()]).toEqual(['foreign'])
+})
+
+test('a machine that is turned on after its server was stopped is turned off again', async () => {
+  const t = await testApp()
+  const [late, inTime] = [await make(t), await make(t)]
+  const status = async (id: string) => (await t.call('GET', `/servers/${id}`)).body.status
+  await t.call('POST', `/servers/${late}/stop`)
+  await t.finish()
+  await t.driver.start(late)
+  await t.app.reconciler.sweep()
+  expect(await status(late)).toBe('stopping')
+  await t.finish()
+  expect(await status(late)).toBe('stopped')
+  const power = async (id: string) => (await t.driver.inspect(id)).power
+  expect([await power(late), await power(inTime)]).toEqual(['stopped', 'running'])
+})
+
+test('a server that is started during the look stays on', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await t.call('POST', `/servers/${id}/stop`)
+  await t.finish()
+  const list = t.driver.list.bind(t.driver)
+  vi.spyOn(t.driver, 'list').mockImplementationOnce(async () => {
+    await t.call('POST', `/servers/${id}/start`)
+    await t.finish()
+    return list()
+  })
+  await t.app.reconciler.sweep()
+  await t.finish()
+  expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
+})
+
+test('a suspended server whose machine is turned on late stays suspended', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await t.db.updateTable('accounts').set({ status: 'suspended' }).execute()
+  await t.app.billing.look()
+  await t.finish()
+  await t.driver.start(id)
+  await t.app.reconciler.sweep()
+  await t.finish()
+  const server = await t.db.selectFrom('servers').selectAll().executeTakeFirstOrThrow()
+  expect(server).toMatchObject({
+    status: 'suspended',
+    status_reason: 'account_suspended',
+    suspended_from: 'running',
+  })
+  expect((await t.driver.inspect(id)).power).toBe('stopped')
+})
