@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { flushCompileCache } from 'node:module'
 import { createServer } from 'node:net'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
@@ -9,6 +10,7 @@ import { openCatalog, watchCatalog } from '../catalog/live.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import type { Replica } from '../database/replica.ts'
 import { readPages } from '../http/server/pages.ts'
 import { messageOf } from '../message-of.ts'
 import type { Link } from '../processes/link.ts'
@@ -29,8 +31,11 @@ const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 /** The time after a stop in which proxies and clients may use each connection for one more request. */
 const LINGER_MS = 1_000
 
+/** A stop that takes longer, as where the database does not answer, ends as a kill would; supervisors wait 30 s. */
+const STOP_MS = 15_000
+
 /**
- * Runs the service until it is stopped.
+ * Runs the service until it is stopped, and ends the process.
  * @param notices logs messages for the operator as JSON; null: they are printed on a terminal
  * @throws ConfigError, CatalogError for user mistakes, with a sentence on what to do
  */
@@ -67,8 +72,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     ...config,
     mailer: openMailer(config),
     siteUrl: site,
-    ...partOf(config, others),
-    ...(replica && { recent: replica.read }),
+    ...partOf(config, others, replica),
     sshHost: publicHost(config),
     publicUrl: publicUrl(config),
     pages,
@@ -84,20 +88,31 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const [hosts, images, orphans] = await survey(compute, catalog, app)
   const facts = { config, address, pages, scrapes, hosts, compute, demo, images, orphans, fault }
   announce({ ...facts, mails: app.mails.place }, { notices, say })
-  const watch = watchCatalog(opened, { clock, log }, (wrong) => {
-    for (const line of wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)) say(line)
-  })
+  const watch = watchCatalog(opened, { clock, log }, (wrong) =>
+    (wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)).forEach(say),
+  )
   await stopped
   say('Stopping. Servers keep running, and the next start finds them.')
-  await Promise.all([watch.stop(), scrapes?.close(), replica?.stop()])
-  await app.close(LINGER_MS)
-  await link?.close()
+  await endProcess(unlock, log, async () => {
+    await Promise.all([watch.stop(), scrapes?.close(), replica?.stop()])
+    await app.close(LINGER_MS)
+    await link?.close()
+  })
+}
+
+/** Ends the process, also where connections that hang would keep it. */
+async function endProcess(unlock: () => void, log: Logger, close: () => Promise<void>): Promise<void> {
+  const isClosed = await Promise.race([close().then(() => true), sleep(STOP_MS, false)])
+  if (!isClosed) log.warn(`not all work ended within ${STOP_MS / 1000} s; the next start goes on with it`)
   unlock()
+  process.exit()
 }
 
 /** The part that this process plays among those that serve the installation. */
-function partOf({ role }: Config, others: Members | null) {
-  return others ? { peers: others, owner: others.processId, isWorker: role === 'worker' } : {}
+function partOf({ role }: Config, others: Members | null, replica: Replica | null) {
+  if (!others) return {}
+  const recent = replica ? { recent: replica.read } : {}
+  return { peers: others, owner: others.processId, isWorker: role === 'worker', ...recent }
 }
 
 async function hold({ databaseUrl }: Config, told: { log: Logger; say: (line: string) => void }) {

@@ -199,9 +199,14 @@ async function connect({
   client.on('error', () => {})
   await client.connect()
   const lock = isAlone ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared'
-  await client.query(`LISTEN ${CHANNEL}`)
-  const { rows } = await client.query<Held>(`SELECT ${lock}($1) AS is_held`, [SERVING])
-  if (rows[0]?.is_held) return client
+  try {
+    await client.query(`LISTEN ${CHANNEL}`)
+    const { rows } = await client.query<Held>(`SELECT ${lock}($1) AS is_held`, [SERVING])
+    if (rows[0]?.is_held) return client
+  } catch (error) {
+    void client.end().catch(() => {})
+    throw error
+  }
   await client.end()
   throw new InUse('the installation is served by another process')
 }

@@ -28,7 +28,7 @@ export async function endLeftovers(options: LeftoverOptions): Promise<void> {
   await Promise.all(
     drivers.pools.map((pool) =>
       endIn(pool, options).catch((error: unknown) =>
-        log.error({ err: error, pool }, 'leftover machines of a pool could not be looked for; trying again'),
+        log.error({ err: error, pool }, 'the machines of a pool could not be swept; trying again'),
       ),
     ),
   )

@@ -55,7 +55,7 @@ export class Reconciler {
       clock: options.clock,
       log: options.log,
       turn: () => this.sweep(),
-      failure: 'leftover machines could not be looked for; trying again',
+      failure: 'machines could not be swept; trying again',
       pauseMs: () => SWEEP_EVERY_MS,
       isOurs: () => options.peers.holds('reconciler'),
     })
