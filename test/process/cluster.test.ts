@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { BEGINNING } from '../../api/events/types.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
@@ -100,8 +100,11 @@ const DAYS = Number(process.env.BERTH_TEST_DAYS ?? 1)
 const SEED = Number(process.env.BERTH_TEST_SEED ?? 15)
 const HOUR_MS = 3600_000
 
-/** Says what happens in a month that somebody looks at. */
+/** The latest events of the month: a test that fails says how far it came. */
+const latest: string[] = []
+
 function tell(what: string): void {
+  latest.push(`${new Date().toISOString()} ${what}`)
   if (DAYS > 1) console.log(what)
 }
 
@@ -164,6 +167,7 @@ function faultsOf(day: number, random: () => number): string[][] {
 /** Hours in which nobody does anything but the service. */
 async function night(fleet: Fleet, random: () => number): Promise<void> {
   for (let quarter = 0; quarter < 4; quarter += 1) {
+    tell(`quarter ${quarter} of the night`)
     await fleet.pass(6 * HOUR_MS)
     if (quarter === one(random)) {
       const held = await fleet.holders()
@@ -188,6 +192,7 @@ async function night(fleet: Fleet, random: () => number): Promise<void> {
 test(
   `in a month of faults at random nothing is lost, doubled or stuck (${DAYS} days of it)`,
   async () => {
+    onTestFailed(() => console.error(latest.slice(-20).join('\n')))
     const random = randomNumbers(SEED)
     const fleet = await Fleet.open(postgres, 'month')
     const events = { last: BEGINNING, position: 0 }
@@ -197,10 +202,13 @@ test(
       for (const these of faultsOf(day, random)) {
         tell(`day ${day}: ${these.join(', ')}`)
         await Promise.all(these.map((name) => faults[name]?.(fleet, random)))
+        tell('the faults are over')
         await customers.goOn(these.join(', '))
       }
+      tell('customers rest')
       await customers.rest()
       expect(await brokenAfter(fleet.db, customers, events.position)).toEqual([])
+      tell('the day is over')
       await customers.stop()
       events.last = customers.heard.at(-1) ?? events.last
       events.position += customers.heard.length

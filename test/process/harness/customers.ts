@@ -68,7 +68,8 @@ export class Customers {
       const reply = await Promise.race([service.send(method, url, body, headers), sleep(PATIENCE_MS)])
       count(reply?.status ?? 'late')
       if (!reply) return null
-      const text = await reply.text()
+      const text = await Promise.race([reply.text(), sleep(PATIENCE_MS)])
+      if (text === undefined) return null
       if (reply.status >= 500 && reply.status !== 503) this.strange.push(`${method} ${url}: ${text}`)
       return { status: reply.status, body: JSON.parse(text || 'null') }
     } catch (error) {
@@ -132,10 +133,12 @@ export class Customers {
       const service = this.#pick(this.#fleet.answering)
       const stop = new AbortController()
       const { signal } = stop
+      const late = setTimeout(() => stop.abort(), PATIENCE_MS)
       try {
         const authorization = `Bearer ${service?.token}`
         const headers = { authorization, 'last-event-id': this.#last }
         const reply = await fetch(`${service?.address}/events/stream`, { headers, signal })
+        clearTimeout(late)
         const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
         let text = ''
         for (;;) {
@@ -153,6 +156,7 @@ export class Customers {
       } catch {
         await sleep(100)
       }
+      clearTimeout(late)
       stop.abort()
     }
   }
