@@ -3,14 +3,13 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { type Database, isUnavailable, type Queries } from '../database/database.ts'
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
-import { Alarm, Loop } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
 import type { Outcome, Procedures, Runner, StepResult } from './procedure.ts'
 import { again, fail, stepNames } from './procedure.ts'
 import {
   claimDue,
   nextDueAt,
-  readOperation,
   releaseLeasesOf,
   renewLeases,
   saveStep,
@@ -76,14 +75,15 @@ export class Engine {
   readonly #work: Loop
   readonly #renewal: Loop
   #pauseMs = 0
-  readonly #waits = new Waits()
-  readonly #waiters = new Map<string, Set<() => void>>()
+  /** Long polls of this process. */
+  readonly waits: Waits
 
   constructor(options: EngineOptions) {
     const { clock, log, owner = randomUUID() } = options
     this.#options = options
     this.#owner = owner
     this.#steps = stepNames(options.procedures)
+    this.waits = new Waits({ db: options.db, clock, stopping: this.#stopping.signal })
     this.#work = new Loop({
       clock,
       log,
@@ -100,10 +100,10 @@ export class Engine {
     })
     const { peers } = options
     peers.on('operations', () => this.#work.wake())
-    peers.on('ended', (ids) => this.#announce(ids))
+    peers.on('ended', (ids) => this.waits.announce(ids))
     peers.on('canceled', (ids) => {
       for (const id of ids) this.#inFlight.get(id)?.abort.abort()
-      this.#announce(ids)
+      this.waits.announce(ids)
     })
   }
 
@@ -135,56 +135,12 @@ export class Engine {
   }
 
   /** To be called after the commit that canceled an operation: its running step is aborted. */
-  canceled({
-    operation_id,
-    type,
-    created_at,
-  }: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
+  canceled(operation: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
+    const { operation_id, type, created_at } = operation
     this.#options.peers.ring('canceled', [operation_id])
     this.wake()
     const seconds = (this.#options.clock.now() - created_at) / 1000
     this.#options.onEnd?.({ type, outcome: 'canceled', code: null, seconds })
-  }
-
-  /**
-   * Resolves soon after the operation ended, in whichever process, or after `ms`, or when the signal aborts. Where the
-   * processes can't tell each other, the end is seen by a look at the database now and then.
-   * @returns the operation as it stands then
-   * @throws ApiError rate_limited: its account waits for as many as it may already
-   */
-  async waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
-    if (operation.finished_at !== null || ms <= 0) return operation
-    return this.#waits.hold(operation.account_id, () => this.#waitFor(operation, ms, signal))
-  }
-
-  async #waitFor(operation: OperationTable, ms: number, signal: AbortSignal): Promise<OperationTable> {
-    const { db, clock } = this.#options
-    const { operation_id: operationId } = operation
-    const until = clock.now() + ms
-    let seen = operation
-    while (
-      seen.finished_at === null &&
-      clock.now() < until &&
-      !signal.aborted &&
-      !this.#stopping.signal.aborted
-    ) {
-      const alarm = new Alarm(clock)
-      const wake = () => alarm.ring()
-      const waiters = this.#waiters.get(operationId) ?? new Set()
-      this.#waiters.set(operationId, waiters.add(wake))
-      signal.addEventListener('abort', wake)
-      this.#stopping.signal.addEventListener('abort', wake)
-      // The look comes after the waiter is set: an end in between is not missed.
-      seen = (await readOperation(db, operationId)) ?? seen
-      if (seen.finished_at === null) await alarm.sleep(Math.min(until - clock.now(), LOOK_EVERY_MS))
-      signal.removeEventListener('abort', wake)
-      this.#stopping.signal.removeEventListener('abort', wake)
-      waiters.delete(wake)
-      if (waiters.size === 0) this.#waiters.delete(operationId)
-    }
-    if (seen.finished_at !== null || ms === 0) return seen
-    // Its state after the last sleep.
-    return (await readOperation(db, operationId)) ?? seen
   }
 
   /**
@@ -264,7 +220,7 @@ export class Engine {
         const result = await this.#runStep(operation, signal)
         observe?.('after', operation, step)
         const isQuick = result.kind === 'next' && clock.now() - savedAt < saveEveryMs && !signal.aborted
-        const isOurs = isQuick ? this.#advance(operation, result) : await this.#record(operation, result)
+        const isOurs = isQuick ? advance(operation, result) : await this.#record(operation, result)
         if (!isQuick) savedAt = clock.now()
         observe?.('saved', operation, step)
         // The lease went with its end or pause: a later run may hold it by now.
@@ -307,7 +263,7 @@ export class Engine {
         `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
-      const runner = this.#runner(operation)
+      const runner = runnerOf(this.#options.procedures, operation)
       if (!runner) throw new Error(`there is no procedure for ${operation.subject_type}.${operation.type}`)
       const result = await runner.run(operation, signal)
       if (result.kind !== 'again') operation.attempt = 0
@@ -338,7 +294,7 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       // If only another version knows the procedure, the result has no consequences here.
-      const write = await this.#runner(operation)?.conclude(operation, outcome)
+      const write = await runnerOf(this.#options.procedures, operation)?.conclude(operation, outcome)
       const { ended, onEnd } = this.#options
       const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
       if (!isOurs) return false
@@ -350,33 +306,24 @@ export class Engine {
     }
     if (result.kind === 'again') {
       operation.progress = result.progress ?? operation.progress
-      return saveStep(
-        db,
-        operation,
-        { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 },
-        by,
-      )
+      const pause = { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 }
+      return saveStep(db, operation, pause, by)
     }
-    this.#advance(operation, result)
+    advance(operation, result)
     return saveStep(db, operation, { lease_until: now + LEASE_MS }, by)
   }
+}
 
-  #advance(operation: OperationTable, next: Extract<StepResult<string>, { kind: 'next' }>): true {
-    operation.step = next.step
-    operation.progress = next.progress
-    operation.data = next.data
-    return true
-  }
+/** @returns true: the operation is still this process's */
+function advance(operation: OperationTable, next: Extract<StepResult<string>, { kind: 'next' }>): true {
+  operation.step = next.step
+  operation.progress = next.progress
+  operation.data = next.data
+  return true
+}
 
-  #runner({ subject_type, type }: OperationTable): Runner | undefined {
-    return this.#options.procedures[subject_type]?.[type]
-  }
-
-  /** @param ids none where some may have been missed: then all who wait look for themselves */
-  #announce(ids: readonly string[]): void {
-    for (const id of ids.length > 0 ? ids : [...this.#waiters.keys()])
-      for (const finish of [...(this.#waiters.get(id) ?? [])]) finish()
-  }
+function runnerOf(procedures: Procedures, { subject_type, type }: OperationTable): Runner | undefined {
+  return procedures[subject_type]?.[type]
 }
 
 /** Errors of drivers whose sentences customers can use; what others say is in the log. */

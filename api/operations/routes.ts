@@ -57,7 +57,7 @@ export function operationRoutes({ db, clock, engine, operationSchemas }: Operati
         ),
       reply: { 200: Operation },
       run: async ({ loaded, query, signal }) =>
-        operationView(await engine.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
+        operationView(await engine.waits.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
     }),
   ]
 }

@@ -74,6 +74,6 @@ function objectRoute({ db, engine, clock, operationSchemas }: OperationRoutesOpt
     },
     reply: { 200: operationSchemas.Operation },
     run: async ({ loaded, query, signal }) =>
-      operationView(await engine.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
+      operationView(await engine.waits.waitFor(loaded, (query.wait ?? 0) * 1000, signal)),
   })
 }

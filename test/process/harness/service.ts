@@ -158,7 +158,7 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
       for (;;) {
         const active = await activeOperation(db)
         if (!active) return app.engine.settled()
-        await app.engine.waitFor(active, 60_000, new AbortController().signal)
+        await app.engine.waits.waitFor(active, 60_000, new AbortController().signal)
       }
     },
   }
