@@ -3163,6 +3163,11 @@ export interface Routes {
     body: QuoteRequest
     reply: Quote
   }
+  /** Create a server */
+  'POST /servers': {
+    body: ServerCreate
+    reply: Server
+  }
   /** List servers */
   'GET /servers': {
     query?: {
@@ -3190,11 +3195,6 @@ export interface Routes {
       sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
     } | undefined
     reply: ServerList
-  }
-  /** Create a server */
-  'POST /servers': {
-    body: ServerCreate
-    reply: Server
   }
   /** Get a server */
   'GET /servers/{server_id}': {

@@ -59,6 +59,23 @@ test('in a folder, no file or folder needs itself by way of another, not even fo
   )
 })
 
+test('a folder and a room inside it do not need each other', () => {
+  const folderOf = (file: string) => file.slice(0, file.lastIndexOf('/'))
+  // The root of a part puts its rooms together, and feature.ts those of a feature.
+  const arrows = product
+    .filter(({ file }) => /^(api|console\/src)\/.+\//.test(file) && !file.endsWith('/feature.ts'))
+    .flatMap((source) =>
+      ownImports(source).map(({ file }) => [folderOf(source.file), folderOf(file)] as const),
+    )
+  const inside = arrows.filter(([from, to]) => to.startsWith(`${from}/`))
+  const both = inside.filter(([from, to]) => arrows.some(([a, b]) => a === to && b === from))
+  refuse(
+    [...new Set(both.map(([from, to]) => `${from} and ${to}`))],
+    'a reader of such a room goes in and out of it.',
+    'move what the folder needs out of the room.',
+  )
+})
+
 const MOST_IMPORTS = 30
 /** The list of migrations names each of them. */
 const LISTS = ['api/database/database.ts']

@@ -5,7 +5,7 @@ import { countOf, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Quota } from '../feature.ts'
-import { ApiError, found } from '../http/contract/problem.ts'
+import { ApiError, bodyIssue, found, type Issue } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { lockAccount } from './accounts.ts'
 import { requireRoom } from './quotas.ts'
@@ -127,6 +127,11 @@ export async function countInProject(
     .where('account_id', '=', accountId)
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/** The issue with an order or a change that names another account's project, or none. */
+export function unknownProject(): Issue {
+  return bodyIssue('project_id', 'not_found', 'No such project.')
 }
 
 function tell(tx: Queries, type: EventType, project: ProjectRow, at: number): Promise<void> {

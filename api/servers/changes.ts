@@ -1,5 +1,5 @@
 import { lockAccount } from '../accounts/accounts.ts'
-import { countInProject } from '../accounts/projects.ts'
+import { countInProject, unknownProject } from '../accounts/projects.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
@@ -8,7 +8,6 @@ import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import { requireProtectable } from '../firewalls/protection.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
-import { projectIssue } from './order/account.ts'
 import type { ServerUpdate } from './order-schema.ts'
 import { updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -37,7 +36,7 @@ export async function updateMetadata(
   if (project_id !== undefined && project_id !== server.project_id) {
     // Two moves in opposite directions would each wait for the other's project: the account comes first.
     await lockAccount(tx, server.account_id)
-    if (!(await countInProject(tx, server.account_id, project_id, 1))) throw invalid([projectIssue()])
+    if (!(await countInProject(tx, server.account_id, project_id, 1))) throw invalid([unknownProject()])
     await countInProject(tx, server.account_id, server.project_id, -1)
   }
   const change: Partial<ServerTable> = {

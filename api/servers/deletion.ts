@@ -1,6 +1,6 @@
 import { letGo } from '../addresses/addresses.ts'
 import type { Queries } from '../database/database.ts'
-import { begin, type Started } from './lifecycle/begin.ts'
+import { begin, type Started } from './begin.ts'
 import type { ServerTable } from './tables.ts'
 
 /** Begins to delete a server, whose row is locked; its addresses are not its own from here on. */

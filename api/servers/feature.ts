@@ -1,6 +1,7 @@
 import { feature } from '../feature.ts'
 import { goneServers } from './gone.ts'
-import { serverRoutes } from './routes.ts'
+import { type OrderRoutesOptions, orderRoutes } from './order/routes.ts'
+import { type ServerRoutesOptions, serverRoutes } from './routes.ts'
 
 const events = {
   'server.created': 'servers:read',
@@ -16,7 +17,10 @@ declare module '../events/types.ts' {
 
 export const servers = feature({
   tags: { Servers: 'Virtual machines, and the operations on them.' },
-  routes: serverRoutes,
+  routes: (parts: OrderRoutesOptions & ServerRoutesOptions) => [
+    ...orderRoutes(parts),
+    ...serverRoutes(parts),
+  ],
   events,
   cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),
 })

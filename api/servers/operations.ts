@@ -6,6 +6,9 @@ import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import type { ServerTable } from './tables.ts'
 
+/** Time that a guest may take from power-on to its SSH banner. Emulated guests on a busy host need minutes. */
+export const BOOT_MS = 300_000
+
 /** Data of an operation that may turn a machine on. */
 export interface BootData {
   /** False: the server is created and left off. */

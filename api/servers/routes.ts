@@ -17,8 +17,6 @@ import type { DetailsOptions } from './details.ts'
 import { activeOn, busy, conflict, operationPath, STATE_ERRORS } from './operation-replies.ts'
 import { operationRoutes } from './operation-routes.ts'
 import { SERVER_SUBJECT } from './operations.ts'
-import type { Orders } from './order/orders.ts'
-import { createRoute, quoteRoute } from './order-routes.ts'
 import { ServerUpdate } from './order-schema.ts'
 import { powerRoutes } from './power-routes.ts'
 import { type ServerLoader, serverLoader } from './rows.ts'
@@ -42,7 +40,6 @@ const UPDATE_ERRORS: readonly ProblemType[] = [
 export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   drivers: Drivers
   servers: Servers
-  orders: Orders
   engine: Engine
   operationSchemas: OperationSchemas
 }
@@ -50,9 +47,7 @@ export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
 export function serverRoutes(options: ServerRoutesOptions): Route[] {
   const load = serverLoader(options.db)
   return [
-    quoteRoute(options),
     listRoute(options),
-    createRoute(options),
     ...objectRoutes(options, load),
     ...detailRoutes(options, load),
     ...powerRoutes(options, load),

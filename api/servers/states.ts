@@ -92,6 +92,9 @@ export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> =
 // The keys of a table of statuses.
 export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
 
+/** The status reason of a running server that has not answered yet; the reconciler keeps asking it. */
+export const BOOT_TIMEOUT = 'boot_timeout'
+
 /** The status reason of a server that is suspended because the balance is used up. */
 export const SUSPENDED = 'balance_depleted'
 

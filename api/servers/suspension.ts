@@ -4,10 +4,9 @@ import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
+import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
-import { begin } from './lifecycle/begin.ts'
-import { becomeSuspended } from './lifecycle/procedures.ts'
 import { billedServer } from './queries.ts'
 import { isOff, SUSPENDED, suspendable } from './states.ts'
 import {
@@ -19,6 +18,7 @@ import {
   lockServer,
   updateServer,
 } from './store.ts'
+import type { ServerTable } from './tables.ts'
 
 interface SuspensionOptions {
   db: Database
@@ -95,6 +95,22 @@ async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptio
   if (!suspend) return
   if (isOff(server.status)) return becomeSuspended(tx, server, { from: suspend, reason, now })
   await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: reason } })
+}
+
+/** Suspends a server: it costs nothing until a top-up or the operator resumes it. */
+export async function becomeSuspended(
+  tx: Queries,
+  server: ServerTable,
+  { from, reason, now }: { from: NonNullable<ServerTable['suspended_from']>; reason: string; now: number },
+): Promise<void> {
+  await updateServer(tx, server.server_id, {
+    status: 'suspended',
+    status_reason: reason,
+    suspended_from: from,
+    started_at: null,
+    updated_at: now,
+  })
+  if (server.billed_since !== null) await changeRate(tx, billedServer(server), null, now)
 }
 
 async function reasonToSuspend(tx: Queries, accountId: string): Promise<string | null> {

@@ -2,16 +2,13 @@ import { findTemplate } from '../../catalog/file.ts'
 import { DriverError } from '../../drivers/driver.ts'
 import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
-import type { BootData } from '../operations.ts'
+import { BOOT_MS, type BootData } from '../operations.ts'
+import { BOOT_TIMEOUT } from '../states.ts'
 import { getServer, updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
-/** Time that a guest may take from power-on to its SSH banner. Emulated guests on a busy host need minutes. */
-export const BOOT_MS = 300_000
-/** The status reason of a running server that has not answered yet; the reconciler keeps asking it. */
-export const BOOT_TIMEOUT = 'boot_timeout'
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
 /** A guest that has taken long is asked less often; the delay stays a fiftieth of what it took. */

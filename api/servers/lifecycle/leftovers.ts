@@ -4,9 +4,9 @@ import type { Database } from '../../database/database.ts'
 import type { Driver } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Engine } from '../../operations/engine.ts'
+import { begin } from '../begin.ts'
 import { offIn } from '../states.ts'
 import { listDeletedSince, listOff, lockServer } from '../store.ts'
-import { begin } from './begin.ts'
 
 /** Commands of a process that was cut off have reached their machines by then, or never will. */
 const LATE_MS = 3600_000

@@ -1,6 +1,5 @@
 import { again, next, type Step } from '../../operations/procedure.ts'
-import type { BootData, OffData } from '../operations.ts'
-import { BOOT_MS } from './boot.ts'
+import { BOOT_MS, type BootData, type OffData } from '../operations.ts'
 import { driverOf, type ProcedureOptions } from './spec.ts'
 
 const ASK_MS = 250

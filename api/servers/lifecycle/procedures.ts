@@ -18,6 +18,7 @@ import {
   type Step,
 } from '../../operations/procedure.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
+import { billingStart } from '../billing-start.ts'
 import {
   type BootData,
   type OffData,
@@ -31,8 +32,8 @@ import { billedServer } from '../queries.ts'
 import { release } from '../reservation.ts'
 import { SUSPENDED } from '../states.ts'
 import { getServer, updateServer } from '../store.ts'
+import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
-import { billingStart } from './billing-start.ts'
 import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
 import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
@@ -119,22 +120,6 @@ function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerDat
         await changeRate(tx, billedServer(server), server, billedFrom)
     }
   }
-}
-
-/** Suspends a server: it costs nothing until a top-up or the operator resumes it. */
-export async function becomeSuspended(
-  tx: Queries,
-  server: ServerTable,
-  { from, reason, now }: { from: NonNullable<ServerTable['suspended_from']>; reason: string; now: number },
-): Promise<void> {
-  await updateServer(tx, server.server_id, {
-    status: 'suspended',
-    status_reason: reason,
-    suspended_from: from,
-    started_at: null,
-    updated_at: now,
-  })
-  if (server.billed_since !== null) await changeRate(tx, billedServer(server), null, now)
 }
 
 /** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */

@@ -1,8 +1,8 @@
-import { countInProject } from '../../accounts/projects.ts'
+import { countInProject, unknownProject } from '../../accounts/projects.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Plan } from '../../catalog/plans.ts'
 import type { Database } from '../../database/database.ts'
-import { type ApiError, bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
+import { type ApiError, invalid } from '../../http/contract/problem.ts'
 import { requireCover } from '../commitment.ts'
 import { parts, reserveQuota } from '../reservation.ts'
 import type { OrderPart } from './part.ts'
@@ -47,11 +47,8 @@ export function capacityPart({ db, capacity }: { db: Database; capacity: Capacit
 /** The count of servers in the project. */
 export const projectPart: OrderPart = {
   take: async (tx, server) => {
-    if (!(await countInProject(tx, server.account_id, server.project_id, 1))) throw invalid([projectIssue()])
+    if (!(await countInProject(tx, server.account_id, server.project_id, 1)))
+      throw invalid([unknownProject()])
     return {}
   },
-}
-
-export function projectIssue(): Issue {
-  return bodyIssue('project_id', 'not_found', 'No such project.')
 }

@@ -1,5 +1,5 @@
 import { findAccount } from '../../accounts/accounts.ts'
-import { findProject } from '../../accounts/projects.ts'
+import { findProject, unknownProject } from '../../accounts/projects.ts'
 import { findSshKeys } from '../../accounts/ssh-keys.ts'
 import type { SshKeyTable } from '../../accounts/tables.ts'
 import { findTemplate, findZone, isFor, onSale, type Template } from '../../catalog/file.ts'
@@ -7,7 +7,7 @@ import { notOffered, type Plan, resolvePlan } from '../../catalog/plans.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
 import type { QuoteRequest } from '../order-schema.ts'
-import { capacityPart, coverPart, projectIssue, projectPart, quotaPart } from './account.ts'
+import { capacityPart, coverPart, projectPart, quotaPart } from './account.ts'
 import { addressPart } from './addresses.ts'
 import { firewallsPart } from './firewalls.ts'
 import { networksPart } from './networks.ts'
@@ -44,7 +44,8 @@ export async function readOrder(
   const { plan, issues } = readPlan(asked, cpuTypes)
   const { project_id } = request
   const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
-  if (project_id !== undefined && !(await findProject(db, accountId, project_id))) issues.push(projectIssue())
+  if (project_id !== undefined && !(await findProject(db, accountId, project_id)))
+    issues.push(unknownProject())
   const { ssh_key_ids: ids = [] } = request
   const keys = await findSshKeys(db, accountId, ids)
   ids.forEach((id, at) => {

@@ -1,31 +1,35 @@
-import { accountProblems } from '../accounts/schema.ts'
-import { billingProblems } from '../billing/schema.ts'
-import { catalogProblems } from '../catalog/schema.ts'
-import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
-import { MOMENT } from '../http/contract/fields.ts'
-import { found } from '../http/contract/problem.ts'
-import { type Route, route } from '../http/contract/route.ts'
-import { networkProblems } from '../networks/schema.ts'
-import { portProblems } from '../ports/schema.ts'
-import { activeOn, busy } from './operation-replies.ts'
-import type { Orders } from './order/orders.ts'
-import { QuoteRequest, ServerCreate } from './order-schema.ts'
-import { Quote } from './quote-schema.ts'
-import { Server, serverProblems } from './schema.ts'
-import { findServer } from './store.ts'
-import type { SshPlace } from './view.ts'
-import { quoteView, serverView } from './view.ts'
+import { accountProblems } from '../../accounts/schema.ts'
+import { billingProblems } from '../../billing/schema.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import { MOMENT } from '../../http/contract/fields.ts'
+import { found } from '../../http/contract/problem.ts'
+import { type Route, route } from '../../http/contract/route.ts'
+import { networkProblems } from '../../networks/schema.ts'
+import { portProblems } from '../../ports/schema.ts'
+import { activeOn, busy } from '../operation-replies.ts'
+import { QuoteRequest, ServerCreate } from '../order-schema.ts'
+import { Quote } from '../quote-schema.ts'
+import { Server, serverProblems } from '../schema.ts'
+import { findServer } from '../store.ts'
+import type { SshPlace } from '../view.ts'
+import { quoteView, serverView } from '../view.ts'
+import type { Orders } from './orders.ts'
 
 const tag = 'Servers'
 
-interface OrderRoutesOptions extends SshPlace {
+export interface OrderRoutesOptions extends SshPlace {
   db: Database
   clock: Clock
   orders: Orders
 }
 
-export function quoteRoute({ orders, clock }: OrderRoutesOptions): Route {
+export function orderRoutes(options: OrderRoutesOptions): Route[] {
+  return [quoteRoute(options), createRoute(options)]
+}
+
+function quoteRoute({ orders, clock }: OrderRoutesOptions): Route {
   return route({
     id: 'quoteServer',
     method: 'POST',
@@ -43,7 +47,7 @@ export function quoteRoute({ orders, clock }: OrderRoutesOptions): Route {
   })
 }
 
-export function createRoute(options: OrderRoutesOptions): Route {
+function createRoute(options: OrderRoutesOptions): Route {
   const { db, orders } = options
   return route({
     id: 'createServer',

@@ -1,10 +1,10 @@
-import type { Queries } from '../../database/database.ts'
-import { insertOperation } from '../../operations/operations.ts'
-import type { OperationTable } from '../../operations/tables.ts'
-import { plans, type ServerOperation, type ServerOperations, serverSubject } from '../operations.ts'
-import { statusDuring } from '../states.ts'
-import { insertServer, updateServer } from '../store.ts'
-import type { ServerTable } from '../tables.ts'
+import type { Queries } from '../database/database.ts'
+import { insertOperation } from '../operations/operations.ts'
+import type { OperationTable } from '../operations/tables.ts'
+import { plans, type ServerOperation, type ServerOperations, serverSubject } from './operations.ts'
+import { statusDuring } from './states.ts'
+import { insertServer, updateServer } from './store.ts'
+import type { ServerTable } from './tables.ts'
 
 /** A server whose status belongs to the operation. */
 export interface Started {

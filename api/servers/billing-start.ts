@@ -1,6 +1,5 @@
-import type { Outcome } from '../../operations/procedure.ts'
-import type { BootData, ServerOperation } from '../operations.ts'
-import { BOOT_MS } from './boot.ts'
+import type { Outcome } from '../operations/procedure.ts'
+import { BOOT_MS, type BootData, type ServerOperation } from './operations.ts'
 
 /** When an operation turned the machine on; null where it has not come so far. */
 export function bootTime({ ready_by }: BootData): number | null {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from '../../operations/procedure.ts'
-import type { ServerOperation } from '../operations.ts'
+import type { Outcome } from '../operations/procedure.ts'
 import { billingStart } from './billing-start.ts'
-import { BOOT_MS } from './boot.ts'
+import type { ServerOperation } from './operations.ts'
+import { BOOT_MS } from './operations.ts'
 
 const NOW = 1_000_000_000
 const POWER_ON = NOW - 299_000
