@@ -1,5 +1,5 @@
 // Mails as they leave: to a real SMTP server, and as files.
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SMTPServer } from 'smtp-server'
@@ -84,6 +84,7 @@ test('a mail that nobody takes for a day is given up', async () => {
 
 test('without a server a mail is a file that only its owner can read', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-mail-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   const link = `https://berth.example.com/email#${'x'.repeat(80)}`
   const mail = { ...MAIL, text: `${MAIL.text}: ${link}\n` }
   await folderMailer(folder, 'berth@localhost', new ManualClock()).send(mail)
