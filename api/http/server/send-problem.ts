@@ -35,6 +35,15 @@ export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
+  return reply.serializer(String).send(prepareProblem(error, request, reply))
+}
+
+/** Sets the status and headers of the reply to those of an error. @returns the problem document as JSON */
+export function prepareProblem(
+  error: ApiError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): string {
   let problem = error
   if (!(problem instanceof ApiError)) {
     request.log.error({ err: error, request_id: request.id }, 'a request failed unexpectedly')
@@ -48,15 +57,12 @@ export function sendProblem(
   // Nobody reads what is left of a body that was refused.
   if (isBodyComing(request)) reply.header('connection', 'close')
   const document = known.toProblem(request.id, request.originalUrl.split('?')[0] ?? '')
-  return (
-    reply
-      .code(known.type.status)
-      // The id again: a request that the router refuses never meets the hooks.
-      .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
-      .type('application/problem+json')
-      .serializer((value: unknown) => JSON.stringify(value))
-      .send(document)
-  )
+  reply
+    .code(known.type.status)
+    // The id again: a request that the router refuses never meets the hooks.
+    .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
+    .type('application/problem+json')
+  return JSON.stringify(document)
 }
 
 /** Says whether the client is still sending a body that nobody reads. */

@@ -23,15 +23,15 @@ import { boundUnread } from '../limits/unread.ts'
 import { admit, type Credentials, holdTo } from './admission.ts'
 import { actorOf, HttpCall, type Known, knownOf } from './call.ts'
 import { openPaths } from './docs.ts'
-import type { Idempotency, StoredReply } from './idempotency.ts'
+import type { Idempotency } from './idempotency.ts'
 import { acceptJson } from './json.ts'
 import { isForPage } from './pages.ts'
+import { claimer, keepReply } from './repeats.ts'
 import type { SecurityLog } from './security-log.ts'
 import { BODY_LIMIT, isBodyComing, sendProblem, toApiError } from './send-problem.ts'
 import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
 
 const MAX_CONTENT_TYPE = 200
-const MAX_KEPT_REFUSAL = 4_096
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
@@ -217,7 +217,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(carriesEtag(route) ? { onSend: tagReply } : {}),
     ...(route.method === 'POST'
-      ? { onSend: (request, reply, body) => keepReply(options, request.known, reply, body) }
+      ? { onSend: (request, reply, body) => keepReply(options.idempotency, request, reply, body) }
       : {}),
     handler: async (request, reply) => {
       reply.code(success).header('cache-control', 'no-store')
@@ -254,61 +254,6 @@ function tagReply(
   if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
   // Fastify's own hook for HEAD, which comes after this one, takes any body but null.
   done(null, isSeen ? (request.method === 'HEAD' ? '' : null) : body)
-}
-
-function pathOf(request: FastifyRequest): string {
-  return `${request.method} ${request.url.split('?')[0] ?? ''}`
-}
-
-/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
-function claimer(idempotency: Idempotency, { isOfToken }: Route) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    const key = request.headers['idempotency-key']
-    if (key === undefined) return
-    const known = knownOf(request)
-    const repeated = { path: pathOf(request), body: request.body ?? {}, isOfToken }
-    const begun = await idempotency.begin(actorOf(known), repeated, String(key))
-    if ('replay' in begun) {
-      known.report = begun.replay.report ?? null
-      return replay(reply, begun.replay)
-    }
-    known.claim = begun.claim
-  }
-}
-
-const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
-
-/** Keeps the reply of a request that had an Idempotency-Key, before it leaves. */
-async function keepReply(
-  { idempotency }: HttpOptions,
-  known: Known | null,
-  reply: FastifyReply,
-  body: unknown,
-): Promise<unknown> {
-  const claim = known?.claim
-  if (!claim) return body
-  const status = reply.statusCode
-  // These replies are not kept: another token, a later moment or a repair would get a different one. A long refusal
-  // made nothing, and a repeat gets a similar one.
-  const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
-  if (status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
-    await idempotency.giveUp(claim)
-  else {
-    const headers = Object.fromEntries(
-      KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
-    )
-    const { report } = known
-    await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '', report })
-  }
-  return body
-}
-
-function replay(reply: FastifyReply, { status, headers, body }: StoredReply): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ 'cache-control': 'no-store', ...headers, 'idempotency-replayed': 'true' })
-    .serializer((text: unknown) => String(text))
-    .send(body)
 }
 
 function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: Known): Origin {

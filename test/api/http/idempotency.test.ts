@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { Unreachable } from '../../../api/database/postgres-driver.ts'
+import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { testApp } from '../../harness/app.ts'
 import { order } from '../harness/ordering.ts'
 
@@ -111,4 +113,33 @@ test('a key is forgotten after a day', async () => {
   await t.call('POST', '/account/projects', { name: 'a' }, key)
   t.clock.advance(24 * 3600_000)
   expect((await t.call('POST', '/account/projects', { name: 'b' }, key)).status).toBe(201)
+})
+
+test('wherever the database is lost during a request, the reply is a problem document of the contract', async () => {
+  const t = await testApp()
+  const key = { 'idempotency-key': 'k' }
+  const lost = () => Promise.reject(new Unreachable('connect ECONNREFUSED 10.0.0.1:5432'))
+  const send = (call = t.call) => call('POST', '/account/projects', { name: 'a' }, key)
+  const unavailable = { status: 503, body: { code: 'backend_unavailable', request_id: expect.any(String) } }
+
+  for (const method of ['begin', 'finish'] as const) {
+    vi.spyOn(Idempotency.prototype, method).mockImplementationOnce(lost)
+    const reply = await send()
+    expect(reply, method).toMatchObject(unavailable)
+    expect(reply.headers['content-type']).toContain('application/problem+json')
+    expect(reply.headers.location).toBeUndefined()
+    expect(JSON.stringify(reply.body)).not.toContain('10.0.0.1')
+  }
+  // The project was made, and its repeat finds it.
+  t.clock.advance(61_000)
+  expect((await send()).status).toBe(201)
+  expect((await t.call('GET', '/account/projects')).body.total).toBe(2)
+
+  // A refusal stands although its key could not be freed.
+  vi.spyOn(Idempotency.prototype, 'giveUp').mockImplementationOnce(lost)
+  const weak = t.callAs(await t.makeToken(['account:write']))
+  expect(await weak('POST', '/account/tokens', { name: 'b', scopes: ['write'] }, key)).toMatchObject({
+    status: 403,
+    body: { code: 'insufficient_scope', request_id: expect.any(String) },
+  })
 })

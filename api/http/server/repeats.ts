@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Route } from '../contract/route.ts'
+import { actorOf, knownOf } from './call.ts'
+import type { Idempotency, StoredReply } from './idempotency.ts'
+import { prepareProblem, toApiError } from './send-problem.ts'
+
+const MAX_KEPT_REFUSAL = 4_096
+
+/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
+export function claimer(idempotency: Idempotency, { isOfToken }: Route) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const key = request.headers['idempotency-key']
+    if (key === undefined) return
+    const known = knownOf(request)
+    const repeated = { path: pathOf(request), body: request.body ?? {}, isOfToken }
+    const begun = await idempotency.begin(actorOf(known), repeated, String(key))
+    if ('replay' in begun) {
+      known.report = begun.replay.report ?? null
+      return replay(reply, begun.replay)
+    }
+    known.claim = begun.claim
+  }
+}
+
+const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
+
+/**
+ * Keeps the reply of a request that had an Idempotency-Key, before it leaves. An error must not leave this hook: Fastify
+ * would send it as it is.
+ */
+export async function keepReply(
+  idempotency: Idempotency,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: unknown,
+): Promise<unknown> {
+  const claim = request.known?.claim
+  if (!claim) return body
+  const status = reply.statusCode
+  const report = request.known?.report ?? null
+  // These replies are not kept: another token, a later moment or a repair would get a different one. A long refusal
+  // made nothing, and a repeat gets a similar one.
+  const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
+  const isKept = !(status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
+  const headers = Object.fromEntries(
+    KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
+  )
+  try {
+    if (!isKept) await idempotency.giveUp(claim)
+    else
+      await idempotency.finish(claim, { status, headers, body: typeof body === 'string' ? body : '', report })
+    return body
+  } catch (error) {
+    request.log.warn({ err: error, request_id: request.id }, 'the reply for an Idempotency-Key was not kept')
+    // A refusal stands. After a success whose reply is lost for repeats, the client must ask again.
+    if (status >= 400) return body
+    reply.removeHeader('location')
+    return prepareProblem(toApiError(error), request, reply)
+  }
+}
+
+function replay(reply: FastifyReply, { status, headers, body }: StoredReply): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'cache-control': 'no-store', ...headers, 'idempotency-replayed': 'true' })
+    .serializer((text: unknown) => String(text))
+    .send(body)
+}
+
+function pathOf(request: FastifyRequest): string {
+  return `${request.method} ${request.url.split('?')[0] ?? ''}`
+}
