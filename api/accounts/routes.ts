@@ -337,6 +337,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
     }),
     route({
       id: 'revokeToken',
+      takesRightsAway: true,
       method: 'DELETE',
       path,
       scope: 'account:write',

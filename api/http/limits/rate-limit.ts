@@ -10,7 +10,12 @@ export interface RateLimits {
   anonymous: number
 }
 
-export type Policy = keyof RateLimits
+/**
+ * The counts of requests: the account's reads and writes, and those of addresses. Requests that are refused with 403 count
+ * by credential, so that a stolen one can't use up its account's. Those that take rights away count by person or token,
+ * so that nobody can keep them from it. Both have the limit of writes.
+ */
+export type Policy = keyof RateLimits | 'refused' | 'own'
 
 export interface Verdict {
   isAllowed: boolean
@@ -33,7 +38,7 @@ const MAX_BUCKETS = 100_000
  * all of them together let no more pass.
  */
 export class RateLimiter {
-  readonly #limits: RateLimits
+  readonly #limits: Readonly<Record<Policy, number>>
   readonly #clock: Clock
   readonly #answering: () => number
   /** More callers than that: who has not asked for longest is forgiven. */
@@ -41,17 +46,23 @@ export class RateLimiter {
 
   /** @param answering how many processes answer requests */
   constructor(limits: RateLimits, clock: Clock, answering: () => number = () => 1) {
-    this.#limits = limits
+    this.#limits = { ...limits, refused: limits.writes, own: limits.writes }
     this.#answering = answering
     this.#clock = clock
   }
 
-  /** Counts one request. @param caller an account's id, or an address */
+  /** Takes the last request of a caller back. */
+  giveBack(policy: Policy, caller: string): void {
+    const bucket = this.#buckets.get(keyOf(policy, caller))
+    if (bucket) bucket.left += 1
+  }
+
+  /** Counts one request. @param caller the id of an account, a person or a token, or an address */
   take(policy: Policy, caller: string): Verdict {
     const quota = Math.max(1, Math.floor(this.#limits[policy] / this.#answering()))
     const perMs = quota / (WINDOW_SECONDS * 1000)
     const now = this.#clock.now()
-    const key = `${policy} ${policy === 'anonymous' ? networkOf(caller) : caller}`
+    const key = keyOf(policy, caller)
     const bucket = this.#buckets.get(key) ?? { left: quota, at: now }
     // A clock that was set back must not take away what a caller had.
     const left = Math.min(quota, bucket.left + Math.max(0, now - bucket.at) * perMs)
@@ -67,6 +78,10 @@ export class RateLimiter {
     if (!isAllowed) headers['retry-after'] = String(retryAfterSeconds)
     return { isAllowed, headers, retryAfterSeconds }
   }
+}
+
+function keyOf(policy: Policy, caller: string): string {
+  return `${policy} ${policy === 'anonymous' ? networkOf(caller) : caller}`
 }
 
 /**

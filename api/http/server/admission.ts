@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Caller, insufficientScope, type SignedIn } from '../contract/auth.ts'
+import { type Caller, credentialId, insufficientScope, type SignedIn } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import { acceptedBy, type Route } from '../contract/route.ts'
 import { addressOf, callerOf } from '../limits/origin.ts'
@@ -36,18 +36,41 @@ const NOBODY: Caller = { actor: null, signedIn: null, refusal: null }
 /** Finds out who asks and counts the request, before anything else is looked at. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
   const caller = await findCaller(request, door)
-  const known: Known = { ...caller, params: {}, loaded: undefined, claim: null, report: null }
-  request.known = known
-  const { method, routeOptions } = request
-  // To keep a reply for its key is to write.
-  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
-  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
-  const verdict = known.actor
-    ? door.rateLimiter.take(isRead ? 'reads' : 'writes', known.actor.accountId)
-    : door.rateLimiter.take('anonymous', addressOf(request))
+  const counted = countOf(request, caller)
+  request.known = { ...caller, params: {}, loaded: undefined, claim: null, report: null, counted }
+  const verdict = door.rateLimiter.take(counted.policy, counted.caller)
   reply.headers(verdict.headers)
   if (!verdict.isAllowed) throw tooMany(verdict)
   await door.turns.take(callerOf(request))
+}
+
+function countOf(request: FastifyRequest, { actor, signedIn }: Caller): Known['counted'] {
+  const { method, routeOptions } = request
+  const own = signedIn?.personId ?? actor?.tokenId
+  if (routeOptions.config.isOwn && own) return { policy: 'own', caller: own }
+  if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
+  // To keep a reply for its key is to write.
+  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
+  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
+  return { policy: isRead ? 'reads' : 'writes', caller: actor.accountId }
+}
+
+/**
+ * Counts a refusal by its credential in place of its account.
+ * @returns the error to reply with: the refusal, or that there were too many
+ */
+export function countRefusal(
+  problem: ApiError | Error,
+  { known }: FastifyRequest,
+  reply: FastifyReply,
+  rateLimiter: RateLimiter,
+): ApiError | Error {
+  const isRefusal = problem instanceof ApiError && problem.type.status === 403
+  if (!isRefusal || !known?.actor || known.counted.policy === 'own') return problem
+  rateLimiter.giveBack(known.counted.policy, known.counted.caller)
+  const verdict = rateLimiter.take('refused', credentialId(known.actor))
+  reply.headers(verdict.headers)
+  return verdict.isAllowed ? problem : tooMany(verdict)
 }
 
 async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> {

@@ -3,6 +3,7 @@ import type { Queries } from '../../database/database.ts'
 import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
 import type { Call, Report, Route, Visit } from '../contract/route.ts'
 import { addressOf } from '../limits/origin.ts'
+import type { Policy } from '../limits/rate-limit.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
 import { isByTls, personRequired } from './page-origin.ts'
 
@@ -12,6 +13,8 @@ export interface Known extends Caller {
   loaded: unknown
   claim: Claim | null
   report: Report | null
+  /** The count that the request was added to. */
+  counted: { policy: Policy; caller: string }
 }
 
 declare module 'fastify' {
@@ -25,6 +28,8 @@ declare module 'fastify' {
     action?: string
     /** Counted as a read, whatever its method. */
     isRead?: true
+    /** Counted by person or token. */
+    isOwn?: true
   }
 }
 

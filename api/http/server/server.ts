@@ -20,7 +20,7 @@ import { addressOf, callerOf, type Origin, onBehalfOf } from '../limits/origin.t
 import type { RateLimiter } from '../limits/rate-limit.ts'
 import type { Turns } from '../limits/turns.ts'
 import { boundUnread } from '../limits/unread.ts'
-import { admit, type Credentials, holdTo } from './admission.ts'
+import { admit, type Credentials, countRefusal, holdTo } from './admission.ts'
 import { actorOf, HttpCall, type Known, knownOf } from './call.ts'
 import { openPaths } from './docs.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -150,14 +150,14 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
   if (asCaller) http.addHook('onRequest', (request, _reply, done) => asCaller(callerOf(request), done))
 }
 
-function answerErrors(http: FastifyInstance, { routes, sockets, security }: HttpOptions): void {
+function answerErrors(http: FastifyInstance, { routes, sockets, security, rateLimiter }: HttpOptions): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
     // Bytes that came with the head are taken from the socket only after the first look at it.
     if (isBodyComing(request)) await new Promise(setImmediate)
     const problem = toApiError(error)
     const isNoted = error === request.known?.refusal && request.headers.authorization
     if (!isNoted) security.refused(request, problem)
-    return sendProblem(problem, request, reply)
+    return sendProblem(countRefusal(problem, request, reply, rateLimiter), request, reply)
   })
   http.setNotFoundHandler(async (request) => {
     if (!isReadable(request.originalUrl))
@@ -195,7 +195,11 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    config: { action: route.id, ...(route.makesNothing ? { isRead: true } : {}) },
+    config: {
+      action: route.id,
+      ...(route.makesNothing ? { isRead: true } : {}),
+      ...(route.scope === 'person' || route.takesRightsAway ? { isOwn: true } : {}),
+    },
     onRequest: async (request) => {
       const known = knownOf(request)
       await holdTo(route, request, options)

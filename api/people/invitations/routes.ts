@@ -79,6 +79,7 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
 function withdrawRoute({ db, clock }: SignInOptions): Route {
   return route({
     id: 'deleteInvitation',
+    takesRightsAway: true,
     method: 'DELETE',
     path: '/account/invitations/:invitation_id',
     scope: 'account:write',

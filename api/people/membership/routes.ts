@@ -43,6 +43,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
     }),
     route({
       id: 'updateMember',
+      takesRightsAway: true,
       method: 'PATCH',
       path,
       scope: 'account:write',
@@ -60,6 +61,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
     }),
     route({
       id: 'removeMember',
+      takesRightsAway: true,
       method: 'DELETE',
       path,
       scope: 'account:write',

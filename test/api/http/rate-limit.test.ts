@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
+import { signUp } from '../harness/browser.ts'
 import { order } from '../harness/ordering.ts'
 
 const rateLimits = { reads: 3, writes: 2, anonymous: 2 }
@@ -109,4 +110,39 @@ test('a request that is malformed counts like any other, and is told of the limi
     body: { code: 'rate_limited' },
     headers: { 'retry-after': '30' },
   })
+})
+
+test('a stolen token that may only read uses up no writes of its account, and can be revoked', async () => {
+  const t = await testApp({ rateLimits })
+  const token = (await t.call('POST', '/account/tokens', { name: 'ci', scopes: ['read'] })).body
+  const thief = t.callAs(token.token)
+  const replies = []
+  for (let n = 0; n < 4; n += 1) replies.push((await thief('POST', '/servers', {})).status)
+  expect(replies).toEqual([403, 403, 429, 429])
+  expect((await thief('POST', '/servers', {})).headers['ratelimit-policy']).toBe('"refused";q=2;w=60')
+  const { status, headers } = await t.call('POST', '/account/projects', { name: 'a' })
+  expect([status, headers.ratelimit]).toEqual([201, '"writes";r=0;t=60'])
+  expect((await t.call('DELETE', `/account/tokens/${token.token_id}`)).status).toBe(204)
+  expect((await thief('GET', '/zones')).status).toBe(401)
+})
+
+test('a stolen token that uses up all writes of its account can still be revoked', async () => {
+  const t = await testApp({ rateLimits })
+  const token = (await t.call('POST', '/account/tokens', { name: 'ci', scopes: ['write'] })).body
+  const thief = t.callAs(token.token)
+  while ((await thief('POST', '/account/projects', {})).status !== 429);
+  expect((await t.call('POST', '/account/projects', { name: 'a' })).status).toBe(429)
+  expect((await t.call('DELETE', `/account/tokens/${token.token_id}`)).status).toBe(204)
+})
+
+test('what is a person’s own is counted by person, whatever their accounts do', async () => {
+  const t = await testApp({ rateLimits: { reads: 1, writes: 5, anonymous: 100 } })
+  const browser = await signUp(t, 'ann@example.com')
+  const own = async () => {
+    const { status, headers } = await browser.call('GET', '/account/sessions')
+    return [status, headers.ratelimit?.split(';')[0]]
+  }
+  for (let n = 0; n < 3; n += 1) await browser.call('GET', '/zones')
+  expect((await browser.call('GET', '/zones')).status).toBe(429)
+  expect(await own()).toEqual([200, '"own"'])
 })

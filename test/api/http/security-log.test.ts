@@ -58,7 +58,7 @@ test('each sign-in that fails is a line: which token of whom, from where, and th
 })
 
 test('refusals are lines: what a token or account may not do, and too many requests', async () => {
-  const t = await watched({ rateLimits: { reads: 1e9, writes: 3, anonymous: 1 } })
+  const t = await watched({ rateLimits: { reads: 1e9, writes: 2, anonymous: 1 } })
   const reader = await t.makeToken(['account:read'])
   const write = async (token: string) =>
     (await t.callAs(token)('POST', '/account/projects', { name: 'x' }, t.from('192.0.2.1'))).body
