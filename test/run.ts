@@ -4,8 +4,10 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { runWhereUsersCanEnter } from './harness/passable.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
+runWhereUsersCanEnter(root)
 const given = process.argv.slice(2)
 // The tools' own "env node" must find the Node that Berth runs on, not the machine's.
 const PATH = [path.join(root, 'node_modules/.bin'), process.env.PATH].join(path.delimiter)

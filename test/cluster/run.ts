@@ -14,8 +14,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { runWhereUsersCanEnter } from '../harness/passable.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
+runWhereUsersCanEnter(root)
 const PATH = [
   path.join(root, 'node_modules/.bin'),
   process.env.PATH,

