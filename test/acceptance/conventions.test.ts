@@ -157,11 +157,14 @@ test('all that is wrong with a request is said at once, each with field, pointer
     expect(issue).toMatchObject({ in: 'body', field: expect.any(String), message: expect.any(String) })
 })
 
-test('an unknown field of a body is refused with the nearest known one; an unknown query parameter is not', async () => {
+test('an unknown field of a body is refused with the nearest known one, and so is an unknown query parameter', async () => {
   const reply = await call('POST', '/account/projects', { name: 'x', descripton: 'y' })
   expect([reply.status, issues(reply)]).toEqual([422, [['/descripton', 'unknown_field']]])
   expect(reply.body.errors[0].message).toContain('description')
-  expect((await call('GET', '/account/projects?colour=blue')).status).toBe(200)
+  const query = await call('GET', '/servers?zone=local-1')
+  expect([query.status, issues(query)]).toEqual([422, [['/zone', 'unknown_field']]])
+  expect(query.body.errors[0].message).toContain('zone_slug')
+  expect((await call('GET', '/zones?colour=blue')).status).toBe(422)
 })
 
 test('the token is looked at before the path, the path before the body, the body before the state', async (t) => {

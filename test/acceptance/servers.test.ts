@@ -75,7 +75,7 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       return
     }
     const path = `/addresses/${reserved.body.address_id}`
-    t.onTestFinished(async () => void (await call('DELETE', `${path}?force=true`)))
+    t.onTestFinished(async () => void (await call('DELETE', path)))
     const { server_id } = await makeStopped(t, { enable_ipv4: false })
     const given = await call('PATCH', path, { server_id })
     expect(given).toMatchObject({ status: 200, body: { server_id, address: reserved.body.address } })

@@ -74,7 +74,7 @@ function problemsOf(route: Route): ProblemType[] {
     ...BY_AUDIENCE[audienceOf(route) ?? 'account'],
     ...Object.values(route.params ?? {}),
     ...(route.method === 'GET' ? [] : OF_WRITE),
-    ...(route.body || route.query ? [httpProblems.validation_failed] : []),
+    httpProblems.validation_failed,
     ...(takesKey(route) ? OF_POST : []),
     ...(route.errors ?? []),
   ]

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { closest } from 'fastest-levenshtein'
+import { closest, distance } from 'fastest-levenshtein'
 import type { TSchema } from 'typebox'
 import { cut, type Issue, MAX_ISSUES } from './problem.ts'
 
@@ -23,7 +23,7 @@ for (const ajv of [forBodies, forText])
 
 /**
  * Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in
- * defaults. A body has no fields but those that its schema names.
+ * defaults. Fields and parameters that the schema does not name are refused.
  */
 export type Check = (value: unknown) => Issue[]
 
@@ -31,7 +31,7 @@ export function compileCheck(place: Place, schema: TSchema): Check {
   let compiled: ValidateFunction | null = null
   return (value) => {
     // Compiled on first use: compiling the checks of every route would take most of the time of a start.
-    compiled ??= place === 'body' ? forBodies.compile(closed(schema)) : forText.compile(schema)
+    compiled ??= (place === 'body' ? forBodies : forText).compile(closed(schema))
     const validate = compiled
     if (validate(value)) return unstorable(place, value)
     // anyOf reports each branch and itself: the first word on a pointer is the most telling one.
@@ -155,11 +155,22 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
 
 const LONGEST_GUESS = 64
 
-/** The field that was meant, perhaps. To compare takes as long as the name is. */
-function hint({ params, parentSchema }: ErrorObject): string {
+/** Suggests the field that was meant: a required one that is missing, else one that is named alike. */
+function hint({ params, parentSchema, data }: ErrorObject): string {
   const name = String(params.additionalProperty ?? params.unevaluatedProperty)
-  const known = Object.keys(parentSchema?.properties ?? {})
-  return known.length > 0 ? ` Did you mean ${closest(name.slice(0, LONGEST_GUESS), known)}?` : ''
+  const { properties = {}, required = [] } = parentSchema ?? {}
+  const missing = required.filter((field: string) => !Object.hasOwn(Object(data), field))
+  const guess = alike(name, missing) ?? alike(name, Object.keys(properties))
+  return guess === null ? '' : ` Did you mean ${guess}?`
+}
+
+/** The name that differs in less than half of its letters, or has the other as a part; null: none. */
+function alike(name: string, known: readonly string[]): string | null {
+  if (name.length > LONGEST_GUESS || known.length === 0) return null
+  const whole = known.find((field) => field.split('_').includes(name))
+  const nearest = whole ?? closest(name, known)
+  const isAlike = whole !== undefined || distance(name, nearest) < Math.max(name.length, nearest.length) / 2
+  return isAlike ? nearest : null
 }
 
 /** Schemas say in `errorMessage` what a pattern means; the pattern itself helps nobody. */

@@ -85,7 +85,7 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
   }
 
   get url(): string {
-    return declaredUrl(this.#exchange.request, this.#exchange.route)
+    return this.#exchange.request.url
   }
 
   get ifMatch(): string | undefined {
@@ -150,11 +150,4 @@ function hangupOf({ raw }: FastifyReply): AbortSignal {
   raw.once('close', () => raw.writableFinished || hangup.abort())
   if (raw.destroyed) hangup.abort()
   return hangup.signal
-}
-
-/** The path, with what of the query means something here: the rest need not be repeated to the client. */
-function declaredUrl(request: FastifyRequest, route: Route): string {
-  const [path = '', query = ''] = request.url.split('?')
-  const declared = [...new URLSearchParams(query)].filter(([name]) => name in (route.query?.properties ?? {}))
-  return `${path}?${new URLSearchParams(declared)}`
 }

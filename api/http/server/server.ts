@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import { Type } from 'typebox'
 import type { Clock } from '../../clock.ts'
 import type { Caller, SignedIn } from '../contract/auth.ts'
 import { etagOf, namesEtag } from '../contract/etag.ts'
@@ -185,8 +186,10 @@ function requireShortType({ headers }: FastifyRequest): void {
     )
 }
 
+const refuseQuery = compileCheck('query', Type.Object({}))
+
 function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
-  const checkQuery = route.query && compileCheck('query', route.query)
+  const checkQuery = route.query ? compileCheck('query', route.query) : refuseQuery
   const checkBody = route.body && compileCheck('body', route.body)
   const [success = 200] = Object.keys(route.reply).map(Number)
 
@@ -211,7 +214,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       ...(takesKey(route) ? [claimer(options.idempotency, route)] : []),
       (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
         request.body ??= {}
-        const issues = [...(checkQuery?.(request.query) ?? []), ...(checkBody?.(request.body) ?? [])]
+        const issues = [...checkQuery(request.query), ...(checkBody?.(request.body) ?? [])]
         if (issues.length > 0) throw invalid(issues)
         lowerIds(request.query)
         lowerIds(request.body)

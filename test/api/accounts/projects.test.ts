@@ -199,9 +199,9 @@ test('projects are paged', async () => {
     'offset=99999999999999999999',
     'offset=1e400',
     'limit=%00',
+    'colour=red',
   ])
     expect([query, (await t.call('GET', `/account/projects?${query}`)).status]).toEqual([query, 422])
-  expect((await t.call('GET', '/account/projects?colour=red')).status).toBe(200)
 })
 
 test('the projects of another account do not exist', async () => {

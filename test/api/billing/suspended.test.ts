@@ -50,8 +50,10 @@ test('with a time set they are deleted after it, protected or not; it is shown a
   const told = new Date(t.clock.now() + 30 * DAY).toISOString()
   expect(await shown(t, id)).toEqual({ status: 'suspended', delete_at: told })
   await t.app.events.relay()
-  const { items } = (await t.call('GET', '/events?type=server.updated')).body
-  expect(items.at(-1)).toMatchObject({ data: { server_id: id, delete_at: told } })
+  const { items } = (await t.call('GET', '/events?order=desc')).body
+  expect(items.find(({ type }: { type: string }) => type === 'server.updated')).toMatchObject({
+    data: { server_id: id, delete_at: told },
+  })
   await look(t, 29.9)
   expect(await shown(t, id)).toEqual({ status: 'suspended', delete_at: told })
   await look(t, 0.1)

@@ -168,7 +168,7 @@ test('a field that nobody knows is named, with the nearest one that exists', asy
       /mean (\w+)/.exec(error.message)?.[1],
     ]),
   ).toEqual([
-    ['zone', 'name'],
+    ['zone', 'zone_slug'],
     ['Name', 'name'],
   ])
   expect((await t.call('POST', `/servers/${NOBODY}/stop`, { forse: true })).body.code).toBe(
@@ -278,7 +278,7 @@ test('keys that name the inside of objects are data like any other', async () =>
   const id = await make(t, { labels })
   expect((await t.call('GET', `/servers/${id}`)).body.labels).toEqual(labels)
   expect((await t.call('GET', '/servers?label=constructor=a')).body.total).toBe(1)
-  expect((await t.call('GET', '/servers?__proto__=1&constructor=2')).status).toBe(200)
+  expect((await t.call('GET', '/servers?__proto__=1&constructor=2')).status).toBe(422)
 })
 
 test('numbers beyond what can be counted are refused', async () => {

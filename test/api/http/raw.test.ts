@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net'
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
-import { make, order } from '../harness/ordering.ts'
+import { order } from '../harness/ordering.ts'
 
 /** The service's reply to bytes that no HTTP client would send. */
 function answer(port: number, bytes: string): Promise<string> {
@@ -114,14 +114,6 @@ test('ids in capitals name the same objects', async () => {
   })
   expect((await t.call('GET', `/servers/${capitals(reply.body.server_id)}`)).status).toBe(200)
   expect((await t.call('GET', `/servers?project_id=${capitals(me.default_project_id)}`)).body.total).toBe(1)
-})
-
-test('links repeat only the parameters that mean something', async () => {
-  const t = await testApp()
-  await make(t)
-  const { headers } = await t.call('GET', `/servers?status=running&nonsense=${'x'.repeat(5_000)}`)
-  expect(headers.link).toContain('status=running')
-  expect(headers.link).not.toContain('nonsense')
 })
 
 test('a database that can not be written makes a 503, and reading goes on', async () => {
