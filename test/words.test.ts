@@ -56,7 +56,7 @@ test('no text reads as if it were translated', () => {
           }),
         ),
     )
-  expect(found, 'Write it as AGENTS.md says under "Phrases".').toEqual([])
+  expect(found, 'Write it as AGENTS.md says under "Plain English".').toEqual([])
 })
 
 // ---- comments and people ----
