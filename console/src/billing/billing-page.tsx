@@ -1,4 +1,3 @@
-import '../account/account.css'
 import type { Balance, Transaction } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -7,8 +6,9 @@ import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
+import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
-import { balanceQuery, lastMonths, PAGE, transactionsQuery, usageQuery } from './queries.ts'
+import { balanceQuery, PAGE, transactionsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 import { UsageCard } from './usage-card.tsx'
 
@@ -23,42 +23,23 @@ export function BillingPage() {
   const query = useQuery(balanceQuery)
   return (
     <Page title={t.title} examples={examples}>
-      <Loaded query={query}>{(balance) => <Figures balance={balance} />}</Loaded>
+      <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
       <UsageCard />
       <Ledger />
     </Page>
   )
 }
 
-function Figures({ balance }: { balance: Balance }) {
+function Money({ balance }: { balance: Balance }) {
   const t = useBillingText()
   const format = useFormats()
-  const [month = ''] = lastMonths(new Date())
-  const { data: usage } = useQuery(usageQuery(month))
-  const figures = [
-    {
-      title: t.balance,
-      value: format.money(balance.balance),
-      about: balance.hours_left === null ? t.nothingBilled : t.lasts(balance.hours_left),
-    },
-    { title: t.month, value: format.money(usage?.amount ?? null), about: month },
-    { title: t.forecast, value: format.money(balance.cost_month_rub), about: '' },
-    { title: t.hour, value: format.money(balance.cost_hour_rub, 4), about: '' },
-  ]
+  const figures = useMoneyFigures(balance)
   return (
     <div className="stack">
       {balance.top_up_to_resume_rub ? (
         <Note tone="bad">{t.toResume(format.money(balance.top_up_to_resume_rub))}</Note>
       ) : null}
-      <div className="card figures">
-        {figures.map(({ title, value, about }) => (
-          <div key={title}>
-            <span className="muted">{title}</span>
-            <strong>{value}</strong>
-            <span className="muted small">{about}</span>
-          </div>
-        ))}
-      </div>
+      <Figures figures={Object.values(figures)} />
       <p className="muted small">{t.topUpAbout}</p>
     </div>
   )

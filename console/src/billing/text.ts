@@ -14,14 +14,16 @@ export const useBillingText = messages({
   en: {
     title: 'Billing',
     balance: 'Balance',
-    lasts: (hours: number) =>
+    span: (hours: number) =>
       hours < 48
-        ? `lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more`
-        : `lasts ${count('en', Math.floor(hours / 24), { one: 'day', other: 'days' })} more`,
+        ? count('en', hours, { one: 'hour', other: 'hours' })
+        : count('en', Math.floor(hours / 24), { one: 'day', other: 'days' }),
+    lasts: (span: string) => `lasts ${span} more`,
+    low: (span: string) => `The balance lasts ${span} more.`,
     nothingBilled: 'nothing is billed now',
     topUpAbout: 'To top up, contact the operator.',
     month: 'Charged this month',
-    forecast: 'At this rate, a month',
+    perMonth: (amount: string) => `${amount} a month at this rate`,
     hour: 'Per hour now',
     usage: 'Cost by server and address',
     monthOf: 'Month',
@@ -47,14 +49,16 @@ export const useBillingText = messages({
   ru: {
     title: 'Оплата',
     balance: 'Баланс',
-    lasts: (hours: number) =>
+    span: (hours: number) =>
       hours < 48
-        ? `хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}`
-        : `хватит ещё на ${count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' })}`,
-    nothingBilled: 'сейчас ничего не оплачивается',
+        ? count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })
+        : count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' }),
+    lasts: (span: string) => `хватит ещё на ${span}`,
+    low: (span: string) => `Баланса хватит ещё на ${span}.`,
+    nothingBilled: 'сейчас ничего не тарифицируется',
     topUpAbout: 'Чтобы пополнить, обратитесь к оператору.',
     month: 'Начислено за месяц',
-    forecast: 'В месяц при текущем расходе',
+    perMonth: (amount: string) => `${amount} в месяц при текущем расходе`,
     hour: 'Сейчас в час',
     usage: 'Затраты по серверам и адресам',
     monthOf: 'Месяц',

@@ -2,6 +2,7 @@ import type { OperatedOperation } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { UNKNOWN } from '../format.ts'
+import { useReason } from '../servers/reasons.ts'
 import { OperationStatus } from '../servers/server-status.tsx'
 import { useServersText } from '../servers/text.ts'
 import { Copy } from '../ui/copy.tsx'
@@ -62,6 +63,7 @@ export function OperationsPage() {
 
 function useColumns(): Column<OperatedOperation>[] {
   const t = useOperatorText()
+  const reason = useReason()
   const words = useServersText()
   return [
     { title: t.operation, cell: ({ type }) => <span className="title">{words.operations[type]}</span> },
@@ -80,7 +82,7 @@ function useColumns(): Column<OperatedOperation>[] {
       cell: ({ error }) =>
         error ? (
           <>
-            <code>{error.code}</code> {error.message}
+            <code>{error.code}</code> {reason(error.code, error.message)}
           </>
         ) : (
           UNKNOWN

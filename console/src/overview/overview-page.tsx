@@ -1,11 +1,13 @@
-import '../account/account.css'
 import './overview.css'
 import type { Balance, Server } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { balanceQuery, lastMonths, usageQuery } from '../billing/queries.ts'
+import { Figures, useMoneyFigures } from '../billing/figures.tsx'
+import { balanceQuery } from '../billing/queries.ts'
+import { useBillingText } from '../billing/text.ts'
 import { useFormats } from '../format.ts'
 import { serversQuery } from '../servers/queries.ts'
+import { useReason } from '../servers/reasons.ts'
 import { ServerStatus } from '../servers/server-status.tsx'
 import { useServersText } from '../servers/text.ts'
 import type { Example } from '../ui/example.ts'
@@ -44,8 +46,8 @@ export function OverviewPage() {
       <Loaded query={servers}>
         {({ items, total }) => (
           <div className="stack">
-            {balance ? <Money balance={balance} /> : null}
-            <Figures servers={items} total={total} balance={balance} />
+            {balance ? <Low balance={balance} /> : null}
+            <Summary servers={items} total={total} balance={balance} />
             {total > 0 ? (
               <Attention servers={items} />
             ) : (
@@ -61,23 +63,24 @@ export function OverviewPage() {
   )
 }
 
-function Money({ balance: { hours_left } }: { balance: Balance }) {
-  const t = useOverviewText()
-  return hours_left !== null && hours_left < LOW_HOURS ? <Note tone="warn">{t.low(hours_left)}</Note> : null
+function Low({ balance: { hours_left } }: { balance: Balance }) {
+  const t = useBillingText()
+  return hours_left !== null && hours_left < LOW_HOURS ? (
+    <Note tone="warn">{t.low(t.span(hours_left))}</Note>
+  ) : null
 }
 
-interface FiguresProps {
+interface SummaryProps {
   servers: readonly Server[]
   total: number
   balance: Balance | undefined
 }
 
-function Figures({ servers, total, balance }: FiguresProps) {
+function Summary({ servers, total, balance }: SummaryProps) {
   const t = useOverviewText()
   const words = useServersText()
   const format = useFormats()
-  const [month = ''] = lastMonths(new Date())
-  const { data: usage } = useQuery(usageQuery(month))
+  const money = useMoneyFigures(balance)
   const running = servers.filter(({ status }) => status === 'running').length
   const rest = Map.groupBy(
     servers.filter(({ status }) => status !== 'running'),
@@ -85,39 +88,24 @@ function Figures({ servers, total, balance }: FiguresProps) {
   )
   const others = [...rest].map(([status, list]) => t.other(list.length, words.statuses[status]))
   return (
-    <div className="card figures">
-      <div>
-        <span className="muted">{t.servers}</span>
-        <strong>
-          <Link to="/servers">{format.number(total)}</Link>
-        </strong>
-        <span className="muted small">{[t.running(running), ...others].join(' · ')}</span>
-      </div>
-      <div>
-        <span className="muted">{t.balance}</span>
-        <strong>
-          <Link to="/billing">{format.money(balance?.balance ?? null)}</Link>
-        </strong>
-        <span className="muted small">
-          {balance === undefined
-            ? ''
-            : balance.hours_left === null
-              ? t.nothingBilled
-              : t.lasts(balance.hours_left)}
-        </span>
-      </div>
-      <div>
-        <span className="muted">{t.thisMonth}</span>
-        <strong>{format.money(usage?.amount ?? null)}</strong>
-        <span className="muted small">{balance ? t.perMonth(format.money(balance.cost_month_rub)) : ''}</span>
-      </div>
-    </div>
+    <Figures
+      figures={[
+        {
+          title: t.servers,
+          value: <Link to="/servers">{format.number(total)}</Link>,
+          about: [t.running(running), ...others].join(' · '),
+        },
+        { ...money.balance, value: <Link to="/billing">{money.balance.value}</Link> },
+        money.month,
+      ]}
+    />
   )
 }
 
 /** Lists the servers that need attention; empty if there are none. */
 function Attention({ servers }: { servers: readonly Server[] }) {
   const t = useOverviewText()
+  const reason = useReason()
   const wrong = servers.filter(({ status }) => status === 'error' || status === 'suspended')
   if (wrong.length === 0) return null
   return (
@@ -129,7 +117,7 @@ function Attention({ servers }: { servers: readonly Server[] }) {
             <Link to="/servers/$serverId" params={{ serverId: server_id }}>
               {name}
             </Link>
-            <code className="muted">{status_reason}</code>
+            {status_reason ? <span className="muted">{reason(status_reason)}</span> : null}
           </li>
         ))}
       </ul>

@@ -50,10 +50,11 @@ export function Recent({ servers }: { servers: readonly Server[] }) {
       what === 'status_changed' && typeof status === 'string' ? ` ${statuses[status] ?? status}` : ''
     const operations: Readonly<Record<string, string>> = words.operations
     const { type } = event.data
-    const work =
-      event.type.startsWith('operation.') && typeof type === 'string' ? `${operations[type] ?? type} ` : ''
     const verb = happened[event.type] ?? happened[what]
-    return `${work.toLowerCase()}${verb?.(kind) ?? what}${end.toLowerCase()}`
+    const text = `${verb?.(kind) ?? what}${end.toLowerCase()}`
+    return event.type.startsWith('operation.') && typeof type === 'string'
+      ? t.endOf((operations[type] ?? type).toLowerCase(), text)
+      : text
   }
   return (
     <Card title={t.recent}>

@@ -1,4 +1,4 @@
-import { count, messages } from '../messages.ts'
+import { messages } from '../messages.ts'
 
 /** The gender of the object's noun in Russian. */
 const isFeminine = (kind: string) => kind === 'network' || kind === 'operation'
@@ -10,14 +10,6 @@ export const useOverviewText = messages({
     servers: 'Servers',
     running: (n: number) => `${n} running`,
     other: (n: number, word: string) => `${n} ${word.toLowerCase()}`,
-    balance: 'Balance',
-    lasts: (hours: number) =>
-      hours < 48
-        ? `lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more`
-        : `lasts ${count('en', Math.floor(hours / 24), { one: 'day', other: 'days' })} more`,
-    nothingBilled: 'nothing is billed now',
-    thisMonth: 'Charged this month',
-    perMonth: (amount: string) => `${amount} a month at this rate`,
     attention: 'Needs attention',
     recent: 'Latest events',
     noEvents: 'No events yet',
@@ -29,9 +21,9 @@ export const useOverviewText = messages({
     createAbout: 'Choose an image and a size. The server runs within seconds.',
     login: 'Log in',
     loginAbout: 'The server’s page has the command to copy.',
-    low: (hours: number) => `The balance lasts ${count('en', hours, { one: 'hour', other: 'hours' })} more.`,
     all: 'All servers',
     portOf: (port: string, server: string) => `${port} of ${server}`,
+    endOf: (operation: string, end: string) => `${operation} ${end}`,
     kinds: {
       server: 'server',
       port: 'port',
@@ -74,14 +66,6 @@ export const useOverviewText = messages({
     servers: 'Серверы',
     running: (n: number) => `работает: ${n}`,
     other: (n: number, word: string) => `${word.toLowerCase()}: ${n}`,
-    balance: 'Баланс',
-    lasts: (hours: number) =>
-      hours < 48
-        ? `хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}`
-        : `хватит ещё на ${count('ru', Math.floor(hours / 24), { one: 'день', few: 'дня', many: 'дней', other: 'дня' })}`,
-    nothingBilled: 'сейчас ничего не оплачивается',
-    thisMonth: 'Начислено за месяц',
-    perMonth: (amount: string) => `${amount} в месяц при текущем расходе`,
     attention: 'Требует внимания',
     recent: 'Последние события',
     noEvents: 'Событий пока нет',
@@ -93,10 +77,9 @@ export const useOverviewText = messages({
     createAbout: 'Выберите образ и размер. Сервер заработает через несколько секунд.',
     login: 'Войдите на сервер',
     loginAbout: 'Команда для входа — на странице сервера.',
-    low: (hours: number) =>
-      `Баланса хватит ещё на ${count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })}.`,
     all: 'Все серверы',
     portOf: (port: string, server: string) => `${port} сервера ${server}`,
+    endOf: (operation: string, end: string) => `${operation}: ${end}`,
     kinds: {
       server: 'сервер',
       port: 'порт',

@@ -6,6 +6,7 @@ import { Loaded } from '../../ui/states.tsx'
 import { Pager, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { serverOperationsQuery } from '../queries.ts'
+import { useReason } from '../reasons.ts'
 import { OperationStatus } from '../server-status.tsx'
 import { useServersText } from '../text.ts'
 import { useDetailsText } from './text.ts'
@@ -19,6 +20,7 @@ export function EventsTab() {
   const t = useDetailsText()
   const words = useServersText()
   const format = useFormats()
+  const reason = useReason()
   const { server_id } = useServer()
   const [offset, setOffset] = useState(0)
   const query = useQuery(serverOperationsQuery(server_id, offset))
@@ -39,7 +41,11 @@ export function EventsTab() {
               { title: words.status, cell: ({ status }) => <OperationStatus status={status} /> },
               { title: t.began, cell: ({ created_at }) => <Time at={created_at} /> },
               { title: t.took, isNumber: true, cell: took },
-              { title: t.result, isWrapped: true, cell: ({ error }) => error?.message ?? '' },
+              {
+                title: t.result,
+                isWrapped: true,
+                cell: ({ error }) => (error ? reason(error.code, error.message) : ''),
+              },
             ]}
           />
           <Pager offset={offset} limit={50} total={total} onChange={setOffset} />

@@ -7,6 +7,7 @@ import type { Example } from '../../ui/example.ts'
 import { Page } from '../../ui/page.tsx'
 import { Empty, Loaded, Note } from '../../ui/states.tsx'
 import { serverQuery } from '../queries.ts'
+import { useReason } from '../reasons.ts'
 import { ServerStatus } from '../server-status.tsx'
 import { useServersText } from '../text.ts'
 import { RunningOperation } from './running-operation.tsx'
@@ -37,6 +38,7 @@ function Known({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const words = useServersText()
   const format = useFormats()
+  const reason = useReason()
   const { name, status, current_operation: operation } = server
   const size = words.size(server.cpu, format.ram(server.ram_mb), server.disk_gb)
   const about = [size, server.template?.title, server.zone?.title ?? server.zone_slug]
@@ -55,7 +57,7 @@ function Known({ server }: { server: ServerDetails }) {
       {operation ? <RunningOperation operationId={operation.operation_id} /> : null}
       {server.status_reason ? (
         <Note tone={status === 'error' ? 'bad' : 'warn'}>
-          {t.reason}: <code>{server.status_reason}</code>
+          {reason(server.status_reason)}
           {server.delete_at ? <p>{t.deleteAt(format.exact(server.delete_at))}</p> : null}
         </Note>
       ) : null}
