@@ -67,6 +67,13 @@ test('the console shows every limit that an account has', async () => {
   expect(quotas.map(({ name }) => name).sort()).toEqual(Object.keys(properties).sort())
 })
 
+test('the activity names only actions of the API', async () => {
+  const { useActionText } = await load('account/action-text.ts')
+  const { table } = useActionText as { table: { en: object } } // made by messages()
+  const known = readFileSync(path.join(root, 'openapi.json'), 'utf8')
+  expect(Object.keys(table.en).filter((action) => !known.includes(`"operationId": "${action}"`))).toEqual([])
+})
+
 test('every error of the API is there in Russian', async () => {
   const { errors, issues } = await load('ui/russian.ts')
   const codes = Object.values(openapi.components.examples).map(({ value }) => value.code)

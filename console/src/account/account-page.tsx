@@ -64,7 +64,11 @@ function Limits({ account: { quotas } }: { account: Account }) {
   const format = useFormats()
   const inWords = useWords()
   const shown = (name: string, value: number) =>
-    name.endsWith('_mb') ? format.ram(value) : format.number(value)
+    name.endsWith('_mb')
+      ? format.ram(value)
+      : name.endsWith('_gb')
+        ? t.gb(format.number(value))
+        : format.number(value)
   const limits = useContext(Features).flatMap((feature) => feature.quotas ?? [])
   return (
     <Card title={t.limits} actions={<span className="muted small">{t.limitsAbout}</span>}>

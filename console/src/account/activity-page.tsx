@@ -1,3 +1,4 @@
+import type { AuditEntry } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { UNKNOWN } from '../format.ts'
@@ -5,7 +6,8 @@ import { Copy } from '../ui/copy.tsx'
 import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
-import { auditQuery, PAGE } from './queries.ts'
+import { useActionText } from './action-text.ts'
+import { auditQuery, PAGE, tokensQuery } from './queries.ts'
 import { useAccountText } from './text.ts'
 
 const route = getRouteApi('/shell/account/activity')
@@ -14,15 +16,23 @@ const examples: readonly Example[] = [
   { route: 'GET /account/audit', berth: 'berth audit list', sdk: 'audit.list' },
 ]
 
-/** `create_server` or `createServer`, as people read it. */
-const readable = (action: string) =>
-  action
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase()
+/** The user or token that made a request; commands of the operator have neither. */
+function Who({ entry: { person_email, token_id } }: { entry: AuditEntry }) {
+  const t = useAccountText()
+  const tokens = useQuery(tokensQuery).data?.items
+  if (person_email) return person_email
+  if (!token_id) return t.operator
+  const name = tokens?.find((token) => token.token_id === token_id)?.name
+  return (
+    <>
+      <span className="muted">{t.token}</span> {name ?? <Copy text={token_id} shown={token_id.slice(0, 8)} />}
+    </>
+  )
+}
 
 export function ActivityPage() {
   const t = useAccountText()
+  const actions: Readonly<Record<string, string>> = useActionText()
   const { offset = 0 } = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(auditQuery(offset))
@@ -38,7 +48,8 @@ export function ActivityPage() {
       scope="account:read"
       columns={[
         { title: t.time, cell: ({ created_at }) => <Time at={created_at} /> },
-        { title: t.action, cell: ({ action }) => readable(action) },
+        { title: t.action, isWrapped: true, cell: ({ action }) => actions[action] ?? action },
+        { title: t.who, isWrapped: true, cell: (entry) => <Who entry={entry} /> },
         { title: t.object, cell: ({ object_id }) => (object_id ? <Copy text={object_id} /> : UNKNOWN) },
         { title: t.address, cell: ({ address }) => <span className="mono">{address ?? UNKNOWN}</span> },
         {

@@ -52,7 +52,7 @@ export const tokens = {
   places: [
     { route: tokensPage, group: 'account', title: { en: 'API tokens', ru: 'Токены API' }, icon: 'token' },
   ],
-  quotas: [{ name: 'tokens', title: { en: 'Tokens', ru: 'Токены' } }],
+  quotas: [{ name: 'tokens', title: { en: 'API tokens', ru: 'Токены API' } }],
 } as const satisfies Feature
 
 const webhooksPage = createRoute({

@@ -73,6 +73,8 @@ export const useAccountText = messages({
     activityAbout: 'Who changed what, and from where.',
     noActivity: 'No changes yet',
     action: 'Action',
+    who: 'Who',
+    operator: 'Operator',
     object: 'Object',
     token: 'Token',
     address: 'Address',
@@ -86,6 +88,7 @@ export const useAccountText = messages({
     status: 'Status',
     statuses: { active: 'Active', suspended: 'Suspended', closed: 'Closed' },
     limits: 'Limits',
+    gb: (value: string) => `${value} GB`,
     limitsAbout: 'Contact the operator to raise them.',
   },
   ru: {
@@ -160,6 +163,8 @@ export const useAccountText = messages({
     activityAbout: 'Кто, что и откуда изменил.',
     noActivity: 'Изменений пока нет',
     action: 'Действие',
+    who: 'Кто',
+    operator: 'Оператор',
     object: 'Объект',
     token: 'Токен',
     address: 'Адрес',
@@ -173,6 +178,7 @@ export const useAccountText = messages({
     status: 'Состояние',
     statuses: { active: 'Активен', suspended: 'Приостановлен', closed: 'Закрыт' },
     limits: 'Лимиты',
+    gb: (value: string) => `${value} ГБ`,
     limitsAbout: 'Чтобы увеличить лимиты, обратитесь к оператору.',
   },
 })

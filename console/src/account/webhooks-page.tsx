@@ -58,7 +58,7 @@ export function WebhooksPage() {
           { title: t.name, cell: ({ name }) => <span className="title">{name}</span> },
           { title: t.url, isWrapped: true, cell: ({ url }) => <span className="mono">{url}</span> },
           { title: t.events, isWrapped: true, cell: ({ event_types }) => event_types.join(', ') },
-          { title: t.state, cell: (webhook) => <State webhook={webhook} /> },
+          { title: t.state, isWrapped: true, cell: (webhook) => <State webhook={webhook} /> },
         ]}
         actionsOf={actionsOf}
         create={{ title: t.newWebhook, form: (close) => <WebhookForm onDone={close} /> }}
@@ -78,9 +78,10 @@ function State({ webhook }: { webhook: Webhook }) {
   const t = useAccountText()
   const state = stateOf(webhook)
   return (
-    <span title={webhook.verification.error ?? undefined}>
+    <>
       <Status tone={tones[state]}>{t.states[state]}</Status>
-    </span>
+      {state === 'failed' ? <div className="muted small">{webhook.verification.error}</div> : null}
+    </>
   )
 }
 

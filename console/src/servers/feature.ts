@@ -77,7 +77,7 @@ export const servers = {
     { name: 'servers', title: { en: 'Servers', ru: 'Серверы' } },
     { name: 'cpu', title: { en: 'Cores', ru: 'Ядра' } },
     { name: 'ram_mb', title: { en: 'Memory', ru: 'Память' } },
-    { name: 'disk_gb', title: { en: 'Disk, GB', ru: 'Диск, ГБ' } },
+    { name: 'disk_gb', title: { en: 'Disk', ru: 'Диск' } },
     { name: 'ports', title: { en: 'Published ports', ru: 'Опубликованные порты' } },
   ],
   refreshedBy: { server: ['port', 'address', 'network', 'operation'] },
