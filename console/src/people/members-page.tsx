@@ -116,7 +116,7 @@ function Name({ member: { name, email }, isSelf }: { member: Member; isSelf: boo
     <>
       <span className="title">{name}</span>
       {isSelf ? <span className="muted"> · {t.you}</span> : null}
-      <div className="muted small">{email}</div>
+      {email === name ? null : <div className="muted small">{email}</div>}
     </>
   )
 }

@@ -35,7 +35,7 @@ export function SignedIn() {
       <div className="row between">
         <span className="who" title={person.email}>
           <strong>{person.name}</strong>
-          <span className="muted small">{person.email}</span>
+          {person.email === person.name ? null : <span className="muted small">{person.email}</span>}
         </span>
         <IconButton
           icon="out"

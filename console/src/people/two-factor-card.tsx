@@ -22,8 +22,8 @@ export function TwoFactorCard({ person }: { person: Person }) {
       <div className="body security-row">
         {state ? (
           <p>
-            <Status tone="good">{t.twoFactorSince(format.date(state.enabled_at))}</Status>{' '}
-            <span className="muted">{t.codesLeft(state.recovery_codes_left)}</span>
+            <Status tone="good">{t.twoFactorSince(format.date(state.enabled_at))}</Status>
+            <span className="muted"> · {t.codesLeft(state.recovery_codes_left)}</span>
           </p>
         ) : (
           <p className="muted">{t.twoFactorAbout}</p>

@@ -141,15 +141,18 @@ function columnsOf(
   { zones = [], templates = [], projects = [] }: Names,
 ): Column<Server>[] {
   return [
-    { title: t.name, cell: (server) => <NameCell server={server} projects={projects} /> },
+    { title: t.name, isWrapped: true, cell: (server) => <NameCell server={server} projects={projects} /> },
     { title: t.status, cell: ({ status }) => <ServerStatus status={status} /> },
     { title: t.address, cell: (server) => <AddressCell server={server} /> },
-    { title: t.plan, cell: (server) => t.size(server.cpu, format.ram(server.ram_mb), server.disk_gb) },
+    {
+      title: t.plan,
+      cell: (server) => t.size(server.cpu, format.ram(server.ram_mb), server.disk_gb),
+    },
     // One zone for all rows would say nothing.
     ...(zones.length === 1
       ? []
       : [{ title: t.zone, cell: ({ zone_slug }: Server) => zoneTitle(zones, zone_slug) }]),
-    { title: t.image, cell: ({ template_id }) => imageTitle(templates, template_id) },
+    { title: t.image, isWrapped: true, cell: ({ template_id }) => imageTitle(templates, template_id) },
     { title: t.month, isNumber: true, cell: (server) => priceOf(server, format) },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
   ]

@@ -63,7 +63,6 @@ export const useServersText = messages({
     stopAbout:
       'The operating system shuts down. A stopped server is still billed, because its resources stay reserved.',
     force: 'Power off immediately, without shutting down. Unsaved data is lost.',
-    failedFor: (name: string) => `${name}:`,
   },
   ru: {
     servers: 'Серверы',
@@ -130,6 +129,5 @@ export const useServersText = messages({
     stopAbout:
       'Операционная система завершит работу. Остановленный сервер продолжает тарифицироваться: его ресурсы остаются за вами.',
     force: 'Выключить сразу, без завершения работы. Несохранённые данные будут потеряны.',
-    failedFor: (name: string) => `${name}:`,
   },
 })
