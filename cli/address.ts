@@ -40,7 +40,7 @@ export function addressCommand(): Command {
           berth.addresses.listAll(
             server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
-      }).option('--server <server>', 'only those that this server has'),
+      }).option('--server <server>', 'only addresses of this server, by name or id'),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -113,7 +113,7 @@ async function zoneWith({ berth }: Session, family: Address['family']): Promise<
 
 function assignCommand(): Command {
   return new Command('assign')
-    .description('give a public address to a server, also from another one')
+    .description('assign a public address to a server, even if another server has it')
     .argument('<address>', GIVEN)
     .argument('<server>', 'name or id')
     .action(
@@ -128,7 +128,7 @@ function assignCommand(): Command {
 
 function unassignCommand(): Command {
   return new Command('unassign')
-    .description('take a public address away from its server; it stays reserved')
+    .description('unassign a public address from its server; it stays reserved')
     .argument('<address>', GIVEN)
     .action(
       action(async (session, given: string) => {
@@ -141,10 +141,10 @@ function unassignCommand(): Command {
 
 function updateCommand(): Command {
   return new Command('update')
-    .description('change the name of a public address')
+    .description('change the reverse DNS name of a public address')
     .argument('<address>', GIVEN)
-    .option('--reverse-dns <name>', 'name for the DNS')
-    .option('--no-reverse-dns', 'remove the name')
+    .option('--reverse-dns <name>', 'host name that the address resolves to')
+    .option('--no-reverse-dns', 'remove the reverse DNS name')
     .action(
       action(async (session, given: string, { reverseDns }: { reverseDns?: string | false }) => {
         const { berth } = session
@@ -160,9 +160,9 @@ function updateCommand(): Command {
 
 function deleteCommand(): Command {
   return new Command('delete')
-    .description('give a public address back')
+    .description('release a public address, which may then go to another customer')
     .argument('<address>', GIVEN)
-    .option('--force', 'also if a server has it')
+    .option('--force', 'release it even if it is assigned to a server')
     .action(
       action(async ({ berth, note }, given: string, { force }: { force?: boolean }) => {
         const { address_id, address } = await find(berth, addressKind, given)

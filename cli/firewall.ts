@@ -49,13 +49,13 @@ export function firewallCommand(): Command {
           berth.firewalls.listAll(
             server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
-      }).option('--server <server>', 'only those that this server has'),
+      }).option('--server <server>', 'only firewalls of this server, by name or id'),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
     .addCommand(updateCommand())
     .addCommand(
-      deleteCommand(firewallKind, 'delete a firewall that no server has', (berth, id) =>
+      deleteCommand(firewallKind, 'delete a firewall that is attached to no server', (berth, id) =>
         berth.firewalls.delete(id),
       ),
     )
@@ -102,25 +102,24 @@ interface CreateOptions {
 
 function createCommand(): Command {
   return new Command('create')
-    .description('create a firewall; what comes in is refused unless a rule allows it')
+    .description('create a firewall; incoming connections are refused unless a rule allows them')
     .argument('<name>', 'what it is for')
     .addOption(
-      new Option(
-        '--template <name>',
-        'rules to begin with: SSH and pings, or these and a web server',
-      ).choices(Object.keys(firewallTemplates)),
+      new Option('--template <name>', 'rules to start with: SSH and ping, or also HTTP and HTTPS').choices(
+        Object.keys(firewallTemplates),
+      ),
     )
     .option(
       '--from <cidr>',
-      'where SSH of the template may come from (repeatable; default: anywhere)',
+      'range that the template allows SSH from (repeatable; default: anywhere)',
       repeated,
     )
-    .option('--selector <selector>', 'attach it to all servers with such labels, such as env=prod')
+    .option('--selector <selector>', 'attach it to all servers with these labels, such as env=prod')
     .action(
       action(async (session, name: string, { template, from, selector }: CreateOptions) => {
         if (from && !template)
           throw new Refusal(
-            '--from is where SSH of a template may come from, and there is no template.',
+            '--from sets the range that a template allows SSH from, and no --template is given.',
             'Add --template ssh, or add rules later: berth firewall rule add --help',
           )
         const rules = template ? rulesOf(template, from) : []
@@ -156,7 +155,7 @@ function updateCommand(): Command {
 
 function attachCommand(): Command {
   return new Command('attach')
-    .description('attach a firewall to servers, at once')
+    .description('attach a firewall to servers, with immediate effect')
     .argument('<firewall>', 'name or id')
     .argument('<server...>', 'names or ids')
     .action(
@@ -171,7 +170,9 @@ function attachCommand(): Command {
 
 function detachCommand(): Command {
   return new Command('detach')
-    .description('detach a firewall from a server, at once; without any it lets everything through')
+    .description(
+      'detach a firewall from a server, with immediate effect; a server without firewalls allows all connections',
+    )
     .argument('<firewall>', 'name or id')
     .argument('<server>', 'name or id')
     .action(
@@ -198,10 +199,10 @@ interface RuleOptions {
 
 function addRuleCommand(): Command {
   return new Command('add')
-    .description('let connections through, at once')
+    .description('add a rule that allows connections, with immediate effect')
     .argument('<firewall>', 'name or id')
     .argument('<what>', 'port such as 22, 53/udp or 8000-9000, or a protocol: tcp, udp, icmp or any', whatOf)
-    .option('--out', 'connections that the server begins (default: those to it)')
+    .option('--out', 'outgoing connections (default: incoming)')
     .option('--cidr <cidr>', 'address or range of the other end (repeatable; default: anywhere)', repeated)
     .option('--description <text>', 'description')
     .action(
@@ -215,7 +216,7 @@ function addRuleCommand(): Command {
 
 function deleteRuleCommand(): Command {
   return new Command('delete')
-    .description('delete a rule, at once')
+    .description('delete a rule, with immediate effect')
     .argument('<firewall>', 'name or id')
     .argument('<number>', 'number of the rule, as berth firewall show prints it')
     .action(

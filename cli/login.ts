@@ -104,7 +104,10 @@ export function loginCommand(): Command {
       '[url]',
       'address of the API, such as http://127.0.0.1:8080 (default: that of the current context)',
     )
-    .option('--as <context>', 'name to save it under (default: default; without <url> the current context)')
+    .option(
+      '--as <context>',
+      'name of the context to save it in (default: "default"; without <url>: the current one)',
+    )
     .option('--with-token', 'prompt for a token instead')
     .option(
       '--scope <scope>',

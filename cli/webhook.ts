@@ -82,7 +82,7 @@ function createCommand(): Command {
   return new Command('create')
     .description('create a webhook; its secret is shown only once')
     .argument('<name>', 'what it is for')
-    .requiredOption('--to <url>', 'address to post events to')
+    .requiredOption('--to <url>', 'URL to send events to')
     .option(
       '--event <type>',
       'event type to send, such as server.created (repeatable; default: all)',
@@ -123,7 +123,7 @@ function updateCommand(): Command {
     .description('change, enable or disable a webhook')
     .argument('<webhook>', 'name or id')
     .option('--name <name>', 'new name')
-    .option('--to <url>', 'new address')
+    .option('--to <url>', 'new URL')
     .option('--event <type>', "event types to send instead (repeatable); '*' for all", repeated)
     .option('--enable', 'start sending again')
     .addOption(new Option('--disable', 'stop sending, and give up pending deliveries').conflicts('enable'))

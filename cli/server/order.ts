@@ -62,8 +62,8 @@ export function addOrderOptions(command: Command): Command {
     .option('--publish <port>', 'port to publish, such as 80 or 53/udp (repeatable)', addPort)
     .option('--no-ipv4', 'without a public IPv4 address')
     .option('--no-ipv6', 'without a public IPv6 address')
-    .option('--network <network>', 'private network to be in, name or id (repeatable)', repeated)
-    .option('--firewall <firewall>', 'firewall to attach, name or id (repeatable)', repeated)
+    .option('--network <network>', 'private network to attach it to, by name or id (repeatable)', repeated)
+    .option('--firewall <firewall>', 'firewall to attach, by name or id (repeatable)', repeated)
     .option('--no-start', 'create it without starting it')
     .option('--delete-protection', 'protect it from deletion')
 }
