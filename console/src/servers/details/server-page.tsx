@@ -1,7 +1,8 @@
 import '../servers.css'
 import { isBerthError, type ServerDetails } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
+import { getRouteApi, Link, Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { useFormats } from '../../format.ts'
 import type { Example } from '../../ui/example.ts'
 import { Page } from '../../ui/page.tsx'
@@ -69,6 +70,13 @@ function Known({ server }: { server: ServerDetails }) {
 
 function Tabs({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
+  const nav = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // On phones the tabs scroll sideways: the one that is open would be out of sight.
+  useEffect(() => {
+    const open = pathname && nav.current?.querySelector('[aria-current="page"]')
+    if (open) open.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [pathname])
   const hasConsole = server.zone?.features.includes('console') === true
   const tabs = [
     { to: '/servers/$serverId', title: t.tabs.overview },
@@ -79,7 +87,7 @@ function Tabs({ server }: { server: ServerDetails }) {
     { to: '/servers/$serverId/settings', title: t.tabs.settings },
   ] as const
   return (
-    <nav className="tabs" aria-label={server.name}>
+    <nav ref={nav} className="tabs" aria-label={server.name}>
       {tabs.map(({ to, title }) => (
         <Link
           key={to}
