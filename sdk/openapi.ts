@@ -3,11 +3,11 @@
 export interface Account {
   /** Id of the account */
   account_id: string
-  /** Address that the operator knows the account by */
+  /** Contact address of the account, for the operator */
   email: string
   /** Name of the customer */
   name: string
-  /** A suspended account can read, stop and delete; a closed one can read. The operator sets it */
+  /** A suspended account can read, stop and delete; a closed one can only read. The operator sets the status */
   status: 'active' | 'suspended' | 'closed'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -23,7 +23,7 @@ export interface Account {
     name: string
     /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
     scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
-    /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+    /** Addresses that the token may be used from, in CIDR notation; empty if any address is allowed */
     cidrs: Array<string>
     /** When it stops being valid; null if never */
     expires_at: string | null
@@ -36,104 +36,104 @@ export interface Account {
     email: string
     /** Name of the person */
     name: string
-    /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+    /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
     role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
     /** Whether the person runs this installation */
     is_operator: boolean
   } | null
-  /** What this request may do, by token or by role: only these four, `read` and `write` are spelled out */
+  /** Scopes of this request, by token or by role; `read` and `write` are listed as the scopes that they stand for */
   scopes: Array<'account:read' | 'account:write' | 'servers:read' | 'servers:write'>
-  /** What the account may have; a request for more is a 403 `quota_exceeded` */
+  /** Quotas of the account; a request that exceeds one returns 403 `quota_exceeded` */
   quotas: {
     /** People in the account, and invitations */
     members: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Projects */
     projects: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** SSH keys */
     ssh_keys: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Valid tokens */
     tokens: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Servers */
     servers: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Cores of all servers */
     cpu: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Memory of all servers in MB */
     ram_mb: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Disk of all servers in GB */
     disk_gb: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Webhooks */
     webhooks: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Published ports, besides those for SSH */
     ports: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Reserved public addresses, besides those that go with servers */
     addresses: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Private networks */
     networks: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
     /** Firewalls */
     firewalls: {
       /** The most that the account may have */
       limit: number
-      /** What it has */
+      /** How much the account has */
       used: number
     }
   }
@@ -149,13 +149,13 @@ export interface Address {
   address_id: string
   /** The address; of `ipv6` the whole /64 */
   address: string
-  /** `ipv4`: one address; `ipv6`: a /64, of which a server is ::2 */
+  /** `ipv4`: a single address; `ipv6`: a /64, in which the server has the address ::2 */
   family: 'ipv4' | 'ipv6'
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** The server that has it; null if none has */
+  /** The server that has the address; null if none has */
   server_id: string | null
-  /** Name that it shall have in the DNS, once the operator has put it there; null for none */
+  /** Reverse DNS name, in effect once the operator has published it; null for none */
   reverse_dns: string | null
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
@@ -168,9 +168,9 @@ export interface Address {
 export interface AddressCreate {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** `ipv4`: one address; `ipv6`: a /64, of which a server is ::2 */
+  /** `ipv4`: a single address; `ipv6`: a /64, in which the server has the address ::2 */
   family: 'ipv4' | 'ipv6'
-  /** The server that gets it; default: none */
+  /** The server to assign the address to; default: none */
   server_id?: string | undefined
 }
 
@@ -203,14 +203,14 @@ export interface AddressUnavailableProblem {
   request_id: string
   /** Stable code for programs */
   code: 'address_unavailable'
-  /** Zones that have one now */
+  /** Zones that have a free address now */
   alternatives: Array<string>
 }
 
 export interface AddressUpdate {
-  /** The server that gets it; null takes it away from its server */
+  /** The server to assign the address to; null unassigns it */
   server_id?: string | null | undefined
-  /** Name for the DNS, up to 253 characters; null for none */
+  /** Reverse DNS name, up to 253 characters; null for none */
   reverse_dns?: string | null | undefined
 }
 
@@ -245,7 +245,7 @@ export interface AuditEntryList {
 }
 
 export interface Balance {
-  /** Sum of all transactions; below zero if more was used than paid, in rubles with two decimals */
+  /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
   /** Currency of all amounts (ISO 4217) */
   currency: 'RUB'
@@ -255,7 +255,7 @@ export interface Balance {
   cost_month_rub: string
   /** Full hours that the balance will last; null if nothing is billed */
   hours_left: number | null
-  /** What is missing for suspended servers to resume, in rubles; null if none is suspended for want of money */
+  /** Amount to pay before suspended servers resume, in rubles; null if none is suspended because of the balance */
   top_up_to_resume_rub: string | null
   /** The time that these figures are for */
   generated_at: string
@@ -326,7 +326,7 @@ export interface CodeProof {
 export interface ConsoleTicket {
   /** Path of the WebSocket, on the origin of this request: `wss://` instead of `https://` */
   url: string
-  /** Opens it, once; offer it as the second subprotocol, after `berth.console.v1` */
+  /** Ticket that opens the WebSocket once; send it as the second subprotocol, after `berth.console.v1` */
   ticket: string
   /** When the ticket expires */
   expires_at: string
@@ -335,9 +335,9 @@ export interface ConsoleTicket {
 export interface Credit {
   /** Amount in rubles, above zero, with at most two decimals */
   amount: string
-  /** Money that came in (`payment`), or a gift, which counts as no payment (`correction`) */
+  /** `payment` for money received, `correction` for a gift, which does not count as a payment */
   type: 'payment' | 'correction'
-  /** Why, at most 200 characters; the customer sees it */
+  /** Reason, at most 200 characters; the customer sees it */
   reason: string
   /** Reference of the payment, without spaces; a repeated one is booked only once */
   reference: string
@@ -354,7 +354,7 @@ export interface Delivery {
   event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
-  /** Of many, the first and the last ten; only those to the current address */
+  /** Attempts to the current address; if there are many, the first and the last ten */
   attempts: Array<DeliveryAttempt>
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -393,13 +393,13 @@ export interface DeviceCodeEntry {
 }
 
 export interface DeviceLogin {
-  /** What the program calls itself; anybody can call it anything */
+  /** Name that the program gives itself; it is not verified */
   client_name: string
-  /** IP address that it asks from */
+  /** IP address of the program */
   address: string
-  /** Whether it asks from the network of this request */
+  /** Whether the program is in the network that this request comes from */
   is_from_here: boolean
-  /** Scopes that the program asks for; null for all that the approver’s role allows */
+  /** Scopes that the program requests; null for all that the approver’s role allows */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -410,7 +410,7 @@ export interface DeviceLogin {
 export interface DeviceLoginRequest {
   /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   client_name: string
-  /** Scopes that the program asks for; null for all that the approver’s role allows */
+  /** Scopes that the program requests; null for all that the approver’s role allows */
   scopes?: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null | undefined
 }
 
@@ -468,11 +468,11 @@ export interface Firewall {
   firewall_id: string
   /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
   name: string
-  /** What it lets through */
+  /** Rules of the firewall */
   rules: Array<FirewallRule>
-  /** Servers that it is attached to by id; `label_selector` may bring more */
+  /** Servers that it is attached to by id; `label_selector` may match more */
   server_ids: Array<string>
-  /** Servers with such labels have it too; null: only those in `server_ids` */
+  /** Servers with matching labels have the firewall, too; null: only those in `server_ids` */
   label_selector: string | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -481,7 +481,7 @@ export interface Firewall {
 }
 
 export interface FirewallAttach {
-  /** Servers to attach it to; those that have it keep it */
+  /** Servers to attach it to, besides those that already have it */
   server_ids: Array<string>
 }
 
@@ -490,7 +490,7 @@ export interface FirewallCreate {
   name: string
   /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
   rules?: Array<FirewallRuleCreate> | undefined
-  /** Attaches it to all servers with such labels, also to those that get them later; default: none */
+  /** Attaches it to all servers with matching labels, including future ones; default: none */
   label_selector?: string | null | undefined
 }
 
@@ -502,26 +502,26 @@ export interface FirewallList {
 }
 
 export interface FirewallRule {
-  /** `in`: connections to the server; `out`: those that it begins */
+  /** `in`: connections to the server; `out`: connections from the server */
   direction: 'in' | 'out'
   /** Protocol; `icmp` is ICMPv6 too, `any` is everything */
   protocol: 'tcp' | 'udp' | 'icmp' | 'any'
   /** A port such as "22", or a range such as "8000-9000": of the server for `in`, of the other end for `out`. Null: all; the only value for `icmp` and `any` */
   ports: string | null
-  /** Addresses and ranges of the other end, IPv4 and IPv6 */
+  /** Addresses and ranges of the remote end, IPv4 and IPv6 */
   cidrs: Array<string>
   /** Text of your choice, up to 100 characters; null for none */
   description: string | null
 }
 
 export interface FirewallRuleCreate {
-  /** `in`: connections to the server; `out`: those that it begins */
+  /** `in`: connections to the server; `out`: connections from the server */
   direction: 'in' | 'out'
   /** Protocol; `icmp` is ICMPv6 too, `any` is everything */
   protocol: 'tcp' | 'udp' | 'icmp' | 'any'
   /** A port such as "22", or a range such as "8000-9000": of the server for `in`, of the other end for `out`. Null: all; the only value for `icmp` and `any` */
   ports?: string | null | undefined
-  /** Addresses and ranges of the other end, IPv4 and IPv6, up to 100. Default: 0.0.0.0/0 and ::/0, all */
+  /** Addresses and ranges of the remote end, IPv4 and IPv6, up to 100. Default: 0.0.0.0/0 and ::/0, all */
   cidrs?: Array<string> | undefined
   /** Text of your choice, up to 100 characters; null for none */
   description?: string | null | undefined
@@ -532,7 +532,7 @@ export interface FirewallUpdate {
   name?: string | undefined
   /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
   rules?: Array<FirewallRuleCreate> | undefined
-  /** Which servers have it by their labels; null: none */
+  /** Attaches it to all servers with matching labels; null: to none */
   label_selector?: string | null | undefined
 }
 
@@ -556,7 +556,7 @@ export interface InsufficientBalanceProblem {
   request_id: string
   /** Stable code for programs */
   code: 'insufficient_balance'
-  /** Balance that is needed: 24 hours of everything that the account has, with this, in rubles with two decimals */
+  /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
   required: string
   /** Balance of the account, in rubles with two decimals */
   available: string
@@ -588,7 +588,7 @@ export interface Invitation {
   invitation_id: string
   /** E-mail address, in lower case */
   email: string
-  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   /** Address of the person who sent it; null if a token did */
   invited_by: string | null
@@ -610,7 +610,7 @@ export interface InvitationAcceptance {
 export interface InvitationCreate {
   /** E-mail address; capital letters make no difference */
   email: string
-  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
@@ -679,7 +679,7 @@ export interface Limits {
   }
   /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00 if it is free, in rubles with two decimals */
   traffic_tb_rub: string
   /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
@@ -699,7 +699,7 @@ export interface Member {
   email: string
   /** Name of the person */
   name: string
-  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -713,7 +713,7 @@ export interface MemberList {
 }
 
 export interface MemberUpdate {
-  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
 }
 
@@ -742,7 +742,7 @@ export interface Network {
 export interface NetworkAttach {
   /** Server of the same zone to attach */
   server_id: string
-  /** Address for it, of the range of the network; default: the first free one */
+  /** Address for the server, within the range of the network; default: the first free one */
   ipv4?: string | undefined
 }
 
@@ -751,7 +751,7 @@ export interface NetworkCreate {
   name: string
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of others may have the same. Not in 10.64.0.0/12 */
+  /** Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of other accounts may use the same range. It must not overlap 10.64.0.0/12 */
   ip_range: string
 }
 
@@ -776,9 +776,9 @@ export interface NewToken {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null for others */
+  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
-  /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+  /** Addresses that the token may be used from, in CIDR notation; empty if any address is allowed */
   cidrs: Array<string>
   /** When it stops being valid; null if never */
   expires_at: string | null
@@ -834,7 +834,7 @@ export interface OpenInvitation {
   account_name: string
   /** E-mail address, in lower case */
   email: string
-  /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+  /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
   role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   /** When the link stops working */
   expires_at: string
@@ -845,15 +845,15 @@ export interface OpenInvitation {
 export interface OperatedAccount {
   /** Id of the account */
   account_id: string
-  /** Address that the account is known by */
+  /** Contact address of the account */
   email: string
   /** Name of the customer */
   name: string
   /** Status of the account */
   status: 'active' | 'suspended' | 'closed'
-  /** Sum of all transactions; below zero if more was used than paid, in rubles with two decimals */
+  /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
-  /** What the account has paid in all, less what was charged back, in rubles with two decimals */
+  /** Sum of the payments of the account, less chargebacks, in rubles with two decimals */
   paid: string
   /** Whether the balance is used up while something is billed */
   is_depleted: boolean
@@ -873,15 +873,15 @@ export interface OperatedAccountList {
 export interface OperatedImage {
   /** Short name of the template */
   template: string
-  /** The machines that it is for */
+  /** Pool of machines that the image is for */
   pool: string
-  /** Whether the template is not on offer any more */
+  /** Whether the template is no longer on offer */
   is_retired: boolean
   /** Whether servers can start from it. `absent`: it is prepared for the first server that needs it; `unknown`: the host does not answer within 3 seconds */
   status: 'absent' | 'preparing' | 'ready' | 'failed' | 'unknown'
   /** How far it is prepared, in percent; null unless `status` is `preparing` */
   progress: number | null
-  /** What is done now, why it failed, or where it came from; null if there is nothing to say */
+  /** The current step, the reason of the failure, or the source of the image; null if there is none */
   detail: string | null
   /** Size of its files in bytes; null unless `status` is `ready` */
   bytes: number | null
@@ -896,7 +896,7 @@ export interface OperatedOperation {
   subject_type: 'server' | 'network'
   /** Id of the resource that the operation is on */
   subject_id: string
-  /** The server that it concerns; null if it concerns none */
+  /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
   type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
@@ -935,7 +935,7 @@ export interface Operation {
   subject_type: 'server' | 'network'
   /** Id of the resource that the operation is on */
   subject_id: string
-  /** The server that it concerns; null if it concerns none */
+  /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
   type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
@@ -991,16 +991,16 @@ export interface Passkey {
   passkey_id: string
   /** Name that the person gave it */
   name: string
-  /** Whether the devices of the person share it, so that it outlives one of them */
+  /** Whether the passkey is synchronized between devices, so that it survives the loss of one */
   is_synced: boolean
   /** When it was created (RFC 3339, UTC) */
   created_at: string
-  /** When it last signed in; null if it never did */
+  /** When it was last used to sign in; null if never */
   last_used_at: string | null
 }
 
 export interface PasskeyChallenge {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** Random bytes for the browser to sign, in base64url */
   challenge: string
@@ -1009,7 +1009,7 @@ export interface PasskeyChallenge {
 }
 
 export interface PasskeyCreate {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
   name: string
@@ -1029,7 +1029,7 @@ export interface PasskeyList {
 }
 
 export interface PasskeySetUp {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** Random bytes for the browser to sign, in base64url */
   challenge: string
@@ -1037,9 +1037,9 @@ export interface PasskeySetUp {
   relying_party: string
   /** Id of the person, as authenticators keep it, in base64url */
   user_handle: string
-  /** What the device shows of the person */
+  /** Name of the person that the device shows */
   user_name: string
-  /** Keys that the person has already, so that no device creates a second one */
+  /** Existing keys of the person, so that no device creates a second one */
   exclude_credentials: Array<string>
 }
 
@@ -1049,7 +1049,7 @@ export interface PasskeyUpdate {
 }
 
 export interface PasskeyUse {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** Id that the authenticator gave the key, in base64url */
   credential: string
@@ -1116,11 +1116,11 @@ export interface Person {
     member_id: string
     /** Name of the account */
     name: string
-    /** Address that the account is known by */
+    /** Contact address of the account */
     email: string
     /** Status of the account */
     status: 'active' | 'suspended' | 'closed'
-    /** What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read */
+    /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
     role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   }>
 }
@@ -1182,7 +1182,7 @@ export interface Preset {
   price_hour_rub: string
   /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00 if it is free, in rubles with two decimals */
   traffic_tb_rub: string
   /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
@@ -1213,20 +1213,20 @@ export interface Problem {
   errors?: Array<Issue> | undefined
   /** Seconds to wait from here on */
   interval?: number | undefined
-  /** The quota that does not allow it */
+  /** The quota that would be exceeded */
   quota?: {
     /** Name of the quota */
     name: string
     /** How much the account may have */
     limit: number
-    /** How much it has */
+    /** How much the account has */
     used: number
-    /** How much more the request needs */
+    /** How much more the request asks for */
     requested: number
   } | undefined
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
-  /** Balance that is needed: 24 hours of everything that the account has, with this, in rubles with two decimals */
+  /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
   required?: string | undefined
   /** Balance of the account, in rubles with two decimals */
   available?: string | undefined
@@ -1239,7 +1239,7 @@ export interface Problem {
     /** Disk in GB */
     disk_gb: number
   } | undefined
-  /** Zones that have one now */
+  /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console */
   feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | undefined
@@ -1290,16 +1290,16 @@ export interface ProjectUpdate {
 }
 
 export interface ProviderAnswer {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
-  /** The query that the provider led back with, without the question mark */
+  /** The query of the address that the provider redirected to, without the question mark */
   answer: string
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
 }
 
 export interface ProviderBeginning {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** Page of the provider to open in the browser */
   url: string
@@ -1308,9 +1308,9 @@ export interface ProviderBeginning {
 export interface ProviderSignIn {
   /** Whether the cookie of a session was set */
   is_signed_in: boolean
-  /** Who has signed in */
+  /** The person who has signed in */
   person: Person | null
-  /** For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing */
+  /** Ticket for `POST /sign-in/two-factor`, with a code; null if no code is required. Valid once, for 10 minutes */
   ticket: string | null
   /** Ticket for `POST /person/identity`, if the address has signed up already; null otherwise. Valid once, for 10 minutes */
   identity_ticket: string | null
@@ -1329,9 +1329,9 @@ export interface PublishedPort {
   host: string
   /** Port that clients connect to */
   host_port: number
-  /** Whether the service manages it, as the one for SSH, which cannot be deleted */
+  /** Whether the service manages the port, such as the one for SSH, which cannot be deleted */
   is_system: boolean
-  /** `active`: it leads to the server while that is on. Where ports of a server that runs cannot change, one that was published is `pending`, and one that was deleted `closing` and leads to it, until the server is stopped and started again */
+  /** `active`: it leads to the server while the server is on. If the zone cannot change the ports of a running server, a published port is `pending` until the server is stopped and started again. Until then a deleted port is `closing`, and still leads to the server */
   status: 'active' | 'pending' | 'closing'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -1359,15 +1359,15 @@ export interface QuotaExceededProblem {
   request_id: string
   /** Stable code for programs */
   code: 'quota_exceeded'
-  /** The quota that does not allow it */
+  /** The quota that would be exceeded */
   quota: {
     /** Name of the quota */
     name: string
     /** How much the account may have */
     limit: number
-    /** How much it has */
+    /** How much the account has */
     used: number
-    /** How much more the request needs */
+    /** How much more the request asks for */
     requested: number
   }
 }
@@ -1395,17 +1395,17 @@ export interface Quote {
   price_month_rub: string
   /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
-  /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
+  /** Price of each further TB (1,000 GB); 0.00 if it is free, in rubles with two decimals */
   traffic_tb_rub: string
   /** Bandwidth in each direction in Mbit/s; null: not limited */
   bandwidth_mbit: number | null
-  /** What the price is the sum of */
+  /** Items that add up to the price */
   items: Array<{
-    /** What it is the price of */
+    /** Part of the plan that the price is for */
     code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
-    /** How many units */
+    /** Number of units */
     quantity: number
-    /** What one unit is */
+    /** The unit */
     unit: 'core' | 'gb' | 'preset' | 'address'
     /** Price of one unit per month, in rubles with two decimals */
     price_unit_month_rub: string
@@ -1418,12 +1418,12 @@ export interface Quote {
   can_create: boolean
   /** Why it cannot be created now; empty if it can */
   blockers: Array<{
-    /** Code of the problem that creating it would reply with */
+    /** Error code that creating the server would return */
     code: string
-    /** What stands in the way, for people */
+    /** Explanation of the obstacle, for people */
     detail: string
   }>
-  /** When it was quoted; prices and room may change afterwards */
+  /** When it was quoted; prices and capacity may change afterwards */
   quoted_at: string
 }
 
@@ -1446,7 +1446,7 @@ export interface QuoteRequest {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1459,9 +1459,9 @@ export interface QuoteRequest {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1500,7 +1500,7 @@ export interface QuoteRequestCustom {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1513,9 +1513,9 @@ export interface QuoteRequestCustom {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1544,7 +1544,7 @@ export interface QuoteRequestPreset {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1557,9 +1557,9 @@ export interface QuoteRequestPreset {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1570,7 +1570,7 @@ export interface QuoteRequestPreset {
 }
 
 export interface RecoveryCodes {
-  /** Ten codes, each of which signs in once in the place of one of the app */
+  /** Ten codes, each of which replaces a code of the app once */
   recovery_codes: Array<string>
 }
 
@@ -1585,7 +1585,7 @@ export interface Server {
   project_id: string
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
+  /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
@@ -1603,9 +1603,9 @@ export interface Server {
   disk_gb: number
   /** Id of a template: the operating system that the server is created from */
   template_id: string
-  /** SSH keys that it was created with, also those deleted since */
+  /** SSH keys that the server was created with, including those deleted since */
   ssh_key_ids: Array<string>
-  /** Its public IPv4 address; null if it has none, and is reached by the port of `ssh` */
+  /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
   ipv4: string | null
   /** Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none */
   ipv6: string | null
@@ -1616,7 +1616,7 @@ export interface Server {
     /** Address of the server in the network */
     ipv4: string
   }>
-  /** Names and values of your own */
+  /** Names and values of your choice */
   labels: Record<string, string>
   /** Whether `DELETE` is refused */
   delete_protection: boolean
@@ -1624,11 +1624,11 @@ export interface Server {
   price_month_rub: string
   /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
   price_hour_rub: string
-  /** Where SSH reaches it */
+  /** Address, port and user for SSH */
   ssh: {
-    /** Address that leads to it */
+    /** Address to connect to */
     host: string
-    /** Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none */
+    /** Port to connect to: 22 at a public address, otherwise a published port; null if it has none */
     port: number | null
     /** User to log in as */
     username: string
@@ -1637,7 +1637,7 @@ export interface Server {
   current_operation: {
     /** Id of the operation; wait for it by this id */
     operation_id: string
-    /** What is done */
+    /** Type of the operation */
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
@@ -1673,7 +1673,7 @@ export interface ServerCreate {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1686,9 +1686,9 @@ export interface ServerCreate {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1727,7 +1727,7 @@ export interface ServerCreateCustom {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1740,9 +1740,9 @@ export interface ServerCreateCustom {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1771,7 +1771,7 @@ export interface ServerCreatePreset {
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Ports to publish besides the one for SSH, each under a free host port; more can be published later. Default: none */
   published_ports?: Array<{
@@ -1784,9 +1784,9 @@ export interface ServerCreatePreset {
   enable_ipv4?: boolean | undefined
   /** Whether it gets a public IPv6 /64. Default: if the zone has `public_ipv6` */
   enable_ipv6?: boolean | undefined
-  /** Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none */
+  /** Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none */
   network_ids?: Array<string> | undefined
-  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and everything gets through */
+  /** Firewalls to attach to it, up to 5 with those that its labels bring. Default: none, and all connections are allowed */
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
@@ -1807,7 +1807,7 @@ export interface ServerDetails {
   project_id: string
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
+  /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
@@ -1825,9 +1825,9 @@ export interface ServerDetails {
   disk_gb: number
   /** Id of a template: the operating system that the server is created from */
   template_id: string
-  /** SSH keys that it was created with, also those deleted since */
+  /** SSH keys that the server was created with, including those deleted since */
   ssh_key_ids: Array<string>
-  /** Its public IPv4 address; null if it has none, and is reached by the port of `ssh` */
+  /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
   ipv4: string | null
   /** Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none */
   ipv6: string | null
@@ -1838,7 +1838,7 @@ export interface ServerDetails {
     /** Address of the server in the network */
     ipv4: string
   }>
-  /** Names and values of your own */
+  /** Names and values of your choice */
   labels: Record<string, string>
   /** Whether `DELETE` is refused */
   delete_protection: boolean
@@ -1848,9 +1848,9 @@ export interface ServerDetails {
   price_hour_rub: string
   /** How to log in */
   ssh: {
-    /** Address that leads to it */
+    /** Address to connect to */
     host: string
-    /** Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none */
+    /** Port to connect to: 22 at a public address, otherwise a published port; null if it has none */
     port: number | null
     /** User to log in as */
     username: string
@@ -1885,7 +1885,7 @@ export interface ServerDetails {
   current_operation: {
     /** Id of the operation; wait for it by this id */
     operation_id: string
-    /** What is done */
+    /** Type of the operation */
     type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
@@ -1931,7 +1931,7 @@ export interface ServerDetails {
       /** Default gateway */
       gateway: string
     } | null
-    /** Name servers that it is set up with */
+    /** Name servers that it is configured with */
     resolvers: Array<string>
     /** Its cards in private networks */
     private: Array<{
@@ -1947,7 +1947,7 @@ export interface ServerDetails {
       ipv4: string
       /** Length of the prefix of the range */
       prefix_length: number
-      /** Shell command that gives the card its address in a guest that runs; at its next boot cloud-init does so */
+      /** Shell command that configures the address of the card in a running guest; at the next boot, cloud-init does this */
       command: string
     }>
     /** Ports that lead to it: newest first, the one for SSH last */
@@ -1972,20 +1972,20 @@ export interface ServerDetails {
   traffic: {
     /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
     traffic_gb: number
-    /** Price of each further TB (1,000 GB); 0.00: it is free, in rubles with two decimals */
+    /** Price of each further TB (1,000 GB); 0.00 if it is free, in rubles with two decimals */
     traffic_tb_rub: string
     /** Bandwidth in each direction in Mbit/s; null: not limited */
     bandwidth_mbit: number | null
-    /** Bytes that came to it */
+    /** Bytes that it received */
     in_bytes: number
     /** Bytes that it sent */
     out_bytes: number
-    /** Bytes that it may send for its price: `traffic_gb`, less the share of the month before it was created, and while it was suspended */
+    /** Bytes that its price includes: `traffic_gb`, less the share of the month before it was created or while it was suspended */
     included_bytes: number
-    /** What it sent beyond that costs so far, in rubles, in rubles with two decimals */
+    /** Cost of the bytes sent beyond that so far, in rubles, in rubles with two decimals */
     excess_rub: string
   }
-  /** What its status allows now; `update` is a change of names and the like, `resize` of the plan */
+  /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
   allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'>
 }
 
@@ -2007,9 +2007,9 @@ export interface ServerMetrics {
   step: number
   /** One series for each thing that was measured */
   series: Array<{
-    /** What was measured */
+    /** Name of the metric */
     name: 'cpu.usage' | 'memory.used' | 'disk.used' | 'disk.read.bandwidth' | 'disk.write.bandwidth' | 'network.rx.bandwidth' | 'network.tx.bandwidth'
-    /** What the series is about, as in the query */
+    /** Type of the series, as in the query */
     type: 'cpu' | 'memory' | 'disk' | 'network'
     /** Unit of its values */
     unit: 'percent' | 'bytes' | 'bytes_per_second'
@@ -2042,7 +2042,7 @@ export interface ServerStateConflictProblem {
 export interface ServerStats {
   /** Id of the server */
   server_id: string
-  /** What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
+  /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
   /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
@@ -2095,7 +2095,7 @@ export interface ServerUpdate {
   name?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
@@ -2118,7 +2118,7 @@ export interface ServerUpdateCustom {
   name?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
@@ -2139,7 +2139,7 @@ export interface ServerUpdatePreset {
   name?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** Up to 32 names and values of your own, to filter lists by; replaces all labels that there are */
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
@@ -2158,7 +2158,7 @@ export interface Session {
   is_current: boolean
   /** IP address that it was last used from */
   address: string
-  /** What the browser calls itself */
+  /** Name that the browser gives itself */
   user_agent: string
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -2178,9 +2178,9 @@ export interface SessionList {
 export interface SignIn {
   /** Whether the cookie of a session was set */
   is_signed_in: boolean
-  /** Who has signed in */
+  /** The person who has signed in */
   person: Person | null
-  /** For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing */
+  /** Ticket for `POST /sign-in/two-factor`, with a code; null if no code is required. Valid once, for 10 minutes */
   ticket: string | null
 }
 
@@ -2196,7 +2196,7 @@ export interface SignInOptions {
     /** Origin of the pages that it leads back to */
     origin: string
   } | null
-  /** Characters that a password has at least */
+  /** Minimum length of a password in characters */
   min_password: number
 }
 
@@ -2293,7 +2293,7 @@ export interface StartRequest {
 }
 
 export interface StatusChange {
-  /** Why, at most 200 characters; the customer sees it */
+  /** Reason, at most 200 characters; the customer sees it */
   reason: string
 }
 
@@ -2320,7 +2320,7 @@ export interface Template {
 }
 
 export interface TicketUse {
-  /** Connects both steps: for one use, within 10 minutes */
+  /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
   /** A code of the app, or a recovery code; spaces and hyphens make no difference */
   code: string
@@ -2335,9 +2335,9 @@ export interface Token {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null for others */
+  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
-  /** Addresses that it may be used from, in CIDR notation; empty if from anywhere */
+  /** Addresses that the token may be used from, in CIDR notation; empty if any address is allowed */
   cidrs: Array<string>
   /** When it stops being valid; null if never */
   expires_at: string | null
@@ -2374,11 +2374,11 @@ export interface Transaction {
   amount: string
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
-  /** Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name. It is null if the transaction is not a charge. */
+  /** Type of the item that was charged for: a server or a public address. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
   item_type: 'server' | 'address' | null
   /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
   item_id: string | null
-  /** Last name of the server, or the public address itself; null if the transaction is not a charge */
+  /** Most recent name of the server, or the public address itself; null if the transaction is not a charge */
   item_name: string | null
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2388,7 +2388,7 @@ export interface Transaction {
   seconds: number | null
   /** Traffic that was charged for in this time, in bytes; null if the charge is for the time itself, and for other transactions */
   traffic_bytes: number | null
-  /** Short text in English: of a charge its hour and time or traffic, else what the operator wrote */
+  /** Short text in English: for a charge its hour and time or traffic, otherwise the text of the operator */
   description: string
   /** When it was created (RFC 3339, UTC) */
   created_at: string
@@ -2422,18 +2422,18 @@ export interface Usage {
   amount: string
   /** One entry for each item (server or public address) and project */
   items: Array<UsageItem>
-  /** One item for each server that got or sent anything, counted outside of it every few seconds; kept for a year */
+  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year */
   traffic: Array<UsageTraffic>
   /** The time that these figures are for */
   generated_at: string
 }
 
 export interface UsageItem {
-  /** Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name. */
+  /** Type of the item that was charged for: a server or a public address. More types will be added; show an unknown type by its name. */
   item_type: 'server' | 'address'
   /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
-  /** Last name of the server, or the public address itself */
+  /** Most recent name of the server, or the public address itself */
   item_name: string
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2443,7 +2443,7 @@ export interface UsageItem {
   project_id: string
   /** Hours that were billed, to four decimals */
   hours: number
-  /** Sum of its charges, those for traffic included, in rubles with two decimals */
+  /** Sum of its charges, including those for traffic, in rubles with two decimals */
   amount: string
   /** Sum of its charges for traffic, in rubles with two decimals */
   traffic_amount: string
@@ -2452,9 +2452,9 @@ export interface UsageItem {
 export interface UsageTraffic {
   /** Id of the server, which may be deleted by now */
   server_id: string
-  /** Its last name */
+  /** Most recent name of the server */
   server_name: string
-  /** Bytes that came to it */
+  /** Bytes that it received */
   in_bytes: number
   /** Bytes that it sent */
   out_bytes: number
@@ -2564,11 +2564,11 @@ export interface ZoneRoom {
   zone_slug: string
   /** Name of the zone */
   title: string
-  /** The machines that it sells of; zones with the same pool share them */
+  /** Pool of the machines on which its servers run; zones with the same pool share its capacity */
   pool: string
-  /** Whether nothing more is sold in it */
+  /** Whether the zone is no longer on sale */
   is_retired: boolean
-  /** What its hosts have, times the overcommit of the catalogue; null if they do not answer within 3 seconds */
+  /** Capacity of its hosts, times the overcommit of the catalogue; null if they do not answer within 3 seconds */
   total: {
     /** Cores */
     cpu: number
@@ -2577,7 +2577,7 @@ export interface ZoneRoom {
     /** Disk in GB */
     disk_gb: number
   } | null
-  /** What the servers of the pool hold */
+  /** Capacity that the servers of the pool use */
   used: {
     /** Cores */
     cpu: number
@@ -2621,7 +2621,7 @@ export interface Routes {
     body: SignInRequest
     reply: SignIn
   }
-  /** Sign in with a link of the operator */
+  /** Sign in with a link from the operator */
   'POST /sign-in/link': {
     body: LinkUse
     reply: SignIn
@@ -2630,7 +2630,7 @@ export interface Routes {
   'POST /sign-out': {
     reply: undefined
   }
-  /** Sign in: the second step, with a code */
+  /** Complete a sign-in with a code: the second step */
   'POST /sign-in/two-factor': {
     body: TicketUse
     reply: SignIn
@@ -2644,11 +2644,11 @@ export interface Routes {
     body: PasskeyUse
     reply: SignIn
   }
-  /** Begin to sign in with the provider: get where to go */
+  /** Begin to sign in with the provider: get the page to open */
   'POST /sign-in/provider/begin': {
     reply: ProviderBeginning
   }
-  /** Sign in with what the provider answered */
+  /** Complete a sign-in with the response of the provider */
   'POST /sign-in/provider': {
     body: ProviderAnswer
     reply: ProviderSignIn
@@ -2682,17 +2682,17 @@ export interface Routes {
     body: DeviceTokenRequest
     reply: NewToken
   }
-  /** See what shows a code */
+  /** Get the program that shows a code */
   'POST /device/look': {
     body: DeviceCodeEntry
     reply: DeviceLogin
   }
-  /** Let a program in, with a token of an account */
+  /** Approve a program, which gets a token of an account */
   'POST /device/approve': {
     body: DeviceApproval
     reply: undefined
   }
-  /** Refuse a program that asks to be let in */
+  /** Deny access to a program */
   'POST /device/deny': {
     body: DeviceCodeEntry
     reply: undefined
@@ -2721,7 +2721,7 @@ export interface Routes {
     body: LinkUse
     reply: undefined
   }
-  /** Choose the account to go on with */
+  /** Switch the session to another account */
   'POST /person/account': {
     body: AccountChoice
     reply: Person
@@ -2751,12 +2751,12 @@ export interface Routes {
     body: CodeProof
     reply: RecoveryCodes
   }
-  /** Begin to add a passkey: get what the browser needs */
+  /** Begin to add a passkey: get the options for the browser */
   'POST /person/passkey-challenge': {
     body?: PasswordProof | undefined
     reply: PasskeySetUp
   }
-  /** Add a passkey that the browser has made */
+  /** Add a passkey that the browser has created */
   'POST /person/passkeys': {
     body: PasskeyCreate
     reply: Passkey
@@ -2985,7 +2985,7 @@ export interface Routes {
       token_id: string
     }
     query?: {
-      /** Whether tokens created with it stay valid; they become those of its own parent */
+      /** Whether tokens created with it stay valid; its parent becomes their parent */
       keep_children?: boolean | undefined
     } | undefined
     reply: undefined
@@ -3061,7 +3061,7 @@ export interface Routes {
   /** List events, oldest or newest first */
   'GET /events': {
     query?: {
-      /** The last event that you have seen; those that follow it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
+      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
       after?: string | undefined
       /** Oldest first (asc) or newest first (desc) */
       order?: 'asc' | 'desc' | undefined
@@ -3073,7 +3073,7 @@ export interface Routes {
   /** Follow events as they happen (server-sent events) */
   'GET /events/stream': {
     query?: {
-      /** The last event that you have seen; those that follow it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
+      /** The last event that you have seen; the events after it are returned. 00000000-0000-0000-0000-000000000000 is before all events. */
       after?: string | undefined
     } | undefined
     reply: string
@@ -3358,7 +3358,7 @@ export interface Routes {
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Only those that this server has */
+      /** Only the addresses of this server */
       server_id?: string | undefined
     } | undefined
     reply: AddressList
@@ -3376,7 +3376,7 @@ export interface Routes {
     }
     reply: Address
   }
-  /** Move a public address, or change its name */
+  /** Move a public address, or change its reverse DNS name */
   'PATCH /addresses/{address_id}': {
     path: {
       /** Id of the address, a UUID */
@@ -3385,14 +3385,14 @@ export interface Routes {
     body?: AddressUpdate | undefined
     reply: Address
   }
-  /** Give a public address back */
+  /** Release a public address */
   'DELETE /addresses/{address_id}': {
     path: {
       /** Id of the address, a UUID */
       address_id: string
     }
     query?: {
-      /** Whether to delete it although a server has it */
+      /** Whether to delete the address even if a server has it */
       force?: boolean | undefined
     } | undefined
     reply: undefined
@@ -3404,7 +3404,7 @@ export interface Routes {
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Only those that this server is in */
+      /** Only the networks of this server */
       server_id?: string | undefined
     } | undefined
     reply: NetworkList
@@ -3465,7 +3465,7 @@ export interface Routes {
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Only those that this server has, by its id or its labels */
+      /** Only the firewalls of this server, by its id or its labels */
       server_id?: string | undefined
     } | undefined
     reply: FirewallList
@@ -3556,7 +3556,7 @@ export interface Routes {
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Part of the e-mail address, in capital letters or not, or the whole id */
+      /** Part of the e-mail address, in upper or lower case, or the whole id */
       search?: string | undefined
       /** Status of the account */
       status?: 'active' | 'suspended' | 'closed' | undefined
@@ -3590,7 +3590,7 @@ export interface Routes {
     body: Credit
     reply: OperatedAccount
   }
-  /** List what each zone has, and how much of it is sold */
+  /** List the capacity of each zone, and how much of it is sold */
   'GET /operator/capacity': {
     reply: Array<ZoneRoom>
   }
@@ -3598,14 +3598,14 @@ export interface Routes {
   'GET /operator/images': {
     reply: Array<OperatedImage>
   }
-  /** List what is in progress or has failed in all accounts */
+  /** List the operations of all accounts that are in progress or failed */
   'GET /operator/operations': {
     query?: {
       /** Number of items per page; a number above the maximum is refused with 422 */
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Those that wait or run (`active`), or those of the last 10,000 that failed (`failed`) */
+      /** Operations in progress (`active`), or failed ones among the last 10,000 (`failed`) */
       state?: 'active' | 'failed' | undefined
     } | undefined
     reply: OperatedOperationList

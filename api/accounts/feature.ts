@@ -22,7 +22,7 @@ declare module '../events/types.ts' {
 }
 
 export const accounts = feature({
-  tags: { Account: 'Who you are: profile, balance, projects, SSH keys, tokens.' },
+  tags: { Account: 'The account: profile, balance, projects, SSH keys, tokens.' },
   routes: accountRoutes,
   events,
   quotas: [projectQuota, sshKeyQuota, tokenQuota, ...serverQuotas],

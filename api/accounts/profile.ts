@@ -25,7 +25,7 @@ export function profileRoute({ db, quotas, personOf }: ProfileOptions): Route {
     tag: 'Account',
     summary: 'Get the account, its quotas, and the token or person in use',
     description:
-      'Shows whose account it is, who is asking and with which rights, and how much of each quota is used. Use it to check a token before anything else.',
+      'Returns the account, the token or person of the request, their scopes, and how much of each quota is used. Use it to check that a token works.',
     reply: { 200: accountSchema(quotas) },
     run: async ({ actor }) => {
       const { accountId, tokenId, scopes } = actor

@@ -72,7 +72,7 @@ function projectsRoutes(db: Database, clock: Clock): Route[] {
       scope: 'account:read',
       tag,
       summary: 'List projects',
-      description: 'Every account has at least its default project. Newest first.',
+      description: 'Returns the projects, newest first. Every account has at least its default project.',
       query: paging,
       reply: { 200: listOf(Project) },
       run: (call) => paged(call, (page) => listProjects(db, call.actor.accountId, page), projectView),
@@ -123,7 +123,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Get a project',
       description:
-        'The reply has an `ETag`: send it as `If-Match` with a change, so as not to overwrite that of another client. The default project is the one with `is_default`.',
+        'The reply has an `ETag`: send it as `If-Match` with a change, to avoid overwriting the change of another client. The default project is the one with `is_default`.',
       params,
       load,
       reply: { 200: Project },
@@ -137,7 +137,7 @@ function projectRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Update a project',
       description:
-        'Changes the fields in the body and leaves the others as they are. With `If-Match`, a project that was changed meanwhile is left alone: 412.',
+        'Changes the fields in the body and leaves the others as they are. With `If-Match`, the request fails with 412 if the project was changed meanwhile.',
       params,
       load,
       body: ProjectUpdate,
@@ -193,7 +193,7 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Add an SSH public key',
       description:
-        'The key can then be given to new servers in `ssh_key_ids`; existing servers do not get it. A key that the account has already, by its fingerprint, is a 409 with its id; a private key is rejected.',
+        'The key can then be given to new servers in `ssh_key_ids`; existing servers do not get it. A key whose fingerprint the account already has returns 409 with its id; a private key is rejected.',
       body: SshKeyCreate,
       reply: { 201: SshKey },
       problems: { quota_exceeded: atLimit(sshKeyQuota) },
@@ -228,7 +228,7 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Get an SSH key',
       description:
-        'Shows the public key and its fingerprint, to compare with `ssh-keygen -l`. A deleted key is a 404, also while servers still accept it.',
+        'Shows the public key and its fingerprint, to compare with `ssh-keygen -l`. A deleted key returns 404, even while servers still accept it.',
       params,
       load,
       reply: { 200: SshKey },
@@ -302,7 +302,7 @@ function tokensRoutes(minting: Minting): Route[] {
       tag,
       summary: 'Create an API token',
       description:
-        'The reply shows the value of the token in `token`, this once: store it at once. A token cannot have scopes that the one creating it lacks, does not outlive it, and is revoked with it. A repeat with the same `Idempotency-Key` must use the same token.',
+        'The reply shows the value of the token in `token`, only once: store it immediately. A token cannot have scopes that the one creating it lacks, does not outlive it, and is revoked with it. A repeat with the same `Idempotency-Key` must use the same token.',
       isOfToken: true,
       body: TokenCreate,
       reply: { 201: NewToken },
@@ -329,7 +329,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Get an API token, without its value',
       description:
-        'Shows its scopes, expiry and last use; its value cannot be shown again. A revoked token is a 404.',
+        'Shows its scopes, expiry and last use; its value cannot be shown again. A revoked token returns 404.',
       params,
       load,
       reply: { 200: Token },
@@ -344,7 +344,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
       tag,
       summary: 'Revoke an API token',
       description:
-        'The token stops working at once, and so do all tokens created with it, unless `keep_children` is true; open event streams end. A token revokes itself and those that it could have created: one with a scope that it lacks, that outlives it, or that may be used from more addresses, it cannot revoke: 403.',
+        'The token stops working at once, and so do all tokens created with it, unless `keep_children` is true; open event streams end. A token can revoke itself and tokens that it could have created. A token with a scope that it lacks, with a later expiry, or with more allowed addresses returns 403.',
       params,
       query: TokenRevocation,
       load,

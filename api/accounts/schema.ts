@@ -13,10 +13,10 @@ export const accountProblems = defineProblems({
         {
           name: Type.String({ description: 'Name of the quota', examples: ['servers'] }),
           limit: Type.Integer({ description: 'How much the account may have', examples: [20] }),
-          used: Type.Integer({ description: 'How much it has', examples: [20] }),
-          requested: Type.Integer({ description: 'How much more the request needs', examples: [1] }),
+          used: Type.Integer({ description: 'How much the account has', examples: [20] }),
+          requested: Type.Integer({ description: 'How much more the request asks for', examples: [1] }),
         },
-        { description: 'The quota that does not allow it' },
+        { description: 'The quota that would be exceeded' },
       ),
     },
   },
@@ -37,7 +37,7 @@ export const accountProblems = defineProblems({
 export const PersonId = uuid('01a1fb44-5b00-7c3e-9d1f-4a5b6c7d8e9f', 'Id of a person')
 export const RoleName = Type.Enum([...roleNames], {
   description:
-    'What a person may do in the account: owner and admin everything, member servers, billing the account and its money, viewer only read',
+    'Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read',
   examples: ['owner'],
 })
 
@@ -86,7 +86,7 @@ export const ProjectUpdate = Type.Object(
     name: Type.Optional(projectName),
     description: Type.Optional(ProjectDescription),
   },
-  { title: 'ProjectUpdate', description: 'What to change; the rest stays', minProperties: 1 },
+  { title: 'ProjectUpdate', description: 'Fields to change; the others stay as they are', minProperties: 1 },
 )
 
 const PUBLIC_KEY =
@@ -124,7 +124,7 @@ export const SshKeyCreate = Type.Object(
 
 export const SshKeyUpdate = Type.Object(
   { name: Type.Optional(keyName) },
-  { title: 'SshKeyUpdate', description: 'What to change', minProperties: 1 },
+  { title: 'SshKeyUpdate', description: 'Fields to change', minProperties: 1 },
 )
 
 const ScopeName = Type.Enum([...scopeNames])
@@ -137,7 +137,7 @@ export const Scopes = Type.Array(ScopeName, {
 
 const cidr = Type.String({ examples: ['203.0.113.0/24'] })
 const Cidrs = Type.Array(cidr, {
-  description: 'Addresses that it may be used from, in CIDR notation; empty if from anywhere',
+  description: 'Addresses that the token may be used from, in CIDR notation; empty if any address is allowed',
 })
 
 const ExpiresAt = nullable(timestamp('When it expires'), {
@@ -155,7 +155,8 @@ export const Token = Type.Object(
         'The token that it was created with, and is revoked with; null if a person or the operator created it',
     }),
     person_id: nullable(PersonId, {
-      description: 'The person who created it; it is revoked when they leave the account. Null for others',
+      description:
+        'The person who created it; it is revoked when they leave the account. Null if no person created it',
     }),
     cidrs: Cidrs,
     expires_at: ExpiresAt,
@@ -206,7 +207,7 @@ export const TokenRevocation = Type.Object({
     Type.Boolean({
       default: false,
       examples: [true],
-      description: 'Whether tokens created with it stay valid; they become those of its own parent',
+      description: 'Whether tokens created with it stay valid; its parent becomes their parent',
     }),
   ),
 })
@@ -215,7 +216,7 @@ const quotaSchema = ({ description, limit, example }: Quota) =>
   Type.Object(
     {
       limit: Type.Integer({ description: 'The most that the account may have', examples: [limit] }),
-      used: Type.Integer({ description: 'What it has', examples: [example] }),
+      used: Type.Integer({ description: 'How much the account has', examples: [example] }),
     },
     { description },
   )
@@ -226,13 +227,13 @@ export const accountSchema = (quotas: readonly Quota[]) =>
     {
       account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account'),
       email: Type.String({
-        description: 'Address that the operator knows the account by',
+        description: 'Contact address of the account, for the operator',
         examples: ['ann@example.com'],
       }),
       name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
       status: Type.Enum(['active', 'suspended', 'closed'], {
         description:
-          'A suspended account can read, stop and delete; a closed one can read. The operator sets it',
+          'A suspended account can read, stop and delete; a closed one can only read. The operator sets the status',
       }),
       created_at: CreatedAt,
       default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
@@ -266,11 +267,11 @@ export const accountSchema = (quotas: readonly Quota[]) =>
       ),
       scopes: Type.Array(Type.Enum([...fineScopes]), {
         description:
-          'What this request may do, by token or by role: only these four, `read` and `write` are spelled out',
+          'Scopes of this request, by token or by role; `read` and `write` are listed as the scopes that they stand for',
         examples: [[...fineScopes]],
       }),
       quotas: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, quotaSchema(quota)])), {
-        description: 'What the account may have; a request for more is a 403 `quota_exceeded`',
+        description: 'Quotas of the account; a request that exceeds one returns 403 `quota_exceeded`',
       }),
     },
     { title: 'Account', description: 'A customer, who owns everything else and pays for it' },

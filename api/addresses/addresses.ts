@@ -162,7 +162,7 @@ export async function releaseAddress(
     if (row.server_id !== null && !isForced)
       throw new ApiError(
         addressProblems.address_in_use,
-        'A server has this address. Take it away first (server_id: null), or delete it with force=true.',
+        'A server has this address. Unassign it first (server_id: null), or delete it with force=true.',
       )
     const now = clock.now()
     if (row.server_id !== null)
@@ -264,7 +264,7 @@ async function requireTaker(
   if (server[family] !== null)
     throw new ApiError(
       addressProblems.address_in_use,
-      `Server ${server.name} has ${server[family]} already. Take that away first.`,
+      `Server ${server.name} already has ${server[family]}. Unassign that one first.`,
     )
 }
 

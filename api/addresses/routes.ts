@@ -45,7 +45,7 @@ export function addressRoutes(options: AddressesOptions): Route[] {
       tag,
       summary: 'List public addresses',
       description:
-        'All of the account, newest first: those that were reserved, and those that servers were created with. With `server_id` those that this server has.',
+        'Returns the addresses of the account, newest first: reserved ones, and those that servers were created with. `server_id` selects the addresses of one server.',
       query: AddressQuery,
       reply: { 200: listOf(Address) },
       run: (call) =>
@@ -63,7 +63,7 @@ export function addressRoutes(options: AddressesOptions): Route[] {
       scope: 'servers:read',
       tag,
       summary: 'Get a public address',
-      description: 'Which server has it, and what it costs. One that was deleted is a 404.',
+      description: 'Returns the address with its server and its price. A deleted address returns 404.',
       params,
       load,
       reply: { 200: Address },
@@ -83,9 +83,9 @@ function changeRoutes(options: AddressesOptions, load: Load): Route[] {
       path: one,
       scope: 'servers:write',
       tag,
-      summary: 'Move a public address, or change its name',
+      summary: 'Move a public address, or change its reverse DNS name',
       description:
-        'With `server_id` it leads to that server of the zone within a second, without a restart, and what the server sends comes from it; null takes it away. A server has one of each family: another is a 409. An address that came with a server is reserved from then on, and stays when the server is deleted.',
+        '`server_id` assigns the address to a server of the zone within a second, without a restart; the server also sends from it. Null unassigns it. A server can have one address of each family: a second one returns 409. An address that came with a server is reserved from then on, and stays when the server is deleted.',
       params,
       load,
       body: AddressUpdate,
@@ -104,9 +104,9 @@ function changeRoutes(options: AddressesOptions, load: Load): Route[] {
       path: one,
       scope: 'servers:write',
       tag,
-      summary: 'Give a public address back',
+      summary: 'Release a public address',
       description:
-        'It is billed no more, and nobody else gets it for a day. One that a server has is a 409, unless `force` is true: then the server is without it within a second.',
+        'Its billing ends, and no other account gets it for a day. An address that a server has returns 409, unless `force` is true: then the server loses it within a second.',
       params,
       load,
       query: AddressDeletion,
@@ -130,7 +130,7 @@ function reserveRoute(options: AddressesOptions): Route {
     tag,
     summary: 'Reserve a public address',
     description:
-      'It is yours until you delete it, whether a server has it or not, and billed by the hour; with `server_id` the server gets it at once. Which one it is cannot be chosen. IPv6 is free.',
+      'The address belongs to the account until you delete it, and is billed by the hour, even while no server has it. `server_id` assigns it to a server at once. A specific address cannot be requested. IPv6 is free.',
     body: AddressCreate,
     reply: { 201: Address },
     problems: {

@@ -11,14 +11,17 @@ export const addressProblems = defineProblems({
     status: 409,
     title: 'The zone has no free address',
     members: {
-      alternatives: Type.Array(ZoneSlug, { description: 'Zones that have one now', examples: [[]] }),
+      alternatives: Type.Array(ZoneSlug, {
+        description: 'Zones that have a free address now',
+        examples: [[]],
+      }),
     },
   },
 })
 
-const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server that has it')
+const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server that has the address')
 const Family = Type.Enum(['ipv4', 'ipv6'], {
-  description: '`ipv4`: one address; `ipv6`: a /64, of which a server is ::2',
+  description: '`ipv4`: a single address; `ipv6`: a /64, in which the server has the address ::2',
   examples: ['ipv4'],
 })
 const ReverseDns = Type.String({
@@ -37,15 +40,15 @@ export const Address = Type.Object(
     }),
     family: Family,
     zone_slug: ZoneSlug,
-    server_id: nullable(ServerId, { description: 'The server that has it; null if none has' }),
+    server_id: nullable(ServerId, { description: 'The server that has the address; null if none has' }),
     reverse_dns: nullable(ReverseDns, {
-      description: 'Name that it shall have in the DNS, once the operator has put it there; null for none',
+      description: 'Reverse DNS name, in effect once the operator has published it; null for none',
     }),
     price_month_rub: MonthPrice,
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   },
-  { title: 'Address', description: 'A public address, to be moved between servers of its zone' },
+  { title: 'Address', description: 'A public address, which can be moved between servers of its zone' },
 )
 export type Address = Static<typeof Address>
 
@@ -54,12 +57,12 @@ export const AddressCreate = Type.Object(
     zone_slug: ZoneSlug,
     family: Family,
     server_id: Type.Optional(
-      uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server that gets it; default: none'),
+      uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server to assign the address to; default: none'),
     ),
   },
   {
     title: 'AddressCreate',
-    description: 'What to reserve',
+    description: 'An address to reserve',
     examples: [{ zone_slug: 'local-1', family: 'ipv4' }],
   },
 )
@@ -68,15 +71,15 @@ export type AddressCreate = Static<typeof AddressCreate>
 export const AddressUpdate = Type.Object(
   {
     server_id: Type.Optional(
-      nullable(ServerId, { description: 'The server that gets it; null takes it away from its server' }),
+      nullable(ServerId, { description: 'The server to assign the address to; null unassigns it' }),
     ),
     reverse_dns: Type.Optional(
-      nullable(ReverseDns, { description: 'Name for the DNS, up to 253 characters; null for none' }),
+      nullable(ReverseDns, { description: 'Reverse DNS name, up to 253 characters; null for none' }),
     ),
   },
   {
     title: 'AddressUpdate',
-    description: 'What to change; the rest stays',
+    description: 'Fields to change; the others stay as they are',
     minProperties: 1,
     examples: [{ server_id: '01a1fb45-1ac2-75b7-a056-9ee82769d403' }],
   },
@@ -85,11 +88,11 @@ export type AddressUpdate = Static<typeof AddressUpdate>
 
 export const AddressQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only those that this server has')),
+  server_id: Type.Optional(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only the addresses of this server')),
 })
 
 export const AddressDeletion = Type.Object({
   force: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether to delete it although a server has it' }),
+    Type.Boolean({ default: false, description: 'Whether to delete the address even if a server has it' }),
   ),
 })

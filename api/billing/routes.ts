@@ -35,7 +35,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       tag,
       summary: 'Get the balance and how long it will last',
       description:
-        'Shows what is left, what everything costs now, and for how many full hours the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
+        'Returns the balance, the current costs, and the number of full hours that the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
       reply: { 200: Balance },
       run: async ({ actor }) => {
         const balance = await balanceOf(db, actor.accountId)
@@ -60,7 +60,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
       tag,
       summary: 'List transactions',
       description:
-        'The ledger, newest first: the balance is the sum of all amounts. Each hour of a server or public address (`item_type`, `item_id`) is charged after it ends; its cost in a calendar month (UTC) is rounded half up to whole kopecks, one at least, and the charge is what the hour adds to that. Traffic beyond what a plan includes is a charge of its own in the same hour.',
+        'The ledger, newest first: the balance is the sum of all amounts. Each hour of a server or public address (`item_type`, `item_id`) is charged after it ends; its cost in a calendar month (UTC) is rounded half up to whole kopecks, at least one, and the charge is the amount that the hour adds to that cost. Traffic beyond what a plan includes is a charge of its own in the same hour.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Transaction) },
       run: (call) =>
@@ -81,7 +81,7 @@ function usageRoutes({ db, clock, billedItems, allServers }: BillingRoutesOption
       tag,
       summary: 'Get the costs of a month by item and project',
       description:
-        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An item is a server or a public address: `item_type` and `item_id` name it. An hour is charged when it is over, to the project that the item is in at that time, so the current hour is not included. `traffic` is what each server got and sent: what it sent beyond what its plan includes is charged each hour, and part of `amount`.',
+        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An item is a server or a public address: `item_type` and `item_id` name it. An hour is charged when it is over, to the project that the item is in at that time, so the current hour is not included. `traffic` is the traffic that each server received and sent. Traffic sent beyond the amount that its plan includes is charged each hour, and is part of `amount`.',
       query: UsageQuery,
       reply: { 200: Usage },
       run: async ({ actor, query }) => {

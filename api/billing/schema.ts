@@ -9,7 +9,7 @@ export const billingProblems = defineProblems({
     title: 'The balance is too low',
     members: {
       required: money(
-        'Balance that is needed: 24 hours of everything that the account has, with this',
+        'Balance that is required: 24 hours of everything that the account pays for, including this',
         '9.87',
       ),
       available: money('Balance of the account', '0.00'),
@@ -18,10 +18,10 @@ export const billingProblems = defineProblems({
 })
 
 const ITEM_TYPE =
-  'Type of the item that was charged for: a server or a public address. More types will follow; show one that you do not know by its name.'
+  'Type of the item that was charged for: a server or a public address. More types will be added; show an unknown type by its name.'
 const ITEM_ID =
   'Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now.'
-const ITEM_NAME = 'Last name of the server, or the public address itself'
+const ITEM_NAME = 'Most recent name of the server, or the public address itself'
 const NO_CHARGE = 'null if the transaction is not a charge'
 const ItemType = Type.Enum([...itemTypes], { description: ITEM_TYPE, examples: ['server'] })
 const ItemId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', ITEM_ID)
@@ -33,7 +33,7 @@ const ItemServerId = nullable(ServerId, {
 
 export const Balance = Type.Object(
   {
-    balance: money('Sum of all transactions; below zero if more was used than paid'),
+    balance: money('Sum of all transactions; negative if the account owes money'),
     currency: Currency,
     cost_hour_rub: Type.String({
       ...HourPrice,
@@ -43,14 +43,14 @@ export const Balance = Type.Object(
     hours_left: nullable(Type.Integer({ examples: [729] }), {
       description: 'Full hours that the balance will last; null if nothing is billed',
     }),
-    top_up_to_resume_rub: nullable(money('What is missing for suspended servers to resume'), {
+    top_up_to_resume_rub: nullable(money('Amount to pay before suspended servers resume'), {
       description:
-        'What is missing for suspended servers to resume, in rubles; null if none is suspended for want of money',
+        'Amount to pay before suspended servers resume, in rubles; null if none is suspended because of the balance',
       examples: [null],
     }),
     generated_at: timestamp('The time that these figures are for'),
   },
-  { title: 'Balance', description: 'What the account has left, and how fast it is used up' },
+  { title: 'Balance', description: 'The balance of the account, and how long it will last' },
 )
 export type Balance = Static<typeof Balance>
 
@@ -83,7 +83,7 @@ export const Transaction = Type.Object(
     }),
     description: Type.String({
       description:
-        'Short text in English: of a charge its hour and time or traffic, else what the operator wrote',
+        'Short text in English: for a charge its hour and time or traffic, otherwise the text of the operator',
       examples: ['2026-11-20 13:00 UTC, 1 h'],
     }),
     created_at: CreatedAt,
@@ -124,7 +124,7 @@ export const Usage = Type.Object(
             'The project that the item was in when it was charged',
           ),
           hours: Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] }),
-          amount: money('Sum of its charges, those for traffic included', '295.92'),
+          amount: money('Sum of its charges, including those for traffic', '295.92'),
           traffic_amount: money('Sum of its charges for traffic', '0.00'),
         },
         { title: 'UsageItem', description: 'Cost of an item while it was in a project' },
@@ -135,20 +135,20 @@ export const Usage = Type.Object(
       Type.Object(
         {
           server_id: ServerId,
-          server_name: Type.String({ description: 'Its last name', examples: ['web-1'] }),
-          in_bytes: Type.Integer({ description: 'Bytes that came to it', examples: [48_318_382_080] }),
+          server_name: Type.String({ description: 'Most recent name of the server', examples: ['web-1'] }),
+          in_bytes: Type.Integer({ description: 'Bytes that it received', examples: [48_318_382_080] }),
           out_bytes: Type.Integer({ description: 'Bytes that it sent', examples: [214_748_364_800] }),
         },
-        { title: 'UsageTraffic', description: 'What a server got and sent in the month' },
+        { title: 'UsageTraffic', description: 'Traffic of a server in the month' },
       ),
       {
         description:
-          'One item for each server that got or sent anything, counted outside of it every few seconds; kept for a year',
+          'One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year',
       },
     ),
     generated_at: timestamp('The time that these figures are for'),
   },
-  { title: 'Usage', description: 'What a calendar month has cost so far' },
+  { title: 'Usage', description: 'Costs of a calendar month so far' },
 )
 export type Usage = Static<typeof Usage>
 

@@ -3,7 +3,7 @@ import { catalogRoutes } from './routes.ts'
 
 export const catalog = feature({
   tags: {
-    Catalogue: 'What is on offer: zones, templates, presets, limits, capacity, and what a server would cost.',
+    Catalogue: 'Zones, templates, presets, limits, capacity, and price quotes.',
   },
   routes: catalogRoutes,
 })

@@ -39,7 +39,7 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
       tag,
       summary: 'List zones',
       description:
-        'Lists the locations of servers, with their CPU types and features. May be cached for a minute. `is_available` concerns the smallest server; `GET /pricing/capacity` returns the largest server that fits.',
+        'Lists the locations of servers, with their CPU types and features. May be cached for a minute. `is_available` refers to the smallest server; `GET /pricing/capacity` returns the largest server that fits.',
       reply: { 200: Type.Array(Zone) },
       run: async ({ setHeader }) => {
         const rows = await capacity.list(db)

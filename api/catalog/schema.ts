@@ -33,7 +33,7 @@ export const traffic = {
       'GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free',
     examples: [1000],
   }),
-  traffic_tb_rub: money('Price of each further TB (1,000 GB); 0.00: it is free', '120.00'),
+  traffic_tb_rub: money('Price of each further TB (1,000 GB); 0.00 if it is free', '120.00'),
   bandwidth_mbit: nullable(Type.Integer({ examples: [500] }), {
     description: 'Bandwidth in each direction in Mbit/s; null: not limited',
   }),

@@ -46,7 +46,7 @@ export function consoleRoute(options: ConsoleOptions): Route {
     scope: 'servers:write',
     tag: 'Servers',
     summary: 'Open the serial console of a server',
-    description: `Returns a ticket for one WebSocket, to be opened within a minute by \`new WebSocket(url, ["${CONSOLE_PROTOCOL}", ticket])\`: binary messages are what the guest prints, the last 64 KiB first, and what you send is typed. It needs no network of the guest, stays through reboots, and ends with the token of this request; a server that is off has no console.`,
+    description: `Returns a ticket for one WebSocket, to be opened within a minute by \`new WebSocket(url, ["${CONSOLE_PROTOCOL}", ticket])\`: binary messages carry the guest's output, starting with its last 64 KiB, and your input. The console works without a network in the guest, stays open during reboots, and closes when the token of this request expires or is revoked; a server that is off has no console.`,
     params: { server_id: serverProblems.server_not_found },
     load: serverLoader(db),
     reply: { 201: ConsoleTicket },

@@ -13,11 +13,11 @@ export const ConsoleTicket = Type.Object(
       examples: [`/v1${CONSOLE_PATH}`],
     }),
     ticket: Type.String({
-      description: `Opens it, once; offer it as the second subprotocol, after \`${CONSOLE_PROTOCOL}\``,
+      description: `Ticket that opens the WebSocket once; send it as the second subprotocol, after \`${CONSOLE_PROTOCOL}\``,
       examples: ['ticket_mYh3yX1W9nJ0bq2C5vT7uR4sK8pL6dF1aG3hZ0xQeEo'],
     }),
     expires_at: timestamp('When the ticket expires', '2026-11-20T12:01:00.000Z'),
   },
-  { title: 'ConsoleTicket', description: "What opens a server's serial console" },
+  { title: 'ConsoleTicket', description: "A ticket that opens a server's serial console" },
 )
 export type ConsoleTicket = Static<typeof ConsoleTicket>

@@ -14,7 +14,7 @@ declare module './types.ts' {
 
 export const events = feature({
   tags: {
-    Events: 'What happens in the account: to list, to follow, and to have sent to you; and who changed what.',
+    Events: 'Events of the account, as a list, a stream or webhooks; and the audit log.',
   },
   routes: eventRoutes,
   events: types,

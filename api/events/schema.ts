@@ -29,7 +29,7 @@ export type Event = Static<ReturnType<typeof eventSchema>>
 const after = Type.Optional(
   Type.String({
     ...EventId,
-    description: `The last event that you have seen; those that follow it are returned. ${BEGINNING} is before all events.`,
+    description: `The last event that you have seen; the events after it are returned. ${BEGINNING} is before all events.`,
   }),
 )
 

@@ -13,7 +13,7 @@ declare module '../events/types.ts' {
 }
 
 export const firewalls = feature({
-  tags: { Firewalls: 'Which connections of servers get through.' },
+  tags: { Firewalls: 'Rules for the connections of servers.' },
   routes: firewallRoutes,
   events,
   quotas: [firewallQuota],

@@ -56,7 +56,7 @@ function collectionRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'List firewalls',
       description:
-        'The firewalls of the account, newest first. With `server_id` those that this server has, by its id or by its labels.',
+        'Returns the firewalls of the account, newest first. `server_id` selects the firewalls of one server, by its id or by its labels.',
       query: FirewallQuery,
       reply: { 200: listOf(Firewall) },
       run: (call) =>
@@ -74,7 +74,7 @@ function collectionRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Create a firewall',
       description:
-        'A server with a firewall gets only the connections that some rule of its firewalls lets in; what it begins is let out, unless one of them has an `out` rule: then only what such a rule says. Answers always get through. Without `label_selector` it does nothing until it is attached to a server.',
+        'A server with a firewall accepts only the connections that a rule of its firewalls allows. Outgoing connections are allowed, unless one of the firewalls has an `out` rule: then only those that such a rule allows. Replies are always allowed. Without `label_selector`, a firewall has no effect until it is attached to a server.',
       body: FirewallCreate,
       reply: { 201: Firewall },
       problems: { quota_exceeded: atLimit(firewallQuota) },
@@ -99,7 +99,7 @@ function objectRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Get a firewall',
       description:
-        'Its rules, and the servers that it is attached to by id. For those that its label selector brings, list servers with the same selector as `label`.',
+        'Returns its rules, and the servers that it is attached to by id. To find the servers that its label selector matches, list servers with the same selector as `label`.',
       params,
       load,
       reply: { 200: Firewall },
@@ -113,7 +113,7 @@ function objectRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Update a firewall',
       description:
-        'Within a second the change is in force on all servers at once, also for open connections: those that are no longer allowed end. `rules` replaces all rules; there is no moment with some of them. With `If-Match`, a firewall that was changed meanwhile is left alone: 412.',
+        'The change takes effect on all servers within a second, also for open connections: those that are no longer allowed are closed. `rules` replaces all rules at once, never only some of them. With `If-Match`, the request fails with 412 if the firewall was changed meanwhile.',
       params,
       load,
       body: FirewallUpdate,
@@ -132,7 +132,7 @@ function objectRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Delete a firewall',
       description:
-        'Only one that no server has, neither by its id nor by its labels: without it they would be open. Detach it first.',
+        'Only a firewall that no server has, by its id or by its labels, can be deleted: otherwise servers would be left unprotected. Detach it first.',
       params,
       load,
       reply: { 204: null },
@@ -153,7 +153,7 @@ function serverRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Attach a firewall to servers',
       description:
-        'Within a second the servers let through only what their firewalls allow, also of open connections. Servers that have it already stay as they are.',
+        'Within a second the servers allow only the connections that their firewalls allow; this includes open connections. Servers that already have the firewall are not changed.',
       params,
       load,
       body: FirewallAttach,
@@ -171,7 +171,7 @@ function serverRoutes(options: FirewallsOptions): Route[] {
       tag,
       summary: 'Detach a firewall from a server',
       description:
-        'Within a second its rules no longer count for the server; one without any firewall lets everything through. A server that has it by its labels keeps it: change the labels or the selector.',
+        'Within a second its rules no longer apply to the server; a server without any firewall allows all connections. A server that has it by its labels keeps it: change the labels or the selector.',
       params: { ...params, server_id: options.serverNotFound },
       load: async ({ actor, params }) => {
         const firewall = await findFirewall(options.db, actor.accountId, params.firewall_id)

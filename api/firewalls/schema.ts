@@ -23,7 +23,7 @@ const ServerIds = (description: string, options: object = {}) =>
   Type.Array(uuid(SERVER), { description, ...options })
 
 const Direction = Type.Enum(['in', 'out'], {
-  description: '`in`: connections to the server; `out`: those that it begins',
+  description: '`in`: connections to the server; `out`: connections from the server',
   examples: ['in'],
 })
 const Protocol = Type.Enum(['tcp', 'udp', 'icmp', 'any'], {
@@ -40,7 +40,7 @@ const Ports = nullable(
   { description: PORTS, examples: ['22'] },
 )
 const cidr = Type.String({ maxLength: 49, examples: ['203.0.113.0/24'] })
-const CIDRS = 'Addresses and ranges of the other end, IPv4 and IPv6'
+const CIDRS = 'Addresses and ranges of the remote end, IPv4 and IPv6'
 const Description = nullable(Type.String({ maxLength: 100 }), {
   description: 'Text of your choice, up to 100 characters; null for none',
   examples: ['Office'],
@@ -54,7 +54,7 @@ export const FirewallRule = Type.Object(
     cidrs: Type.Array(cidr, { description: CIDRS }),
     description: Description,
   },
-  { title: 'FirewallRule', description: 'Connections that a firewall lets through' },
+  { title: 'FirewallRule', description: 'Connections that a firewall allows' },
 )
 export type FirewallRule = Static<typeof FirewallRule>
 
@@ -72,7 +72,7 @@ const NewRule = Type.Object(
     ),
     description: Type.Optional(Description),
   },
-  { title: 'FirewallRuleCreate', description: 'Connections to let through' },
+  { title: 'FirewallRuleCreate', description: 'Connections to allow' },
 )
 export type NewRule = Static<typeof NewRule>
 
@@ -91,13 +91,15 @@ export const Firewall = Type.Object(
   {
     firewall_id: FirewallId,
     name: Name,
-    rules: Type.Array(FirewallRule, { description: 'What it lets through' }),
-    server_ids: ServerIds('Servers that it is attached to by id; `label_selector` may bring more'),
-    label_selector: Selector('Servers with such labels have it too; null: only those in `server_ids`'),
+    rules: Type.Array(FirewallRule, { description: 'Rules of the firewall' }),
+    server_ids: ServerIds('Servers that it is attached to by id; `label_selector` may match more'),
+    label_selector: Selector(
+      'Servers with matching labels have the firewall, too; null: only those in `server_ids`',
+    ),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   },
-  { title: 'Firewall', description: 'Rules that say which connections of its servers get through' },
+  { title: 'Firewall', description: 'Rules for the connections of its servers' },
 )
 export type Firewall = Static<typeof Firewall>
 
@@ -106,9 +108,7 @@ export const FirewallCreate = Type.Object(
     name: Name,
     rules: Type.Optional(Rules),
     label_selector: Type.Optional(
-      Selector(
-        'Attaches it to all servers with such labels, also to those that get them later; default: none',
-      ),
+      Selector('Attaches it to all servers with matching labels, including future ones; default: none'),
     ),
   },
   {
@@ -123,11 +123,11 @@ export const FirewallUpdate = Type.Object(
   {
     name: Type.Optional(Name),
     rules: Type.Optional(Rules),
-    label_selector: Type.Optional(Selector('Which servers have it by their labels; null: none')),
+    label_selector: Type.Optional(Selector('Attaches it to all servers with matching labels; null: to none')),
   },
   {
     title: 'FirewallUpdate',
-    description: 'What to change; `rules` replaces all rules at once',
+    description: 'Fields to change; the others stay as they are. `rules` replaces all rules at once',
     minProperties: 1,
     examples: [{ rules: rulesExample }],
   },
@@ -136,7 +136,7 @@ export type FirewallUpdate = Static<typeof FirewallUpdate>
 
 export const FirewallAttach = Type.Object(
   {
-    server_ids: ServerIds('Servers to attach it to; those that have it keep it', {
+    server_ids: ServerIds('Servers to attach it to, besides those that already have it', {
       minItems: 1,
       maxItems: MOST_SERVERS,
       uniqueItems: true,
@@ -144,19 +144,19 @@ export const FirewallAttach = Type.Object(
   },
   {
     title: 'FirewallAttach',
-    description: 'Servers that get a firewall',
+    description: 'Servers to attach a firewall to',
     examples: [{ server_ids: [SERVER] }],
   },
 )
 
 export const FirewallQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid(SERVER, 'Only those that this server has, by its id or its labels')),
+  server_id: Type.Optional(uuid(SERVER, 'Only the firewalls of this server, by its id or its labels')),
 })
 
 /** The firewalls of an order. */
 export const FirewallIds = Type.Array(uuid(FIREWALL), {
   maxItems: MOST_FIREWALLS,
   uniqueItems: true,
-  description: `Firewalls to attach to it, up to ${MOST_FIREWALLS} with those that its labels bring. Default: none, and everything gets through`,
+  description: `Firewalls to attach to it, up to ${MOST_FIREWALLS} with those that its labels bring. Default: none, and all connections are allowed`,
 })

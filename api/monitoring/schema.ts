@@ -105,9 +105,9 @@ export const ServerMetrics = Type.Object(
       Type.Object({
         name: Type.Enum(
           seriesTable.map(({ name }) => name),
-          { description: 'What was measured' },
+          { description: 'Name of the metric' },
         ),
-        type: Type.Enum([...seriesTypes], { description: 'What the series is about, as in the query' }),
+        type: Type.Enum([...seriesTypes], { description: 'Type of the series, as in the query' }),
         unit: Type.Enum([...new Set(seriesTable.map(({ unit }) => unit))], {
           description: 'Unit of its values',
         }),

@@ -30,7 +30,7 @@ function attachRoute(options: AttachmentRoutesOptions): Route {
     tag,
     summary: 'Attach a server to a private network',
     description:
-      'A server that runs gets a network card at once, and cloud-init gives it its address at the next boot; until then run the `command` of `network.private` in its details. The address is taken when the request is accepted; a server can be in 8 networks whose ranges do not overlap.',
+      'A running server gets a network card at once, and cloud-init configures its address at the next boot; until then, run the `command` of `network.private` in its details. The address is reserved when the request is accepted; a server can be in 8 networks whose ranges do not overlap.',
     params: { network_id: networkProblems.network_not_found },
     load: networkLoader(options),
     body: NetworkAttach,
@@ -61,7 +61,7 @@ function detachRoute(options: AttachmentRoutesOptions): Route {
     tag,
     summary: 'Detach a server from a private network',
     description:
-      'It can neither send nor receive there once the operation has succeeded, and the card is gone when its guest lets go of it. A server that is not in the network is a 404.',
+      'Once the operation has succeeded, the server can neither send nor receive in the network; its card disappears when the guest releases it. A server that is not in the network returns 404.',
     params: {
       network_id: networkProblems.network_not_found,
       server_id: options.serverNotFound,

@@ -46,7 +46,7 @@ function collectionRoutes(options: NetworksOptions): Route[] {
       tag,
       summary: 'List private networks',
       description:
-        'The private networks of the account, newest first. Each says which servers are in it. With `server_id` those that this server is in.',
+        'Returns the private networks of the account with their servers, newest first. `server_id` selects the networks of one server.',
       query: NetworkQuery,
       reply: { 200: listOf(Network) },
       run: async (call) => {
@@ -69,7 +69,7 @@ function collectionRoutes(options: NetworksOptions): Route[] {
       tag,
       summary: 'Create a private network',
       description:
-        'Servers in it reach each other by addresses of its range, and nobody else does. Nothing leads out of it, firewalls do not apply in it, and it carries IPv4 only; it costs nothing.',
+        'Servers in the network reach each other at addresses of its range; other servers cannot reach them there. The network has no gateway, firewalls do not apply in it, and it carries IPv4 only. It is free of charge.',
       body: NetworkCreate,
       reply: { 201: Network },
       problems: { quota_exceeded: atLimit(networkQuota) },
@@ -104,7 +104,7 @@ function objectRoutes(options: NetworksOptions): Route[] {
       scope: 'servers:read',
       summary: 'Get a private network',
       description:
-        'With the servers in it and their addresses. A server that is being attached is listed at once.',
+        'Returns the network with its servers and their addresses. A server that is being attached is listed at once.',
       reply: { 200: Network },
       run: ({ loaded }) => shown(options, loaded),
     }),

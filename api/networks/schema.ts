@@ -48,7 +48,7 @@ export const NetworkCreate = Type.Object(
     ip_range: Type.String({
       maxLength: 18,
       description:
-        'Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of others may have the same. Not in 10.64.0.0/12',
+        'Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of other accounts may use the same range. It must not overlap 10.64.0.0/12',
       examples: ['10.1.0.0/24'],
     }),
   },
@@ -64,7 +64,7 @@ export const NetworkUpdate = Type.Object(
   { name: Type.Optional(Name) },
   {
     title: 'NetworkUpdate',
-    description: 'What to change',
+    description: 'Fields to change',
     minProperties: 1,
     examples: [{ name: 'database' }],
   },
@@ -76,7 +76,7 @@ export const NetworkAttach = Type.Object(
     ipv4: Type.Optional(
       Type.String({
         format: 'ipv4',
-        description: 'Address for it, of the range of the network; default: the first free one',
+        description: 'Address for the server, within the range of the network; default: the first free one',
         examples: ['10.1.0.2'],
       }),
     ),
@@ -91,5 +91,5 @@ export type NetworkAttach = Static<typeof NetworkAttach>
 
 export const NetworkQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid(SERVER, 'Only those that this server is in')),
+  server_id: Type.Optional(uuid(SERVER, 'Only the networks of this server')),
 })

@@ -3,7 +3,7 @@ import { forgetExcessOperations } from './operations.ts'
 import { operationRoutes } from './routes.ts'
 
 export const operations = feature({
-  tags: { Operations: 'Slow work on what the account has: to list, and to wait for.' },
+  tags: { Operations: 'Slow work on resources of the account: list operations, and wait for them.' },
   routes: operationRoutes,
   cleaning: () => ({ excess: { operations: { most: 10_000, delete: forgetExcessOperations } } }),
 })

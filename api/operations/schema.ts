@@ -42,7 +42,7 @@ export function operationSchemas(procedures: Procedures) {
       subject_type: SubjectType,
       subject_id: SubjectId,
       server_id: nullable(SubjectId, {
-        description: 'The server that it concerns; null if it concerns none',
+        description: 'The server of the operation; null if it has none',
       }),
       type: OperationType,
       status: OperationStatus,

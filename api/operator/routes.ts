@@ -115,7 +115,7 @@ function changeRoutes(options: OperatorOptions): Route[] {
       scope,
       tag,
       summary: 'Credit the balance of an account',
-      description: `Adds a payment or a gift to the ledger, once for each reference: a repeat replies the same and changes nothing. ${AUDITED}`,
+      description: `Adds a payment or a gift to the ledger, once for each reference: a repeat returns the same reply and changes nothing. ${AUDITED}`,
       params,
       body: Credit,
       reply: { 200: OperatedAccount },
@@ -136,9 +136,9 @@ function hostRoutes(options: OperatorOptions): Route[] {
       path: '/operator/capacity',
       scope,
       tag,
-      summary: 'List what each zone has, and how much of it is sold',
+      summary: 'List the capacity of each zone, and how much of it is sold',
       description:
-        'One row for each zone of the catalogue, retired ones too. Zones with the same pool share what is used. Hosts that do not answer within 3 seconds have no total.',
+        'One row for each zone of the catalogue, retired ones too. Zones with the same pool share its usage. Hosts that do not answer within 3 seconds have no total.',
       reply: { 200: Type.Array(ZoneRoom) },
       run: () => roomByZone(options),
     }),
@@ -150,7 +150,7 @@ function hostRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'List the images of the templates, with their progress',
       description:
-        'One row for each template and kind of machines. Looking starts nothing: an image is prepared for the first server that needs it, or by `berthd image pull`. Progress is that of the process that replies.',
+        'One row for each template and kind of machines. Listing prepares nothing: an image is prepared for the first server that needs it, or by `berthd image pull`. The progress is that of the process that replies.',
       reply: { 200: Type.Array(OperatedImage) },
       run: () => imagesByPool(options),
     }),
@@ -164,9 +164,9 @@ function operationsRoute({ db, operationSchemas }: OperatorOptions): Route {
     path: '/operator/operations',
     scope,
     tag,
-    summary: 'List what is in progress or has failed in all accounts',
+    summary: 'List the operations of all accounts that are in progress or failed',
     description:
-      'Newest first. Failed ones are looked for among the last 10,000 operations of all accounts, those on deleted resources too.',
+      'Returns the operations, newest first. Failed ones are searched for among the last 10,000 operations of all accounts, including those on deleted resources.',
     query: OperatedOperationQuery,
     reply: { 200: listOf(operatedOperation(operationSchemas)) },
     run: (call) =>

@@ -8,7 +8,7 @@ import type { OperationSchemas } from '../operations/schema.ts'
 export const operatorProblems = defineProblems({
   account_not_found: { status: 404, title: 'No such account' },
   account_status_conflict: { status: 409, title: 'The status of the account does not allow this' },
-  reference_taken: { status: 409, title: 'The reference is that of another amount' },
+  reference_taken: { status: 409, title: 'The reference was used for another amount' },
 })
 
 const AccountId = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account')
@@ -18,13 +18,13 @@ export const OperatedAccount = Type.Object(
   {
     account_id: AccountId,
     email: Type.String({
-      description: 'Address that the account is known by',
+      description: 'Contact address of the account',
       examples: ['ann@example.com'],
     }),
     name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
     status: Status,
-    balance: money('Sum of all transactions; below zero if more was used than paid'),
-    paid: money('What the account has paid in all, less what was charged back'),
+    balance: money('Sum of all transactions; negative if the account owes money'),
+    paid: money('Sum of the payments of the account, less chargebacks'),
     is_depleted: Type.Boolean({
       description: 'Whether the balance is used up while something is billed',
       examples: [false],
@@ -41,7 +41,7 @@ export const AccountQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 254,
-      description: 'Part of the e-mail address, in capital letters or not, or the whole id',
+      description: 'Part of the e-mail address, in upper or lower case, or the whole id',
       examples: ['ann@'],
     }),
   ),
@@ -52,7 +52,7 @@ const Reason = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`,
-  description: 'Why, at most 200 characters; the customer sees it',
+  description: 'Reason, at most 200 characters; the customer sees it',
   examples: ['Paid by bank transfer'],
   errorMessage: 'must not be blank or contain control characters.',
 })
@@ -71,7 +71,7 @@ export const Credit = Type.Object(
       errorMessage: 'must be an amount above zero such as "500.00".',
     }),
     type: Type.Enum(['payment', 'correction'], {
-      description: 'Money that came in (`payment`), or a gift, which counts as no payment (`correction`)',
+      description: '`payment` for money received, `correction` for a gift, which does not count as a payment',
     }),
     reason: Reason,
     reference: Type.String({
@@ -83,7 +83,7 @@ export const Credit = Type.Object(
       errorMessage: 'must be letters, digits and signs, without spaces.',
     }),
   },
-  { title: 'Credit', description: 'What to add to the balance of an account' },
+  { title: 'Credit', description: 'An amount to add to the balance of an account' },
 )
 export type Credit = Static<typeof Credit>
 
@@ -98,28 +98,32 @@ export const ZoneRoom = Type.Object(
     zone_slug: Type.String({ description: 'Short name of the zone', examples: ['local-1'] }),
     title: Type.String({ description: 'Name of the zone', examples: ['Local 1'] }),
     pool: Type.String({
-      description: 'The machines that it sells of; zones with the same pool share them',
+      description:
+        'Pool of the machines on which its servers run; zones with the same pool share its capacity',
       examples: [defaultModule.name],
     }),
-    is_retired: Type.Boolean({ description: 'Whether nothing more is sold in it', examples: [false] }),
+    is_retired: Type.Boolean({ description: 'Whether the zone is no longer on sale', examples: [false] }),
     total: nullable(
-      Type.Object(size, { description: 'What its hosts have, times the overcommit of the catalogue' }),
+      Type.Object(size, { description: 'Capacity of its hosts, times the overcommit of the catalogue' }),
       {
         description:
-          'What its hosts have, times the overcommit of the catalogue; null if they do not answer within 3 seconds',
+          'Capacity of its hosts, times the overcommit of the catalogue; null if they do not answer within 3 seconds',
       },
     ),
-    used: Type.Object(size, { description: 'What the servers of the pool hold' }),
+    used: Type.Object(size, { description: 'Capacity that the servers of the pool use' }),
   },
-  { title: 'ZoneRoom', description: 'How much of a zone is sold' },
+  { title: 'ZoneRoom', description: 'The capacity of a zone, and how much of it is sold' },
 )
 
 export const OperatedImage = Type.Object(
   {
     template: Type.String({ description: 'Short name of the template', examples: ['debian-13'] }),
-    pool: Type.String({ description: 'The machines that it is for', examples: [defaultModule.name] }),
+    pool: Type.String({
+      description: 'Pool of machines that the image is for',
+      examples: [defaultModule.name],
+    }),
     is_retired: Type.Boolean({
-      description: 'Whether the template is not on offer any more',
+      description: 'Whether the template is no longer on offer',
       examples: [false],
     }),
     status: Type.Enum(['absent', 'preparing', 'ready', 'failed', 'unknown'], {
@@ -134,7 +138,8 @@ export const OperatedImage = Type.Object(
       },
     ),
     detail: nullable(Type.String({ examples: ['downloading 34%'] }), {
-      description: 'What is done now, why it failed, or where it came from; null if there is nothing to say',
+      description:
+        'The current step, the reason of the failure, or the source of the image; null if there is none',
     }),
     bytes: nullable(Type.Integer({ examples: [null] }), {
       description: 'Size of its files in bytes; null unless `status` is `ready`',
@@ -156,7 +161,7 @@ export const OperatedOperationQuery = Type.Object({
   state: Type.Optional(
     Type.Enum(['active', 'failed'], {
       default: 'active',
-      description: 'Those that wait or run (`active`), or those of the last 10,000 that failed (`failed`)',
+      description: 'Operations in progress (`active`), or failed ones among the last 10,000 (`failed`)',
     }),
   ),
 })

@@ -18,9 +18,9 @@ declare module '../events/types.ts' {
 
 export const people = feature({
   tags: {
-    'Sign-in': 'How people sign up and in, with a browser.',
-    Person: 'Who is signed in: name, password, sessions.',
-    Members: 'Who is in an account, and who is invited.',
+    'Sign-in': 'Sign-up and sign-in in a browser.',
+    Person: 'The person who is signed in: name, password, sessions.',
+    Members: 'Members of an account, and invitations.',
   },
   routes: peopleRoutes,
   events,

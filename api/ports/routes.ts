@@ -43,7 +43,7 @@ function listRoute(options: PortsOptions): Route {
     tag,
     summary: 'List the published ports of a server',
     description:
-      'Each leads from a port of `host` to a port of the server. The newest is first, and the one for SSH, which every server has, is last.',
+      'Each forwards a port of `host` to a port of the server. The newest is first; the one for SSH, which every server has, is last.',
     params: { server_id: serverNotFound },
     load: loader(options),
     query: Type.Object(pagingQuery),
@@ -70,7 +70,7 @@ function publishRoute(options: PortsOptions): Route {
     tag,
     summary: 'Publish a port of a server',
     description:
-      'Within a second, and without a restart, connections to `host` and `host_port` reach that port of the server, as long as it is on. Where ports of a server that runs cannot change, `status` is `pending`: they do once it is stopped and started again. A host port leads to one server for each protocol; without `host_port` a free one of the range of the installation is chosen.',
+      'Within a second, and without a restart, connections to `host` and `host_port` reach that port of the server, as long as it is on. If the zone cannot change the ports of a running server, `status` is `pending` until the server is stopped and started again. A host port leads to one server for each protocol; without `host_port`, a free port from the range of the installation is chosen.',
     params: { server_id: options.serverNotFound },
     load: loader(options),
     body: PortPublish,
@@ -106,7 +106,7 @@ function unpublishRoute(options: PortsOptions): Route {
     tag,
     summary: 'Stop publishing a port of a server',
     description:
-      'New connections to its host port fail, and the host port is free for others at once. Where ports of a server that runs cannot change, it is listed as `closing`, and leads to the server, until that is stopped and started again. The port for SSH cannot be deleted.',
+      'New connections to its host port fail, and the host port is free for others at once. If the zone cannot change the ports of a running server, the port is listed as `closing`, and still leads to the server, until the server is stopped and started again. The port for SSH cannot be deleted.',
     params: { server_id: options.serverNotFound, port_id: portProblems.port_not_found },
     load: async ({ actor, params }) =>
       found(

@@ -41,12 +41,12 @@ export const PublishedPort = Type.Object(
     }),
     host_port: Type.Integer({ description: 'Port that clients connect to', examples: [22_480] }),
     is_system: Type.Boolean({
-      description: 'Whether the service manages it, as the one for SSH, which cannot be deleted',
+      description: 'Whether the service manages the port, such as the one for SSH, which cannot be deleted',
       examples: [false],
     }),
     status: Type.Enum(['active', 'pending', 'closing'], {
       description:
-        '`active`: it leads to the server while that is on. Where ports of a server that runs cannot change, one that was published is `pending`, and one that was deleted `closing` and leads to it, until the server is stopped and started again',
+        '`active`: it leads to the server while the server is on. If the zone cannot change the ports of a running server, a published port is `pending` until the server is stopped and started again. Until then a deleted port is `closing`, and still leads to the server',
       examples: ['active'],
     }),
     created_at: CreatedAt,
@@ -69,7 +69,7 @@ export const PortPublish = Type.Object(
   },
   {
     title: 'PortPublish',
-    description: 'Which port of the server to publish, and where',
+    description: 'A port of the server to publish',
     examples: [{ protocol: 'tcp', port: 80 }],
   },
 )

@@ -28,7 +28,7 @@ function detailsRoute(options: DetailRoutesOptions, load: ServerLoader): Route {
     tag,
     summary: 'Get the details of a server, including SSH access',
     description:
-      'A server with its project, zone, template and preset, its host keys and how to log in, what it has cost this month, and what can be done with it now. The password, if it has one, is shown only to a token that also holds `servers:write`.',
+      'Returns the server with its project, zone, template and preset, its host keys, its login, its cost this month, and the actions that its status allows. The password, if it has one, is shown only to a token that also holds `servers:write`.',
     params,
     load,
     reply: { 200: ServerDetails },
@@ -51,7 +51,7 @@ function monitoringRoutes(options: DetailRoutesOptions, load: ServerLoader): Rou
       tag,
       summary: 'Get the current resource usage of a server',
       description:
-        'Measured on request; rates are relative to the last sample, a few seconds ago. Values that cannot be measured are null, which most are while the server is off.',
+        'Measured on request; rates are relative to the last sample, a few seconds ago. Values that cannot be measured are null; while the server is off, most of them are.',
       params,
       load,
       reply: { 200: ServerStats },

@@ -77,7 +77,7 @@ export const ServerDetails = Type.Object(
         ipv4: address('IPv4'),
         ipv6: address('IPv6'),
         resolvers: Type.Array(Type.String({ examples: ['10.64.0.1'] }), {
-          description: 'Name servers that it is set up with',
+          description: 'Name servers that it is configured with',
         }),
         private: Type.Array(
           Type.Object({
@@ -89,7 +89,7 @@ export const ServerDetails = Type.Object(
             prefix_length: Type.Integer({ description: 'Length of the prefix of the range', examples: [24] }),
             command: Type.String({
               description:
-                'Shell command that gives the card its address in a guest that runs; at its next boot cloud-init does so',
+                'Shell command that configures the address of the card in a running guest; at the next boot, cloud-init does this',
               examples: ["sudo sh -c '…'"],
             }),
           }),
@@ -129,14 +129,14 @@ export const ServerDetails = Type.Object(
     traffic: Type.Object(
       {
         ...traffic,
-        in_bytes: Type.Integer({ description: 'Bytes that came to it', examples: [48_318_382_080] }),
+        in_bytes: Type.Integer({ description: 'Bytes that it received', examples: [48_318_382_080] }),
         out_bytes: Type.Integer({ description: 'Bytes that it sent', examples: [214_748_364_800] }),
         included_bytes: Type.Integer({
           description:
-            'Bytes that it may send for its price: `traffic_gb`, less the share of the month before it was created, and while it was suspended',
+            'Bytes that its price includes: `traffic_gb`, less the share of the month before it was created or while it was suspended',
           examples: [1_000_000_000_000],
         }),
-        excess_rub: money('What it sent beyond that costs so far, in rubles', '0.00'),
+        excess_rub: money('Cost of the bytes sent beyond that so far, in rubles', '0.00'),
       },
       { description: 'Its traffic in this calendar month (UTC), as the price includes it' },
     ),
@@ -144,14 +144,14 @@ export const ServerDetails = Type.Object(
       Type.Enum(['start', 'stop', 'reboot', 'console', 'update', 'resize', 'delete']),
       {
         description:
-          'What its status allows now; `update` is a change of names and the like, `resize` of the plan',
+          'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan',
         examples: [['stop', 'reboot', 'console', 'update', 'delete']],
       },
     ),
   },
   {
     title: 'ServerDetails',
-    description: 'A server with what it refers to, how to log in, and what it costs',
+    description: 'A server with the objects that it refers to, its login and its costs',
   },
 )
 export type ServerDetails = Static<typeof ServerDetails>

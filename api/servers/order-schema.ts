@@ -21,8 +21,7 @@ const Name = Type.String({
 const Labels = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 32,
-  description:
-    'Up to 32 names and values of your own, to filter lists by; replaces all labels that there are',
+  description: 'Up to 32 names and values of your choice, to filter lists by; replaces all existing labels',
   examples: [{ env: 'prod' }],
   propertyNames: {
     pattern: `^${LABEL_NAME}$`,
@@ -114,7 +113,7 @@ const order = {
       maxItems: MOST_CARDS,
       uniqueItems: true,
       description:
-        'Private networks of the zone to be in from the first start on, with the first free address of each; their ranges must not overlap. Default: none',
+        'Private networks of the zone to attach the server to, at the first free address of each; their ranges must not overlap. Default: none',
     }),
   ),
   firewall_ids: Type.Optional(FirewallIds),
@@ -205,7 +204,7 @@ export const ServerUpdate = Type.Object(
   { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
   {
     title: 'ServerUpdate',
-    description: 'What to change; the rest stays',
+    description: 'Fields to change; the others stay as they are',
     minProperties: 1,
     examples: [updateExample],
     allOf: [
@@ -218,7 +217,8 @@ export const ServerUpdate = Type.Object(
         { ...metadata, plan_type: Type.Optional(isCustom), ...optionalSize },
         {
           title: 'ServerUpdateCustom',
-          description: 'A change of names and the like, or to a size of your choice; what is not given stays',
+          description:
+            'A change of the name and similar fields, or to a size of your choice; the other fields stay as they are',
           minProperties: 1,
           examples: [updateExample],
         },

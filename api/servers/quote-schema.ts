@@ -17,29 +17,29 @@ export const Quote = Type.Object(
     items: Type.Array(
       Type.Object({
         code: Type.Enum(['cpu', 'ram', 'disk', 'preset', 'ipv4'], {
-          description: 'What it is the price of',
+          description: 'Part of the plan that the price is for',
           examples: ['preset'],
         }),
-        quantity: Type.Number({ description: 'How many units', examples: [1] }),
+        quantity: Type.Number({ description: 'Number of units', examples: [1] }),
         unit: Type.Enum(['core', 'gb', 'preset', 'address'], {
-          description: 'What one unit is',
+          description: 'The unit',
           examples: ['preset'],
         }),
         price_unit_month_rub: money('Price of one unit per month'),
         price_month_rub: money('Price of all units per month'),
       }),
-      { description: 'What the price is the sum of' },
+      { description: 'Items that add up to the price' },
     ),
     is_available: Type.Boolean({ description: 'Whether there is enough capacity for it now' }),
     can_create: Type.Boolean({ description: 'Whether creating it would succeed now' }),
     blockers: Type.Array(
       Type.Object({
-        code: Type.String({ description: 'Code of the problem that creating it would reply with' }),
-        detail: Type.String({ description: 'What stands in the way, for people' }),
+        code: Type.String({ description: 'Error code that creating the server would return' }),
+        detail: Type.String({ description: 'Explanation of the obstacle, for people' }),
       }),
       { description: 'Why it cannot be created now; empty if it can', examples: [[]] },
     ),
-    quoted_at: timestamp('When it was quoted; prices and room may change afterwards'),
+    quoted_at: timestamp('When it was quoted; prices and capacity may change afterwards'),
   },
   { title: 'Quote', description: 'The price of a server, and whether it can be created' },
 )

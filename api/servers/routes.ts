@@ -65,7 +65,7 @@ function listRoute(options: ServerRoutesOptions): Route {
     tag,
     summary: 'List servers',
     description:
-      'The servers of all projects, newest first unless `sort` says otherwise; filters are combined with and. Deleted servers are not listed, those being deleted are.',
+      'The servers of all projects, newest first unless `sort` is given; filters are combined with and. Deleted servers are not listed, those being deleted are.',
     query: ServerQuery,
     reply: { 200: listOf(Server) },
     run: async (call) => {

@@ -21,7 +21,7 @@ import { statuses } from './states.ts'
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')
 const Status = Type.Enum([...statuses], {
   description:
-    'What the server is doing; those in -ing end by themselves. `suspended`: stopped for want of balance or by the operator; `error`: see `status_reason`, then start, reboot or delete it',
+    'Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it',
   examples: ['running'],
 })
 export const serverProblems = defineProblems({
@@ -43,7 +43,7 @@ export const PLAN_TYPE = 'Whether the size is a preset or chosen freely'
 export const PlanType = Type.Enum(['preset', 'custom'], { description: PLAN_TYPE })
 export const StartRequest = Type.Object(
   {},
-  { title: 'StartRequest', description: 'Nothing can be chosen; the body may be left out' },
+  { title: 'StartRequest', description: 'There are no options; the body can be omitted' },
 )
 export const StopRequest = Type.Object(
   {
@@ -59,15 +59,15 @@ export const StopRequest = Type.Object(
       }),
     ),
   },
-  { title: 'StopRequest', description: 'How to turn a server off; the body may be left out' },
+  { title: 'StopRequest', description: 'Options for stopping a server; the body can be omitted' },
 )
 export type StopRequest = Static<typeof StopRequest>
 
 const ssh = {
-  host: Type.String({ description: 'Address that leads to it', examples: ['127.0.0.1'] }),
+  host: Type.String({ description: 'Address to connect to', examples: ['127.0.0.1'] }),
   port: nullable(Type.Integer({ examples: [22_424] }), {
     description:
-      'Port that leads to it at that address: 22 of its public one, else one of its own; null if it has none',
+      'Port to connect to: 22 at a public address, otherwise a published port; null if it has none',
   }),
   username: Type.String({ description: 'User to log in as', examples: ['debian'] }),
 }
@@ -91,10 +91,11 @@ const server = {
   ...size,
   template_id: TemplateId,
   ssh_key_ids: Type.Array(SshKeyId, {
-    description: 'SSH keys that it was created with, also those deleted since',
+    description: 'SSH keys that the server was created with, including those deleted since',
   }),
   ipv4: nullable(Type.String(), {
-    description: 'Its public IPv4 address; null if it has none, and is reached by the port of `ssh`',
+    description:
+      'Its public IPv4 address; null if it has none: then connect to the address and port in `ssh`',
     examples: [null],
   }),
   ipv6: nullable(Type.String(), {
@@ -108,17 +109,17 @@ const server = {
   labels: Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
-    description: 'Names and values of your own',
+    description: 'Names and values of your choice',
     examples: [{ env: 'prod' }],
   }),
   delete_protection: Type.Boolean({ description: 'Whether `DELETE` is refused', examples: [false] }),
   price_month_rub: MonthPrice,
   price_hour_rub: HourPrice,
-  ssh: Type.Object(ssh, { description: 'Where SSH reaches it' }),
+  ssh: Type.Object(ssh, { description: 'Address, port and user for SSH' }),
   current_operation: nullable(
     Type.Object({
       operation_id: OperationId,
-      type: Type.Enum(operationTypes, { description: 'What is done' }),
+      type: Type.Enum(operationTypes, { description: 'Type of the operation' }),
       status: OperationStatus,
       progress: Progress,
     }),

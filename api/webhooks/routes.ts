@@ -74,7 +74,7 @@ function collectionRoutes(options: Options): Route[] {
       tag,
       summary: 'Create a webhook',
       description:
-        'Events are posted to the address as JSON, in the form of `GET /events`, signed according to Standard Webhooks with the `secret` that the reply shows this once; they wait until the endpoint has answered a challenge (see `verification`). The token must have the scopes required to see the selected events, and the address must be on the public internet.',
+        'Events are posted to the address as JSON, in the form of `GET /events`, signed according to Standard Webhooks with the `secret`, which only this reply shows; they wait until the endpoint has answered a challenge (see `verification`). The token must have the scopes required to see the selected events, and the address must be on the public internet.',
       body: WebhookCreate,
       reply: { 201: NewWebhook },
       problems: { quota_exceeded: atLimit(webhookQuota) },
@@ -131,7 +131,7 @@ function objectRoutes(options: Options, load: ReturnType<typeof loader>): Route[
       tag,
       summary: 'Update a webhook',
       description:
-        'Changes the fields in the body and leaves the others as they are; disabling it ends pending deliveries as failed. Another `url` has to answer a challenge of its own; `is_enabled: true` sends one at once, unless the webhook is verified.',
+        'Changes the fields in the body and leaves the others as they are; disabling it ends pending deliveries as failed. A new `url` must answer a challenge before it gets events; `is_enabled: true` sends one at once, unless the webhook is verified.',
       params,
       load,
       body: WebhookUpdate,
@@ -146,7 +146,7 @@ function objectRoutes(options: Options, load: ReturnType<typeof loader>): Route[
       tag,
       summary: 'Delete a webhook and its deliveries',
       description:
-        'Nothing is sent any more, and the record of its deliveries is deleted. Events that were pending can be read from `GET /events`.',
+        'No more events are sent, and the record of its deliveries is deleted. Events that were pending can be read from `GET /events`.',
       params,
       load,
       reply: { 204: null },
@@ -164,7 +164,7 @@ function secretRoute(options: Options, load: ReturnType<typeof loader>): Route {
     tag,
     summary: 'Rotate the secret of a webhook',
     description:
-      'The reply shows the new secret, this once. For 24 hours messages are signed with the old secret as well, so that receivers can be updated; rotating again ends the old one at once.',
+      'The reply shows the new secret, only once. For 24 hours messages are signed with the old secret as well, so that receivers can be updated; rotating again ends the old one at once.',
     params,
     load,
     reply: { 200: options.schemas.NewWebhook },
@@ -211,7 +211,7 @@ function deliveriesRoute({ db, schemas }: Options, load: ReturnType<typeof loade
     tag,
     summary: 'List the deliveries of a webhook with their attempts and replies',
     description:
-      'What was sent, newest first, with each attempt and what the endpoint replied: all pending deliveries, and the last 1,000 finished ones of 30 days. An event is retried for about a day before its webhook is disabled.',
+      'Returns the deliveries, newest first, with each attempt and the reply of the endpoint: all pending deliveries, and the last 1,0 finished ones of 30 days. An event is retried for about a day before its webhook is disabled.',
     params,
     load,
     query: paging,

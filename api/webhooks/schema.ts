@@ -104,7 +104,11 @@ const updateSchema = (event_types: EventTypes) =>
         }),
       ),
     },
-    { title: 'WebhookUpdate', description: 'What to change; the rest stays', minProperties: 1 },
+    {
+      title: 'WebhookUpdate',
+      description: 'Fields to change; the others stay as they are',
+      minProperties: 1,
+    },
   )
 export const WebhookTest = Type.Object(
   { event_id: Type.String({ ...EventId, description: 'The event that is sent' }) },
@@ -138,7 +142,7 @@ const deliverySchema = (types: readonly EventType[]) =>
           },
           { title: 'DeliveryAttempt', description: 'One request to the address of the webhook' },
         ),
-        { description: 'Of many, the first and the last ten; only those to the current address' },
+        { description: 'Attempts to the current address; if there are many, the first and the last ten' },
       ),
       created_at: CreatedAt,
     },

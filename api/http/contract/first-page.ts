@@ -24,11 +24,11 @@ Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC
 
 ## Waiting for operations
 
-Creating, starting, stopping, rebooting, resizing and deleting a server takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when the operation has finished, or after 60 seconds. Repeat the request until \`finished_at\` is set, then look at \`status\`. When a start has \`succeeded\`, you can log in to the server. Instead of waiting, follow \`GET /events/stream\`, or let a webhook tell you.
+Creating, starting, stopping, rebooting, resizing and deleting a server takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when the operation has finished, or after 60 seconds. Repeat the request until \`finished_at\` is set, then look at \`status\`. When a start has \`succeeded\`, you can log in to the server. Instead of waiting, follow \`GET /events/stream\`, or use a webhook.
 
 ## Errors
 
-Errors are problem documents (RFC 9457, \`application/problem+json\`). Act on \`code\`, which is stable; \`detail\` tells people what happened and what to do. Some codes have further members, such as \`errors\` of \`validation_failed\`, which lists every mistake with a JSON Pointer. Quote the \`request_id\` when you report a problem to the operator. An object of another account is not found: 404.
+Errors are problem documents (RFC 9457, \`application/problem+json\`). Act on \`code\`, which is stable; \`detail\` explains to people what happened and what to do. Some codes have further members, such as \`errors\` of \`validation_failed\`, which lists every mistake with a JSON Pointer. Quote the \`request_id\` when you report a problem to the operator. An object of another account is not found: 404.
 
 ## Repeating a request
 

@@ -76,7 +76,7 @@ export const httpProblems = defineProblems({
   person_required: { status: 403, title: 'Only a person who has signed in may do this' },
   operator_required: { status: 403, title: "Only a person with the operator's role may do this" },
   two_factor_required: { status: 403, title: 'An operator needs two-factor authentication' },
-  no_account: { status: 403, title: 'The person is in no account' },
+  no_account: { status: 403, title: 'The person is not a member of any account' },
   not_a_member: { status: 403, title: 'The person is not in this account' },
   insufficient_scope: {
     status: 403,

@@ -34,7 +34,7 @@ function startRoute(options: SignInOptions, logins: DeviceLogins): Route {
     tag,
     summary: 'Start the login of a program without a browser',
     description:
-      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and ask `POST /device/token` with `device_code` every `interval` seconds until they have approved it. A network can start 10 logins at once, then one a minute. An installation without the console has no page for approval; log in with a token there.',
+      'Device authorization as in RFC 8628, with JSON: show `user_code` and `verification_uri` to the person, and poll `POST /device/token` with `device_code` every `interval` seconds until they have approved it. A network can start 10 logins at once, then one a minute. An installation without the console has no page for approval; log in with a token there.',
     body: DeviceLoginRequest,
     reply: { 200: DeviceLoginStart },
     errors: [deviceProblems.no_console],
@@ -74,7 +74,7 @@ function tokenRoute(logins: DeviceLogins): Route {
     tag,
     summary: 'Get the token of a login that was approved',
     description:
-      'Replies 400 `authorization_pending` until a person decides, or `slow_down` if asked too often. The token belongs to the account that the person chose, is named `client_name`, and lasts 90 days. It is returned once: if the reply is lost, start again.',
+      'Replies 400 `authorization_pending` until a person decides, or `slow_down` if it is polled too often. The token belongs to the account that the person chose, is named `client_name`, and lasts 90 days. It is returned once: if the reply is lost, start again.',
     body: DeviceTokenRequest,
     reply: { 200: NewToken },
     errors: [
@@ -101,9 +101,9 @@ function decisionRoutes(logins: DeviceLogins): Route[] {
       ...common,
       id: 'lookAtDeviceLogin',
       path: '/device/look',
-      summary: 'See what shows a code',
+      summary: 'Get the program that shows a code',
       description:
-        'Returns the program that asks for access, and decides nothing. After ten wrong codes from a person, further attempts have to wait.',
+        'Returns the program that requests access, without approving or denying it. After ten wrong codes from a person, further attempts have to wait.',
       body: DeviceCodeEntry,
       reply: { 200: DeviceLogin },
       errors: [deviceProblems.user_code_not_found],
@@ -123,9 +123,9 @@ function decisionRoutes(logins: DeviceLogins): Route[] {
       ...common,
       id: 'approveDeviceLogin',
       path: '/device/approve',
-      summary: 'Let a program in, with a token of an account',
+      summary: 'Approve a program, which gets a token of an account',
       description:
-        'The token has the scopes that the program asked for, or else those of the role of the person in the account; more than these it never has. Approve only what you started yourself.',
+        'The token has the scopes that the program requested, or else those of the role of the person in the account; it never has more scopes than the role. Approve only what you started yourself.',
       body: DeviceApproval,
       reply: { 204: null },
       errors: [
@@ -141,7 +141,7 @@ function decisionRoutes(logins: DeviceLogins): Route[] {
       ...common,
       id: 'denyDeviceLogin',
       path: '/device/deny',
-      summary: 'Refuse a program that asks to be let in',
+      summary: 'Deny access to a program',
       description: 'The code is no longer valid. The program gets 400 `access_denied`.',
       body: DeviceCodeEntry,
       reply: { 204: null },

@@ -8,14 +8,14 @@ export const deviceProblems = defineProblems({
   authorization_pending: { status: 400, title: 'The login is not approved yet' },
   slow_down: {
     status: 400,
-    title: 'The program asks too often',
+    title: 'The program polls too often',
     members: {
       interval: Type.Integer({ description: 'Seconds to wait from here on', examples: [10] }),
     },
   },
   access_denied: { status: 400, title: 'The login was denied' },
   expired_token: { status: 400, title: 'The login has expired' },
-  no_console: { status: 409, title: 'Logins need the console for their approval' },
+  no_console: { status: 409, title: 'Logins require the console for their approval' },
   user_code_not_found: { status: 404, title: 'No such code' },
 })
 
@@ -34,7 +34,7 @@ const UserCode = Type.String({
 })
 
 const AskedScopes = nullable(Scopes, {
-  description: 'Scopes that the program asks for; null for all that the approver’s role allows',
+  description: 'Scopes that the program requests; null for all that the approver’s role allows',
   examples: [null],
 })
 
@@ -43,7 +43,10 @@ export const DeviceLoginRequest = Type.Object(
     client_name: visibleName(64, 'berth on laptop'),
     scopes: Type.Optional(AskedScopes),
   },
-  { title: 'DeviceLoginRequest', description: 'What asks to be let in; the token is named so' },
+  {
+    title: 'DeviceLoginRequest',
+    description: 'Name of the program that requests access; it becomes the name of the token',
+  },
 )
 
 export const DeviceLoginStart = Type.Object(
@@ -67,12 +70,12 @@ export const DeviceLoginStart = Type.Object(
       examples: [5],
     }),
   },
-  { title: 'DeviceLoginStart', description: 'What to show to the person, and what to ask with' },
+  { title: 'DeviceLoginStart', description: 'Codes of the login: one for the person, one for the program' },
 )
 
 export const DeviceTokenRequest = Type.Object(
   { device_code: DeviceCode },
-  { title: 'DeviceTokenRequest', description: 'Which login the token is for' },
+  { title: 'DeviceTokenRequest', description: 'The login to get the token of' },
 )
 
 export const DeviceCodeEntry = Type.Object(
@@ -85,24 +88,24 @@ export const DeviceApproval = Type.Object(
     user_code: UserCode,
     account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'The account that the program gets a token of'),
   },
-  { title: 'DeviceApproval', description: 'What to let in, and where' },
+  { title: 'DeviceApproval', description: 'The approval of a program' },
 )
 
 export const DeviceLogin = Type.Object(
   {
     client_name: Type.String({
-      description: 'What the program calls itself; anybody can call it anything',
+      description: 'Name that the program gives itself; it is not verified',
       examples: ['berth on laptop'],
     }),
-    address: Type.String({ description: 'IP address that it asks from', examples: ['192.0.2.7'] }),
+    address: Type.String({ description: 'IP address of the program', examples: ['192.0.2.7'] }),
     is_from_here: Type.Boolean({
-      description: 'Whether it asks from the network of this request',
+      description: 'Whether the program is in the network that this request comes from',
       examples: [true],
     }),
     scopes: AskedScopes,
     created_at: CreatedAt,
     expires_at: timestamp('When the code expires', '2026-11-20T12:10:00.000Z'),
   },
-  { title: 'DeviceLogin', description: 'A program that asks to be let in' },
+  { title: 'DeviceLogin', description: 'A program that requests access' },
 )
 export type DeviceLogin = Static<typeof DeviceLogin>

@@ -27,7 +27,7 @@ export const Code = Type.String({
 export const SealedTicket = Type.String({
   minLength: 1,
   maxLength: 2_000,
-  description: 'Connects both steps: for one use, within 10 minutes',
+  description: 'Ticket that connects both steps; valid once, for 10 minutes',
   examples: ['q83vEjRWeJCrze8SNFZ4kA'],
 })
 

@@ -25,7 +25,7 @@ function makeRoutes(passkeys: Passkeys): Route[] {
       path: '/person/passkey-challenge',
       scope: 'person',
       tag,
-      summary: 'Begin to add a passkey: get what the browser needs',
+      summary: 'Begin to add a passkey: get the options for the browser',
       description:
         'Requires the password again; a person without one must have signed in within the last 10 minutes. The browser must create the key within 10 minutes, for the host `relying_party`.',
       body: PasswordProof,
@@ -39,9 +39,9 @@ function makeRoutes(passkeys: Passkeys): Route[] {
       path: '/person/passkeys',
       scope: 'person',
       tag,
-      summary: 'Add a passkey that the browser has made',
+      summary: 'Add a passkey that the browser has created',
       description:
-        'The passkey counts as both factors, since using it takes the device and unlocking it. A person can have at most 10.',
+        'The passkey counts as both factors, since it requires the device and a way to unlock it. A person can have at most 10.',
       body: PasskeyCreate,
       reply: { 201: Passkey },
       errors: [

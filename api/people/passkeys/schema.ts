@@ -25,15 +25,15 @@ export const Passkey = Type.Object(
     passkey_id: uuid('01a1fb44-5b40-7c6d-9e8f-0a1b2c3d4e5f', 'Id of the passkey'),
     name: Type.String({ description: 'Name that the person gave it', examples: ['Phone'] }),
     is_synced: Type.Boolean({
-      description: 'Whether the devices of the person share it, so that it outlives one of them',
+      description: 'Whether the passkey is synchronized between devices, so that it survives the loss of one',
       examples: [true],
     }),
     created_at: CreatedAt,
-    last_used_at: nullable(timestamp('When it last signed in'), {
-      description: 'When it last signed in; null if it never did',
+    last_used_at: nullable(timestamp('When it was last used to sign in'), {
+      description: 'When it was last used to sign in; null if never',
     }),
   },
-  { title: 'Passkey', description: 'A key that signs the person in, without password and code' },
+  { title: 'Passkey', description: 'A key that the person signs in with, without password and code' },
 )
 export type Passkey = Static<typeof Passkey>
 
@@ -44,16 +44,16 @@ export const PasskeySetUp = Type.Object(
     relying_party: RelyingParty,
     user_handle: base64url('Id of the person, as authenticators keep it', 'AaH7RFsAfx6ai3xtXk86Kw'),
     user_name: Type.String({
-      description: 'What the device shows of the person',
+      description: 'Name of the person that the device shows',
       examples: ['ann@example.com'],
     }),
     exclude_credentials: Type.Array(CredentialId, {
-      description: 'Keys that the person has already, so that no device creates a second one',
+      description: 'Existing keys of the person, so that no device creates a second one',
     }),
   },
   {
     title: 'PasskeySetUp',
-    description: 'What a browser makes a passkey of: discoverable, with user verification',
+    description: 'Options for a passkey: discoverable, with user verification',
   },
 )
 
@@ -65,7 +65,7 @@ export const PasskeyCreate = Type.Object(
     client_data: ClientData,
     attestation: base64url('`attestationObject` as the browser returned it', 'o2NmbXRkbm9uZQ'),
   },
-  { title: 'PasskeyCreate', description: 'A passkey as the browser made it' },
+  { title: 'PasskeyCreate', description: 'A passkey as the browser created it' },
 )
 
 export const PasskeyUpdate = Type.Object(
@@ -75,7 +75,7 @@ export const PasskeyUpdate = Type.Object(
 
 export const PasskeyChallenge = Type.Object(
   { ticket: SealedTicket, challenge: Challenge, relying_party: RelyingParty },
-  { title: 'PasskeyChallenge', description: 'What a browser signs with a passkey' },
+  { title: 'PasskeyChallenge', description: 'A challenge for a browser to sign with a passkey' },
 )
 
 export const PasskeyUse = Type.Object(

@@ -69,7 +69,7 @@ export const LinkUse = Type.Object(
 
 export const AccountChoice = Type.Object(
   { account_id: AccountId },
-  { title: 'AccountChoice', description: 'The account to go on with' },
+  { title: 'AccountChoice', description: 'The account to switch to' },
 )
 
 export const Session = Type.Object(
@@ -77,7 +77,7 @@ export const Session = Type.Object(
     session_id: SessionId,
     is_current: Type.Boolean({ description: 'Whether this request uses it', examples: [true] }),
     address: Type.String({ description: 'IP address that it was last used from', examples: ['192.0.2.7'] }),
-    user_agent: Type.String({ description: 'What the browser calls itself', examples: ['Mozilla/5.0'] }),
+    user_agent: Type.String({ description: 'Name that the browser gives itself', examples: ['Mozilla/5.0'] }),
     created_at: CreatedAt,
     last_used_at: timestamp('When it was last used, to the minute'),
     expires_at: timestamp('When it ends; earlier if it is not used for 14 days', '2027-02-18T12:00:00.000Z'),

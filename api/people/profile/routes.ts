@@ -167,9 +167,9 @@ function accountRoute({ db }: SignInOptions): Route {
     path: '/person/account',
     scope: 'person',
     tag: personTag,
-    summary: 'Choose the account to go on with',
+    summary: 'Switch the session to another account',
     description:
-      'Requests of this session are for that account from here on, unless they name another in `Berth-Account`: a page that may be open twice names it always.',
+      'Requests of this session are for that account from here on, unless they name another in `Berth-Account`. A page that may be open in several tabs should always send that header.',
     body: AccountChoice,
     reply: { 200: Person },
     run: async ({ signedIn, body }) => {

@@ -15,7 +15,7 @@ export function identityRoutes(options: IdentityOptions & { tickets: Tickets }):
       tag: 'Person',
       summary: 'Connect the person to their identity at the provider',
       description:
-        'Takes the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on they can sign in with the provider, even if their address there changes. An earlier connection ends.',
+        'Takes the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on they can sign in with the provider, even if their address there changes. An earlier connection is replaced.',
       body: IdentityTicket,
       reply: { 204: null },
       errors: [

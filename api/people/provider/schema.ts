@@ -11,5 +11,5 @@ export const identityTicket = () =>
 
 export const IdentityTicket = Type.Object(
   { identity_ticket: identityTicket() },
-  { title: 'IdentityTicket', description: 'Whom the provider has signed in' },
+  { title: 'IdentityTicket', description: 'A ticket for the identity at the provider' },
 )

@@ -13,7 +13,7 @@ export const ProviderBeginning = Type.Object(
       examples: ['https://accounts.example.com/authorize?client_id=berth&response_type=code'],
     }),
   },
-  { title: 'ProviderBeginning', description: 'Where a browser goes to sign in elsewhere' },
+  { title: 'ProviderBeginning', description: 'A sign-in with the provider that has begun' },
 )
 
 export const ProviderAnswer = Type.Object(
@@ -22,12 +22,12 @@ export const ProviderAnswer = Type.Object(
     answer: Type.String({
       minLength: 1,
       maxLength: 8_000,
-      description: 'The query that the provider led back with, without the question mark',
+      description: 'The query of the address that the provider redirected to, without the question mark',
       examples: ['code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj'],
     }),
     language: Type.Optional(Language),
   },
-  { title: 'ProviderAnswer', description: 'What came back from the provider, and what was begun' },
+  { title: 'ProviderAnswer', description: 'The response of the provider, and the ticket of the sign-in' },
 )
 
 export const ProviderSignIn = Type.Object(

@@ -72,7 +72,7 @@ function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
       tag: signInTag,
       summary: 'Sign up: send a link to an e-mail address',
       description:
-        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is registered already; the mail says so then. The link works once, for 24 hours, and only the newest link works.',
+        'Sends a link to the page on which the person chooses a name and a password. The reply is the same if the address is already registered; the mail then says so. The link works once, for 24 hours, and only the newest link works.',
       body: AddressRequest,
       reply: { 204: null },
       errors: [peopleProblems.sign_up_closed],
@@ -105,7 +105,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       tag: signInTag,
       summary: 'Sign in with e-mail address and password',
       description:
-        'Sets the cookie of a session, which lasts 90 days, or until it is not used for 14; or returns a `ticket`, if the person has turned on two-factor authentication. The refusal does not reveal whether the address is known. After ten wrong passwords for an address from one network, further attempts have to wait.',
+        'Sets the cookie of a session, which lasts 90 days, and expires after 14 days without use. If the person has turned on two-factor authentication, it returns a `ticket` instead. The refusal does not reveal whether the address is known. After ten wrong passwords for an address from one network, further attempts have to wait.',
       body: SignInRequest,
       reply: { 200: SignIn },
       errors: [peopleProblems.sign_in_failed],
@@ -117,9 +117,9 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       path: '/sign-in/link',
       scope: 'anybody',
       tag: signInTag,
-      summary: 'Sign in with a link of the operator',
+      summary: 'Sign in with a link from the operator',
       description:
-        'Sets the cookie of a session. Such a link comes from `npm start` or `npx berthd person link`, and works once.',
+        'Sets the cookie of a session. `npm start` and `npx berthd person link` create such a link, which works once.',
       body: LinkUse,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],
@@ -132,8 +132,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       scope: 'person',
       tag: signInTag,
       summary: 'Sign out',
-      description:
-        'Ends the session of this request, and what it has opened: streams of events and consoles.',
+      description: 'Ends the session of this request, and closes its event streams and consoles.',
       reply: { 204: null },
       run: async ({ signedIn, visit, setHeader, report }) => {
         await endSession(db, signedIn.personId, signedIn.sessionId)
@@ -152,7 +151,7 @@ function codeRoute({ db }: Options, signIns: SignIns): Route {
     path: '/sign-in/two-factor',
     scope: 'anybody',
     tag: signInTag,
-    summary: 'Sign in: the second step, with a code',
+    summary: 'Complete a sign-in with a code: the second step',
     description:
       'Required if two-factor authentication is on. Takes the `ticket` of the first step, and a code from the app or a recovery code. Each code works once. After ten wrong codes for a person, from any network, further attempts have to wait.',
     body: TicketUse,
@@ -185,7 +184,7 @@ function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Rou
       tag: signInTag,
       summary: 'Sign in with a passkey',
       description:
-        'Sets the cookie of a session. A passkey stands for both factors, as its device asks for a finger, a face or a PIN; one that does not is refused.',
+        'Sets the cookie of a session. A passkey counts as both factors, since its device verifies the user by fingerprint, face or PIN. A passkey without this verification is refused.',
       body: PasskeyUse,
       reply: { 200: SignIn },
       errors: [peopleProblems.ticket_invalid, peopleProblems.passkey_refused],

@@ -12,7 +12,7 @@ const Membership = Type.Object(
     member_id: MemberId,
     name: Type.String({ description: 'Name of the account', examples: ['Ann'] }),
     email: Type.String({
-      description: 'Address that the account is known by',
+      description: 'Contact address of the account',
       examples: ['ann@example.com'],
     }),
     status: Type.Enum(['active', 'suspended', 'closed'], { description: 'Status of the account' }),
@@ -84,7 +84,7 @@ export const SignInOptions = Type.Object(
       { description: 'The OpenID Connect provider that signs people in; null if there is none' },
     ),
     min_password: Type.Integer({
-      description: 'Characters that a password has at least',
+      description: 'Minimum length of a password in characters',
       examples: [MIN_PASSWORD],
     }),
   },
@@ -94,10 +94,10 @@ export const SignInOptions = Type.Object(
 export const SignIn = Type.Object(
   {
     is_signed_in: Type.Boolean({ description: 'Whether the cookie of a session was set', examples: [true] }),
-    person: nullable(Person, { description: 'Who has signed in' }),
+    person: nullable(Person, { description: 'The person who has signed in' }),
     ticket: nullable(Type.String({ examples: ['q83vEjRWeJCrze8SNFZ4kA'] }), {
       description:
-        'For `POST /sign-in/two-factor`, with a code, within 10 minutes and once; null if nothing is missing',
+        'Ticket for `POST /sign-in/two-factor`, with a code; null if no code is required. Valid once, for 10 minutes',
     }),
   },
   { title: 'SignIn', description: 'State of the sign-in' },
@@ -119,7 +119,7 @@ export const TicketUse = Type.Object(
 
 export const AddressRequest = Type.Object(
   { email: EmailAddress, language: Type.Optional(Language) },
-  { title: 'AddressRequest', description: 'Where to send a mail with a link' },
+  { title: 'AddressRequest', description: 'Address to send a mail with a link to' },
 )
 
 export const SignUpCompletion = Type.Object(

@@ -42,7 +42,7 @@ function setUpRoutes(twoFactor: TwoFactor): Route[] {
       tag,
       summary: 'Turn two-factor authentication on, with a first code',
       description:
-        'From here on signing in needs a code, after a new password too. Returns recovery codes, this once, and ends all other sessions of the person.',
+        'From then on, signing in requires a code, even after a password reset. Returns recovery codes, which are shown only once, and ends all other sessions of the person.',
       body: TwoFactorConfirmation,
       reply: { 200: RecoveryCodes },
       errors: [peopleProblems.wrong_code],
@@ -65,7 +65,7 @@ function changeRoutes(twoFactor: TwoFactor): Route[] {
       tag,
       summary: 'Turn two-factor authentication off',
       description:
-        'Needs the password and a code, which may be a recovery code. The app and all recovery codes are forgotten, and all other sessions end.',
+        'Requires the password and a code, which may be a recovery code. The secret of the app and all recovery codes are deleted, and all other sessions end.',
       body: CodeProof,
       reply: { 204: null },
       errors: codeErrors,
@@ -81,8 +81,7 @@ function changeRoutes(twoFactor: TwoFactor): Route[] {
       scope: 'person',
       tag,
       summary: 'Replace the recovery codes',
-      description:
-        'Returns ten recovery codes, this once. Those that are left of the earlier ones no longer work.',
+      description: 'Returns ten recovery codes, which are shown only once. The earlier codes stop working.',
       body: CodeProof,
       reply: { 200: RecoveryCodes },
       errors: codeErrors,

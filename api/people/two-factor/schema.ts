@@ -30,7 +30,7 @@ export const TwoFactorSecret = Type.Object(
 export const RecoveryCodes = Type.Object(
   {
     recovery_codes: Type.Array(Type.String({ examples: ['w8kTz-5nQbR-Hc3mY-dV7xJ'] }), {
-      description: 'Ten codes, each of which signs in once in the place of one of the app',
+      description: 'Ten codes, each of which replaces a code of the app once',
     }),
   },
   { title: 'RecoveryCodes', description: 'Codes to use if the app is lost; shown only once' },

@@ -39,7 +39,7 @@ function quoteRoute({ orders, clock }: OrderRoutesOptions): Route {
     tag: 'Catalogue',
     summary: 'Quote the price of a server and check whether it can be created',
     description:
-      'A dry run of `POST /servers` with the same body, of which only the zone, the CPU type and the plan are required: nothing is created or reserved. Invalid values are a 422; whatever else stands in the way, such as the balance or capacity, is listed in `blockers`.',
+      'A dry run of `POST /servers` with the same body, of which only the zone, the CPU type and the plan are required: nothing is created or reserved. Invalid values are a 422; other obstacles, such as the balance or capacity, are listed in `blockers`.',
     body: QuoteRequest,
     reply: { 200: Quote },
     makesNothing: true,
