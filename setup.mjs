@@ -63,7 +63,7 @@ async function installPackages() {
     )
   if (spawnSync(nodeBinary, ['--version']).status !== 0)
     refuse(
-      'The npm packages are installed, but the Node in the package "node" does not run here.',
+      'The npm packages are installed, but the Node.js of the package "node" does not run here.',
       'Either npm was told not to run install scripts (npm config get ignore-scripts), or this system has no glibc (Alpine).',
     )
   if (!packagesAreInstalled())
@@ -82,7 +82,7 @@ function explainNpm(words) {
     return "The npm registry's certificate is not trusted. Add your organisation's certificates with: npm config set cafile FILE"
   if (/ENOSPC/.test(words)) return 'The disk is full.'
   if (/EACCES|EPERM|EROFS/.test(words))
-    return `This user may not write to a folder that npm needs: ${root}, or npm's cache.`
+    return `This user has no write access to a folder that npm needs: ${root}, or npm's cache.`
   if (/spawn npm ENOENT/.test(words)) return 'npm is not installed. It comes with Node: https://nodejs.org'
   if (/EUSAGE/.test(words))
     return 'package-lock.json does not match package.json. After changing package.json, run: npm install'

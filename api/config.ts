@@ -146,7 +146,7 @@ function readRole(value: string, databaseUrl: string | null): Role {
   return refuse(
     'role',
     value,
-    'several processes need PostgreSQL. Set DATABASE_URL (--database-url), or leave it "all".',
+    'multiple processes require PostgreSQL. Set DATABASE_URL (--database-url), or set the role to "all".',
   )
 }
 
@@ -235,7 +235,7 @@ function readProvider(issuer: string | null, id: string | null, secret: string |
       issuer ?? 'none',
       'it must be the URL of a provider, such as https://accounts.example.com.',
     )
-  if (id === null) return refuse('oidcClientId', 'none', 'it must be the id that the provider gave.')
+  if (id === null) return refuse('oidcClientId', 'none', 'it must be the client id that the provider issued.')
   return { issuer: url, clientId: id, clientSecret: readSecret(secret) }
 }
 
@@ -253,7 +253,7 @@ function readSecret(value: string | null): string | null {
 function readProxies(value: string): string[] {
   return readRanges('trustProxy', value).map(({ address, prefix }) =>
     prefix === 0
-      ? refuse('trustProxy', value, 'it must be a range of proxies only; /0 is everyone.')
+      ? refuse('trustProxy', value, 'it must be a range of proxies only; /0 matches every address.')
       : `${address}/${prefix}`,
   )
 }

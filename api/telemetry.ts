@@ -86,7 +86,7 @@ export class Telemetry {
   })
   readonly #refusals = new Counter({
     name: 'berth_refusals_total',
-    help: 'Requests that were refused for what the account or token may do, by error code; rate_limited also without a token',
+    help: 'Requests that were refused because of the rights or limits of the account or token, by error code; rate_limited also without a token',
     labelNames: ['code'],
     registers: [this.#registry],
   })
@@ -98,7 +98,7 @@ export class Telemetry {
   })
   readonly #unwritten = new Counter({
     name: 'berth_security_log_suppressed_total',
-    help: 'Events that are in the security log only as part of a count',
+    help: 'Events that the security log has only as part of a count',
     registers: [this.#registry],
   })
   readonly #unreadable = new Counter({
@@ -170,7 +170,7 @@ export class Telemetry {
     })
     this.#gauge(
       'berth_capacity_used',
-      'Capacity of a pool that servers hold, by resource',
+      'Capacity of a pool that servers use, by resource',
       kind,
       async (set) => {
         for (const { pool, used } of await capacity.pools(db))
@@ -213,9 +213,9 @@ export class Telemetry {
     this.#gauge('berth_webhooks', verified, ['verification'], async (set) => {
       for (const { verification, total } of await countVerifications(db)) set(total, { verification })
     })
-    const throttled = 'Webhooks that wait for their turn, as much is sent to the same destination'
+    const throttled = 'Webhooks that wait for their turn, because much is sent to the same destination'
     this.#ownGauge('berth_webhooks_throttled', throttled, [], async (set) => set(webhooks.waiting))
-    const lag = 'How long the oldest charge has been due'
+    const lag = 'Time since the oldest charge became due'
     this.#gauge('berth_ledger_lag_seconds', lag, [], async (set) =>
       set(await chargeLagSeconds(db, clock.now())),
     )
@@ -227,17 +227,12 @@ export class Telemetry {
   }
 
   #watchPlace({ db, dataDir }: TelemetrySources): void {
-    this.#ownGauge(
-      'berth_database_ping_seconds',
-      'How long the database takes to respond',
-      [],
-      async (set) => {
-        const start = process.hrtime.bigint()
-        await ping(db)
-        set(Number(process.hrtime.bigint() - start) / 1e9)
-      },
-    )
-    const free = 'Free in the file system of the data folder'
+    this.#ownGauge('berth_database_ping_seconds', 'Response time of the database', [], async (set) => {
+      const start = process.hrtime.bigint()
+      await ping(db)
+      set(Number(process.hrtime.bigint() - start) / 1e9)
+    })
+    const free = 'Free space in the file system of the data folder'
     this.#ownGauge('berth_data_free_bytes', free, [], async (set) => {
       const { bavail, bsize } = await statfs(dataDir)
       set(bavail * bsize)

@@ -79,7 +79,7 @@ function createCommand(): Command {
     .description('reserve a public address')
     .option('--zone <zone>', 'zone (default: the first one that has addresses)')
     .addOption(new Option('--family <family>', 'kind of address').choices(['ipv4', 'ipv6']).default('ipv4'))
-    .option('--server <server>', 'server that gets it, by name or id')
+    .option('--server <server>', 'server to assign it to, by name or id')
     .action(
       action(async (session, { zone, family, server }: Wanted) => {
         const { berth } = session

@@ -109,7 +109,7 @@ export function checkAddress(url: string): string {
   if (address.username || address.password || /[?#]/.test(url))
     throw new Refusal(
       `The address of ${address.host} must not contain a user name, query or fragment.`,
-      'Remove what is before @ and after ? or #; the token identifies you.',
+      'Remove everything before @ and after ? or #; the token identifies you.',
     )
   return url
 }

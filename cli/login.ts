@@ -73,7 +73,7 @@ async function accountAt(url: string, token: string): Promise<Account> {
       throw new Refusal(error.message, 'Check the address. Nothing was saved.', exitCodes.error)
     if (!isBerthError(error, 'invalid_token')) throw error
     throw new Refusal(
-      `The token is cut off or mistyped, or is not a token of ${url}. (${error.code})`,
+      `The token is truncated or mistyped, or is not a token of ${url}. (${error.code})`,
       'Copy the whole token, or create a new one. Nothing was saved.',
       exitCodes.auth,
     )
@@ -91,7 +91,7 @@ function placeOf(terminal: Terminal, given: string | undefined, { as }: LoginOpt
   if (given !== undefined) return { url: checkAddress(given), name: as ?? 'default' }
   const stored = readContexts(terminal.env)
   if (stored.current === null)
-    throw new Refusal('No address given.', 'Name the one of your cloud: berth login <url>')
+    throw new Refusal('No address given.', 'Give the address of your cloud: berth login <url>')
   return { url: checkAddress(contextNamed(stored, stored.current).url), name: as ?? stored.current }
 }
 
@@ -102,7 +102,7 @@ export function loginCommand(): Command {
     )
     .argument(
       '[url]',
-      'address of the API, such as http://127.0.0.1:8080 (default: that of the current context)',
+      'address of the API, such as http://127.0.0.1:8080 (default: the address of the current context)',
     )
     .option(
       '--as <context>',
@@ -111,7 +111,7 @@ export function loginCommand(): Command {
     .option('--with-token', 'prompt for a token instead')
     .option(
       '--scope <scope>',
-      'scope of the token that you approve (repeatable; default: all that your role has)',
+      'scope of the token that you approve (repeatable; default: all scopes of your role)',
       repeated,
     )
     .action(async (given: string | undefined, options: LoginOptions, command: Command) => {

@@ -6,7 +6,7 @@ import { run } from './program.ts'
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()
   process.stderr.write(`Error: Output can't be written: ${error.message}\n`)
-  process.stderr.write('Check where the output goes. The command itself was carried out.\n')
+  process.stderr.write('Check the target of the output. The command itself was carried out.\n')
   process.exit(exitCodes.error)
 })
 // An error on stderr can't be reported anywhere; the exit code still tells it.

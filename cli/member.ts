@@ -58,7 +58,7 @@ export function memberCommand(): Command {
 
 function roleCommand(): Command {
   return new Command('role')
-    .description('change what a member may do, with immediate effect')
+    .description('change the role of a member, with immediate effect')
     .argument('<member>', ADDRESS)
     .addArgument(new Argument('<role>', 'new role').choices(roles))
     .action(
@@ -107,7 +107,7 @@ function inviteCommand(): Command {
   return new Command('create')
     .description('send an invitation by e-mail; it replaces an earlier one to the same address')
     .argument('<email>', 'e-mail address')
-    .addOption(new Option('--role <role>', 'what the person may do').choices(roles).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'role of the person').choices(roles).makeOptionMandatory())
     .addOption(new Option('--language <language>', 'language of the e-mail').choices(['en', 'ru']))
     .action(
       action(async ({ berth, show }, email: string, options: Omit<InvitationCreate, 'email'>) => {

@@ -39,7 +39,7 @@ export function networkCommand(): Command {
           berth.networks.listAll(
             server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
           ),
-      }).option('--server <server>', 'only those that this server is in'),
+      }).option('--server <server>', 'only the ones of this server'),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -66,7 +66,7 @@ function showNetwork({ show }: Session, network: Network): Promise<void> {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('show a private network and the servers in it, by address')
+    .description('show a private network and its servers, sorted by address')
     .argument('<network>', 'name or id')
     .action(
       action(async (session, given: string) => {
@@ -112,7 +112,7 @@ function attachCommand(): Command {
       .description('attach a server to a private network, also while it runs')
       .argument('<network>', 'name or id')
       .argument('<server>', 'name or id')
-      .option('--ipv4 <address>', 'its address (default: the first free one)'),
+      .option('--ipv4 <address>', 'address in the network (default: the first free one)'),
   ).action(
     action(async (session, given: string, server: string, options: { ipv4?: string } & WaitOptions) => {
       const { berth } = session
@@ -149,6 +149,6 @@ async function explain({ berth, note }: Session, network_id: string, server_id: 
   if (!card) return
   note(`Its address is ${card.ipv4}.`)
   if (status !== 'running') return
-  note('It has the address from its next boot on. To give it now, run on the server:')
+  note('The address is active from the next boot on. To activate it now, run on the server:')
   note(card.command)
 }

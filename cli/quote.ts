@@ -28,7 +28,9 @@ const columns: Columns<Quote['items'][number]> = {
 /** A quote for a server that can't be created is still a valid reply: the program exits with 0. */
 export function quoteCommand(): Command {
   return addOrderOptions(
-    new Command('quote').description('show what a server would cost and what blocks it, without creating it'),
+    new Command('quote').description(
+      'quote the price of a server and what prevents its creation, without creating it',
+    ),
   ).action(
     action(async (session, options: OrderOptions) => {
       const { berth, terminal, format } = session

@@ -20,7 +20,7 @@ export class Program extends Command {
 export function terminalOf(command: Command): Terminal {
   if (command instanceof Program) return command.terminal
   if (command.parent) return terminalOf(command.parent)
-  throw new Error(`${command.name()} does not belong to a program.`)
+  throw new Error(`${command.name()} is not part of a program.`)
 }
 
 /** Options that any command takes. */

@@ -77,7 +77,7 @@ function addCommand(): Command {
     .argument('[name]', "name (default: the key's comment)")
     .option(
       '--file <file>',
-      `public key file; - reads stdin (default: what is piped in, or the first of ${FILES.join(', ')})`,
+      `public key file; - reads stdin (default: stdin if it is piped, or the first of ${FILES.join(', ')})`,
     )
     .action(
       action(async (session, given: string | undefined, { file }: { file?: string }) => {

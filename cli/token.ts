@@ -71,7 +71,7 @@ interface CreateOptions {
 function createCommand(): Command {
   return new Command('create')
     .description('create a token; its value is shown only once')
-    .argument('<name>', 'what it is for')
+    .argument('<name>', 'name of the token, such as its purpose')
     .requiredOption(
       '--scope <scope>',
       'scope to grant (repeatable): account:read, account:write, servers:read, servers:write, read or write',
@@ -79,12 +79,12 @@ function createCommand(): Command {
     )
     .option(
       '--expires <when>',
-      'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: that of your token)',
+      'lifetime, such as 30d or 12h, or date, such as 2027-01-01 (default: the expiry of your token)',
       (when) => expiry(when, Date.now()),
     )
     .option(
       '--cidr <range>',
-      'address or range that it may be used from, such as 203.0.113.0/24 (repeatable; default: those of your token)',
+      'address or range that it may be used from, such as 203.0.113.0/24 (repeatable; default: the ranges of your token)',
       repeated,
     )
     .action(
@@ -108,9 +108,9 @@ function removeCommand(): Command {
   return new Command('delete')
     .description('revoke a token immediately')
     .argument('<token>', 'name or id')
-    .option('--keep-children', 'keep the tokens that were created with it, as after a rotation')
+    .option('--keep-children', 'keep the tokens that were created with it, for a rotation')
     .addOption(
-      new Option('--with-children', 'revoke the tokens that were created with it too').conflicts(
+      new Option('--with-children', 'also revoke the tokens that were created with it').conflicts(
         'keepChildren',
       ),
     )
@@ -143,7 +143,7 @@ async function refuseParent(berth: Berth, id: string): Promise<void> {
   const names = childrenOf(id).map(({ name }) => name)
   if (names.length > 0)
     throw new Refusal(
-      `Tokens created with this one would be revoked too: ${names.join(', ')}. Nothing was revoked.`,
+      `Tokens created with this one would also be revoked: ${names.join(', ')}. Nothing was revoked.`,
       'Use --keep-children to keep them, or --with-children to revoke them.',
     )
 }

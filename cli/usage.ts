@@ -27,7 +27,7 @@ export function usageCommand(): Command {
   return new Command('usage')
     .description('show the cost of a month by server or address and project')
     .option('--month <month>', 'month in UTC, such as 2026-11 (default: the current one)')
-    .option('--csv', 'print CSV, whatever -o says')
+    .option('--csv', 'print CSV, regardless of -o')
     .action(
       action(async ({ berth, terminal, format }, { month, csv }: { month?: string; csv?: boolean }) => {
         if (csv) return showText(terminal.stdout, await berth.usage.csv({ month }))

@@ -13,7 +13,7 @@ export interface WaitOptions {
 /** Adds --wait and --no-wait to a command that starts an operation. */
 export function addWaitOptions(command: Command): Command {
   return command
-    .addOption(new Option('--wait', 'wait until it is done (default on a terminal)'))
+    .addOption(new Option('--wait', 'wait until the operation has finished (default on a terminal)'))
     .addOption(new Option('--no-wait', 'print the operation without waiting for it'))
 }
 

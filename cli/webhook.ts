@@ -111,7 +111,7 @@ async function showSecret({ show, note }: Session, webhook: NewWebhook): Promise
 
 /** The next step after a change of address. */
 const nextStep = (webhook: string) =>
-  `Events are sent once the endpoint has answered a challenge. When it has the secret: berth webhook verify ${webhook}`
+  `Events are sent once the endpoint has answered a challenge. Once the endpoint has the secret, run: berth webhook verify ${webhook}`
 
 interface UpdateOptions extends Partial<CreateOptions> {
   name?: string
@@ -126,7 +126,7 @@ function updateCommand(): Command {
     .option('--to <url>', 'new URL')
     .option('--event <type>', "event types to send instead (repeatable); '*' for all", repeated)
     .option('--enable', 'start sending again')
-    .addOption(new Option('--disable', 'stop sending, and give up pending deliveries').conflicts('enable'))
+    .addOption(new Option('--disable', 'stop sending; pending deliveries fail').conflicts('enable'))
     .action(
       action(async ({ berth, show, note }, given: string, options: UpdateOptions) => {
         const { name, to: url, event: event_types, enable, disable } = options
@@ -152,7 +152,7 @@ function verifyCommand(): Command {
         if (status !== 'verified')
           throw new Refusal(
             `The endpoint has not answered a challenge${error === null ? ' yet.' : `: ${error}`}`,
-            'It replies with the value of data.challenge and nothing else. Challenges are repeated for a day.',
+            'It must reply with the value of data.challenge and nothing else. Challenges are repeated for a day.',
             exitCodes.error,
           )
       }),

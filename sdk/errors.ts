@@ -76,8 +76,8 @@ export class ConnectionError extends Error {
     const { origin, port } = new URL(url, 'http://this-page')
     super(
       reason === BAD_PORT
-        ? `${origin} can't be reached: port ${port} is one of another protocol, which clients of HTTP refuse. Is the address right?`
-        : `${origin} can't be reached${reason ? ` (${reason})` : ''}. Is Berth running there, and is the address right?`,
+        ? `${origin} can't be reached: port ${port} belongs to another protocol, so HTTP clients refuse it. Check the address.`
+        : `${origin} can't be reached${reason ? ` (${reason})` : ''}. Check the address, and that Berth is running there.`,
       { cause },
     )
   }

@@ -65,7 +65,7 @@ const byId = prepared((db, { accountId }: { accountId: string }) =>
 
 export async function findAccount(db: Queries, accountId: string): Promise<AccountTable> {
   const account = await byId.first(db, { accountId })
-  if (!account) throw new Error(`there is no account ${accountId}`)
+  if (!account) throw new Error(`no such account: ${accountId}`)
   return account
 }
 

@@ -51,7 +51,7 @@ export function mintToken(
     const scopes = person ? roleScopes[await roleNow(tx, accountId, person.personId)] : actor.scopes
     const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
     if (lacking)
-      throw insufficientScope(`You do not have the scope ${lacking}, so you can't give it.`, lacking)
+      throw insufficientScope(`You do not have the scope ${lacking}, so you can't grant it.`, lacking)
     const parent = await requireUnrevoked(tx, actor)
     const expiresAt = token.expiresAt ?? parent.expires_at
     if (parent.expires_at !== null && (expiresAt ?? 0) > parent.expires_at) throw outlives(parent.expires_at)

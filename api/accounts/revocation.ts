@@ -55,14 +55,14 @@ export async function mayRevoke(db: Queries, actor: Actor, token: TokenTable): P
   if (own.expires_at !== null && (token.expires_at ?? Number.POSITIVE_INFINITY) > own.expires_at)
     throw new ApiError(
       accountProblems.token_not_revocable,
-      `The token outlives yours, which expires at ${isoTime(own.expires_at)}. Use one that lasts as long, or the token itself.`,
+      `The token expires later than yours, which expires at ${isoTime(own.expires_at)}. Use a token that lasts as long, or the token itself.`,
     )
   const [around, cidrs] = [cidrsOf(own), cidrsOf(token)]
   const isWider = around.length > 0 && (cidrs.length === 0 || cidrs.some((cidr) => !isWithin(cidr, around)))
   if (isWider)
     throw new ApiError(
       accountProblems.token_not_revocable,
-      `The token may be used from elsewhere than yours: ${around.join(', ')}. Use one without such a list, or the token itself.`,
+      `The token may be used from more addresses than yours, which is limited to ${around.join(', ')}. Use a token without this limit, or the token itself.`,
     )
 }
 

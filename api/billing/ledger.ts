@@ -33,7 +33,7 @@ export class ReferenceTaken extends Error {
   readonly entry: TransactionTable
 
   constructor(entry: TransactionTable) {
-    super(`the reference ${entry.reference} is that of an entry of ${formatMoney(entry.amount)}`)
+    super(`the reference ${entry.reference} was used for an entry of ${formatMoney(entry.amount)}`)
     this.entry = entry
   }
 }
@@ -111,7 +111,7 @@ function append(
 ): TransactionTable[] {
   return entries.map(({ accountId, type, amount, description, reference = null, charged }) => {
     const ledger = ledgers.get(accountId)
-    if (!ledger) throw new Error('an entry for a ledger that is not locked')
+    if (!ledger) throw new Error('the ledger of the entry is not locked')
     const { sequence: previous, balance: balance_before } = ledger
     ledger.sequence = (previous ?? 0) + 1
     ledger.balance = balance_before + amount

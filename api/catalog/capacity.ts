@@ -112,7 +112,7 @@ export class Capacity {
   async require({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): Promise<void> {
     await this.#look()
     if (featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug)).includes(feature)) return
-    const detail = `The zone does not support ${feature}. See what zones support in their features, at GET /zones.`
+    const detail = `The zone does not support ${feature}. GET /zones lists the features of each zone.`
     throw new ApiError(catalogProblems.not_supported, detail, { feature })
   }
 
@@ -175,7 +175,7 @@ export class Capacity {
   }
 
   get #known(): Facts {
-    if (!this.#facts) throw new Error('capacity.refresh() must come before a reservation')
+    if (!this.#facts) throw new Error('capacity.refresh() must be called before a reservation')
     return this.#facts
   }
 

@@ -75,7 +75,7 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
     .addOption(
       new Option(
         '--type <type>',
-        'payment (default for credits; negative: charged back) or correction (default for debits; positive: a gift, which counts as no payment)',
+        'payment (default for credits; negative: a chargeback) or correction (default for debits; positive: a gift, which does not count as a payment)',
       ).choices(['payment', 'correction'] as const),
     )
     .action(
@@ -127,7 +127,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
         const limits = await limitsOf(db, row, quotas)
         const paid = await paidBy(db, row.account_id)
         const quota = (name: 'servers' | 'cpu' | 'ram_mb' | 'disk_gb') => {
-          const own = name in ownLimits(row) ? ' (its own limit)' : ''
+          const own = name in ownLimits(row) ? ' (set for this account)' : ''
           return [name, `${row[`${name}_used`]} of ${limits[name]}${own}`] as const
         }
         printFields([
@@ -137,7 +137,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           ['status', row.status],
           ['created', shortTime(row.created_at)],
           ['balance', `${formatMoney(await balanceOf(db, row.account_id))} RUB`],
-          ['paid', paid > 0 ? `${formatMoney(paid)} RUB` : 'nothing: smaller quotas, and no grace'],
+          ['paid', paid > 0 ? `${formatMoney(paid)} RUB` : 'none: smaller quotas, and no grace period'],
           quota('servers'),
           quota('cpu'),
           quota('ram_mb'),
@@ -155,7 +155,7 @@ function addAuditCommand(account: Command, config: ReadConfig): void {
     .description('list the changes in an account, newest first, with the actor and the process of each')
     .argument('<account>', 'e-mail address or id')
     .addOption(
-      new Option('--limit <number>', 'how many entries').default(50).argParser((text) => {
+      new Option('--limit <number>', 'number of entries').default(50).argParser((text) => {
         if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
         throw new ConfigError(`--limit is "${text}": it must be a whole number from 1.`)
       }),
@@ -193,7 +193,7 @@ const statusChanges = [
   },
   {
     name: 'close',
-    summary: 'close an account for good: it can only read; --delete-servers deletes what it rents',
+    summary: 'close an account for good: it can only read; --delete-servers deletes its servers',
     from: ['active', 'suspended'],
     to: 'closed',
   },
@@ -213,7 +213,7 @@ function addStatusCommand(
     .command(change.name)
     .description(`${change.summary}; takes effect within 5 seconds`)
     .argument('<account>', 'e-mail address or id')
-    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+    .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
   if (change.to === 'closed') command.option('--delete-servers', 'delete its servers and their disks')
   command.action(
     async (given: string, { reason, deleteServers = false }: { reason: string; deleteServers?: boolean }) => {
@@ -253,8 +253,8 @@ function addSmtpCommand(account: Command, config: ReadConfig): void {
     .command('smtp')
     .description('open or close outgoing mail (port 25) to the servers of an account; within 10 seconds')
     .argument('<account>', 'e-mail address or id')
-    .addArgument(new Argument('<state>', 'what it is to be').choices(['open', 'closed']))
-    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+    .addArgument(new Argument('<state>', 'the state to set').choices(['open', 'closed']))
+    .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .action(async (given: string, state: string, { reason }: { reason: string }) => {
       await withDatabase(config(), byOperator('account smtp'), async (db) => {
         const { account_id, email } = await accountByNameOrId(db, given)
@@ -270,10 +270,10 @@ function addSmtpCommand(account: Command, config: ReadConfig): void {
 function addQuotaCommand(account: Command, config: ReadConfig): void {
   account
     .command('quota')
-    .description('give an account limits of its own, such as servers=5 cpu=16')
+    .description('set limits for one account, such as servers=5 cpu=16')
     .argument('<account>', 'e-mail address or id')
     .argument('<limits...>', `name=number, or name=default; names are ${quotaNames.join(', ')}`)
-    .requiredOption('--reason <text>', 'why; the customer sees it in the events of the account')
+    .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .action(async (given: string, limits: string[], { reason }: { reason: string }) => {
       const change = Object.fromEntries(limits.map(limitOf))
       await withDatabase(config(), byOperator('account quota'), async (db) => {

@@ -14,12 +14,12 @@ interface ListOptions {
 }
 
 export function addressCommands(config: ReadConfig): Command {
-  const address = new Command('address').description('see the public addresses of all accounts')
+  const address = new Command('address').description('list the public addresses of all accounts')
   address
     .command('list')
-    .description('list public addresses, including released ones as far as they are known')
-    .option('--account <account>', 'only those of this account')
-    .option('--address <address>', 'only this one, with its present and earlier accounts')
+    .description('list public addresses, including recently released ones')
+    .option('--account <account>', 'only the ones of this account')
+    .option('--address <address>', 'only this address, with its current and earlier accounts')
     .option('--dns', 'print the reverse DNS names as PTR records, for zone files')
     .action(async ({ account, address: wanted, dns = false }: ListOptions) => {
       await withDatabase(config(), 'address list', async (db) => {

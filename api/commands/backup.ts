@@ -71,7 +71,7 @@ function refuseTarget({ dataDir, databaseUrl }: Config, file: string): void {
     throw new ConfigError(
       `No berth.db found in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
     )
-  if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
+  if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
   if (!existsSync(path.dirname(file))) throw new ConfigError(`No such folder: ${path.dirname(file)}.`)
 }
 
@@ -128,9 +128,12 @@ async function fill(
   await contents.append(parts, ['manifest.json'])
   return [
     `${file} has the database (schema ${schema}), the sealed secrets, the catalogue, specifications of machines (${specs}) and disks (${withDisks ? disks.length : 'none'}).`,
-    ...(withDisks || specs === 0 ? [] : ['It has no disks: add those of stopped servers with --disks.']),
+    ...(withDisks || specs === 0
+      ? []
+      : ['It has no disks: include the disks of stopped servers with --disks.']),
     ...leftOut.map(
-      (id) => `It lacks the disk of ${id}: the server is on, was changed meanwhile, or its image is missing.`,
+      (id) =>
+        `It does not include the disk of ${id}: the server is on, was changed meanwhile, or its image is missing.`,
     ),
   ]
 }

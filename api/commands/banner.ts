@@ -107,7 +107,7 @@ function demoLines({ email, balance, newToken, tokenFile, signInLink }: Demo): s
   return [
     `  Account  ${email}, balance ${formatMoney(balance)} RUB`,
     `  Token    ${newToken ? `${newToken}  (also in ${tokenFile})` : `in ${tokenFile}`}`,
-    ...(signInLink ? [`  Sign in  ${signInLink}  (once, within a day)`] : []),
+    ...(signInLink ? [`  Sign in  ${signInLink}  (valid once, for a day)`] : []),
   ]
 }
 

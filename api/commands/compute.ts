@@ -185,7 +185,7 @@ async function openDefault(
       throw new ConfigError(`BERTH_COMPUTE (--compute): ${module.title} can't be used. ${error.message}`)
     if (held.includes(module.name))
       throw new ConfigError(
-        `This installation has servers on ${module.title}, which can't be used. ${error.message} Or set BERTH_COMPUTE=${simulated.name}: these servers are then left as they are, out of reach, and new ones are simulated.`,
+        `This installation has servers on ${module.title}, which can't be used. ${error.message} Or set BERTH_COMPUTE=${simulated.name}: these servers are then left as they are, but unreachable, and new ones are simulated.`,
       )
     return { module: simulated, opened: await open(simulated), fallback: error.message }
   }

@@ -95,7 +95,7 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
       )
     if (error instanceof MigrationFailed)
       throw new CommandError(
-        `${error.message}. ${file} is as it was before${existsSync(copies) ? `, and ${copies} has a copy of it` : ''}.`,
+        `${error.message}. ${file} was not changed${existsSync(copies) ? `, and ${copies} has a copy of it` : ''}.`,
       )
     if (isDamaged(error))
       throw new ConfigError(

@@ -38,7 +38,7 @@ export function exportCommand(config: () => Config): Command {
           `No berth.db found in ${parsed.dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
         )
       const file = path.resolve(given)
-      if (existsSync(file)) throw new ConfigError(`${file} exists already. Name a file that does not.`)
+      if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
       const unlock = lockDataDir(parsed)
       // Opening migrates it to the schema that the import expects.
       const db = await openDatabase(parsed, { say: console.error, holdsLock: true })
@@ -53,7 +53,7 @@ export function exportCommand(config: () => Config): Command {
 export function importCommand(config: () => Config): Command {
   return new Command('import')
     .description('move an exported installation into an empty PostgreSQL; continues where it was interrupted')
-    .argument('<file>', 'what berthd export wrote')
+    .argument('<file>', 'the file that berthd export wrote')
     .action(async (given: string) => {
       const parsed = config()
       const { databaseUrl, databaseConnections, dataDir } = parsed
@@ -174,8 +174,8 @@ async function begin(db: Database, tables: readonly Table[], fingerprint: string
   if (known !== undefined || (await listAccounts(db)).length > 0)
     throw new CommandError(
       known === undefined || known === 'done'
-        ? 'The database already has an installation. Import into an empty one.'
-        : 'The database has a part of another import. Continue that one, or import into an empty database.',
+        ? 'The database already contains an installation. Import into an empty database.'
+        : 'The database contains part of another import. Continue that one, or import into an empty database.',
     )
   await db.transaction().execute(async (tx) => {
     // Rows that migrations inserted are replaced by the exported installation's own.
@@ -232,7 +232,7 @@ async function check(db: Database, source: DatabaseSync, tables: readonly Table[
     )
     if (rows[0]?.count !== count)
       throw new CommandError(
-        `${name} has ${rows[0]?.count} rows instead of ${count}. Import into an empty database again.`,
+        `${name} has ${rows[0]?.count} rows instead of ${count}. Import again, into an empty database.`,
       )
   }
   for (const [table, column] of [
@@ -244,7 +244,7 @@ async function check(db: Database, source: DatabaseSync, tables: readonly Table[
       FROM ${sql.table(table)}`
     const { rows } = await is.execute(db)
     if (rows[0]?.sum !== Number(was?.sum))
-      throw new CommandError(`The sum of ${table} differs. Import into an empty database again.`)
+      throw new CommandError(`The sum of ${table} differs. Import again, into an empty database.`)
   }
 }
 

@@ -43,7 +43,7 @@ export async function holdInstallation(
 ): Promise<Link> {
   const usurped = () => {
     log.fatal(
-      'another process serves the installation since the connection to the database was lost; stopping',
+      'another process has served the installation since the connection to the database was lost; stopping',
     )
     process.exit(1)
   }
@@ -142,13 +142,13 @@ export async function openOnPostgres(
     const imported = await findFact(patient, 'import')
     if (!isImport && imported !== undefined && imported !== 'done')
       throw new CommandError(
-        'The database has a part of an import. Run the same berthd import again: it continues.',
+        'The database contains part of an import. Run the same berthd import again: it continues.',
       )
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (error instanceof SchemaTooNew) throw new CommandError(`${error.message} Run that version.`)
     if (error instanceof MigrationFailed)
-      throw new CommandError(`${error.message}. The database is as it was before.`)
+      throw new CommandError(`${error.message}. The database was not changed.`)
     throw unusable(databaseUrl, error)
   } finally {
     await patient.destroy()

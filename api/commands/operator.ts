@@ -102,7 +102,7 @@ export function imageCommands(config: ReadConfig): Command {
   }
   image
     .command('pull')
-    .description("prepare a template's image from its first source that works")
+    .description("prepare a template's image from the first source that works")
     .argument('<template>')
     .action((slug: string) => prepare(slug, false))
   image

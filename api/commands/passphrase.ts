@@ -19,7 +19,7 @@ export async function askPassphrase({ isNew }: { isNew: boolean }): Promise<stri
   const passphrase = given ?? (await ask('Passphrase of the backup: '))
   if (isNew && passphrase.length < LEAST)
     throw new ConfigError(`The passphrase is too short: it must have at least ${LEAST} characters.`)
-  if (isNew && !given && (await ask('The same again: ')) !== passphrase)
+  if (isNew && !given && (await ask('Repeat the passphrase: ')) !== passphrase)
     throw new ConfigError('The two passphrases differ.')
   return passphrase
 }

@@ -26,7 +26,7 @@ export function personCommands(config: ReadConfig): Command {
   addAddCommand(person, config)
   person
     .command('link')
-    .description('create a link that signs a person in, once, within a day')
+    .description('create a link that signs a person in; valid once, for a day')
     .argument('<email>', 'e-mail address')
     .action(async (email: string) => {
       const parsed = config()
@@ -36,7 +36,7 @@ export function personCommands(config: ReadConfig): Command {
     })
   person
     .command('operator')
-    .description("give a person the operator's role, or take it away")
+    .description("grant a person the operator's role, or revoke it")
     .argument('<email>', 'e-mail address')
     .addArgument(new Argument('<state>', 'on or off').choices(['on', 'off']))
     .action(async (email: string, state: string) => {
@@ -47,7 +47,7 @@ export function personCommands(config: ReadConfig): Command {
         console.log(`${email} is ${state === 'on' ? 'an operator' : 'not an operator'}.`)
         if (isWaiting)
           console.log(
-            "The operator's pages open once two-factor authentication is turned on: in the console, under Security.",
+            "The operator's pages require two-factor authentication. Turn it on in the console, under Security.",
           )
       })
     })
@@ -61,7 +61,7 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
     .description('remove the second factor of a person who has lost it, and end their sessions')
     .argument('<email>', 'e-mail address')
     .addArgument(new Argument('<state>', 'off').choices(['off']))
-    .requiredOption('--reason <text>', 'why; the person reads it in a mail')
+    .requiredOption('--reason <text>', 'reason, which the person receives by mail')
     .action(async (email: string, _state: string, { reason }: { reason: string }) => {
       const parsed = config()
       const action = `person two-factor, by ${operatorName()}`
@@ -143,10 +143,10 @@ async function printLink(
     .transaction()
     .execute((tx) => createLink(tx, clock, { purpose: 'sign_in', email, language, person_id }))
   const { site, isOfService } = await siteOf(config)
-  console.error(`A link that signs ${email} in, once, within a day; earlier ones are revoked:`)
+  console.error(`A link that signs ${email} in, valid once, for a day; earlier links are revoked:`)
   console.log(`${site}/sign-in#${secret}`)
   if (!isOfService && config.publicName === null)
     console.error(
-      `The address ${site} is by the settings of this command (HOST, PORT): no running service has said its own.`,
+      `The address ${site} comes from the settings of this command (HOST, PORT), because no running service has reported its own.`,
     )
 }

@@ -87,9 +87,7 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     await syncFolder(draft)
     await rename(draft, dataDir)
     await syncFolder(path.dirname(dataDir))
-    say(
-      `${dataDir} has the installation as it was at ${manifest.created_at}. Disks: ${manifest.disks.length}.`,
-    )
+    say(`${dataDir} contains the installation as of ${manifest.created_at}. Disks: ${manifest.disks.length}.`)
     say(`Its catalogue is ${path.join(dataDir, 'catalog.yaml')}.`)
     if (machines > 0)
       say(
@@ -123,7 +121,7 @@ const MEMBER = new RegExp(
 /** @throws CommandError */
 async function readManifest(file: string): Promise<Manifest> {
   const notWhole = new CommandError(
-    `${file} is not a complete backup of Berth: it was truncated, or is something else.`,
+    `${file} is not a complete backup of Berth: it was truncated, or is another kind of file.`,
   )
   const text = await member(file, 'manifest.json').catch(() => 'null')
   const value: unknown = JSON.parse(text)

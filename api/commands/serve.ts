@@ -52,7 +52,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const secrets = await openSecrets(config, db)
   if (config.isPublic) requireWalls(await findWalls(config, db, catalog))
   if (chosenModule(config)?.isReal ?? true)
-    say('Checking what can run servers here; the first time this takes a few seconds.')
+    say('Checking whether this machine can run servers; the first time, this takes a few seconds.')
   const compute = await openCompute(config, { db, catalog, clock }, log)
   const others = link && (await joinOthers(link, { db, config, log, compute }))
   const replica = link && (await openReplica(config, { primary: db, clock, log }))
@@ -103,7 +103,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
 /** Ends the process, also where connections that hang would keep it. */
 async function endProcess(unlock: () => void, log: Logger, close: () => Promise<void>): Promise<void> {
   const isClosed = await Promise.race([close().then(() => true), sleep(STOP_MS, false)])
-  if (!isClosed) log.warn(`not all work ended within ${STOP_MS / 1000} s; the next start goes on with it`)
+  if (!isClosed) log.warn(`not all work finished within ${STOP_MS / 1000} s; the next start continues it`)
   unlock()
   process.exit()
 }

@@ -25,12 +25,12 @@ import { publicHost } from './public-name.ts'
 type Order = 'start' | 'stop' | 'delete'
 
 export function serverCommands(config: ReadConfig): Command {
-  const server = new Command('server').description('see and operate the servers of all accounts')
+  const server = new Command('server').description('list and operate the servers of all accounts')
   server
     .command('list')
     .description('list the servers of all accounts with their SSH ports')
-    .option('--account <account>', 'only those of this account')
-    .option('--ssh-port <port>', 'only the one with this SSH port')
+    .option('--account <account>', 'only the ones of this account')
+    .option('--ssh-port <port>', 'only the server with this SSH port')
     .action(async ({ account, sshPort }: { account?: string; sshPort?: string }) => {
       const parsed = config()
       await withDatabase(parsed, 'server list', async (db) => {

@@ -17,7 +17,7 @@ export function tokenCommands(config: ReadConfig): Command {
     .command('create')
     .description('create a token; it is shown only once')
     .argument('<account>', 'e-mail address or id')
-    .option('--name <name>', 'what it is for', 'operator')
+    .option('--name <name>', 'name of the token, such as its purpose', 'operator')
     .option('--scopes <list>', `comma-separated list of ${scopeNames.join(', ')}`, 'read,write')
     .option('--days <number>', 'days until it expires')
     .option(
@@ -85,7 +85,7 @@ function addListCommand(token: Command, config: ReadConfig): void {
   token
     .command('list')
     .description('list the tokens that are not revoked')
-    .option('--account <account>', 'only those of this account')
+    .option('--account <account>', 'only the ones of this account')
     .action(async ({ account }: { account?: string }) => {
       await withDatabase(config(), 'token list', async (db) => {
         const tokens = await tokensOf(db, account)
@@ -119,7 +119,7 @@ async function tokenByAnything(db: Database, given: string, account: string | un
   if (found.length === 0) found.push(...tokens.filter(({ name }) => name === given))
   const [only, ...more] = found
   // The token itself is a secret, and messages are copied.
-  const shown = given.startsWith('berth_') ? 'the one given' : given
+  const shown = given.startsWith('berth_') ? 'the given token' : given
   if (!only) throw new ConfigError(`No such valid token: ${shown}. List them with: berthd token list`)
   if (more.length === 0) return only
   const ids = found.map(({ token_id, email }) => `${token_id} of ${email}`).join(', ')

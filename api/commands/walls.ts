@@ -34,7 +34,7 @@ export function ownWalls(
     },
     {
       name: 'paid balances',
-      stops: 'anyone who finds the token of the demo account rents servers that nobody paid for',
+      stops: 'anyone who finds the token of the demo account can rent servers that nobody paid for',
       mend: 'Run: berthd account close demo@berth.local --reason unused --delete-servers',
       gap: balance > 0 ? `the demo account has ${formatMoney(balance)} RUB` : null,
     },
@@ -45,7 +45,7 @@ export function ownWalls(
 function plainHttp({ host, trustProxy }: Pick<Config, 'host' | 'trustProxy'>): string | null {
   if (isLoopback(host)) return null
   if (trustProxy.length === 0)
-    return `HOST is ${host}, and BERTH_TRUST_PROXY names no proxy that speaks TLS before it`
+    return `HOST is ${host}, and BERTH_TRUST_PROXY names no TLS proxy in front of it`
   return trustProxy.every((range) => /^(127\.|::1\/)/.test(range))
     ? `HOST is ${host}, and the only proxies are on this machine: others can bypass them`
     : null
@@ -60,7 +60,7 @@ export function requireWalls(found: Pick<Walls, 'walls'>): void {
   if (missing.length === 0) return
   const lines = missing.map(({ name, gap, mend }) => `  ${name}: ${gap}. ${mend}`)
   throw new ConfigError(
-    `BERTH_PUBLIC (--public) is "on", but this installation is not safe for strangers as customers. Missing:\n${lines.join('\n')}\nberthd check looks again without starting; with BERTH_PUBLIC=off the service starts for people you trust.`,
+    `BERTH_PUBLIC (--public) is "on", but this installation is not safe for strangers as customers. Missing:\n${lines.join('\n')}\nberthd check repeats this check without starting; with BERTH_PUBLIC=off the service starts for people you trust.`,
   )
 }
 
@@ -109,7 +109,7 @@ export function checkCommand(config: ReadConfig): Command {
         throw new CommandError(
           `Not safe for strangers as customers: ${count} of ${found.walls.length} are missing. BERTH_PUBLIC=on refuses to start.`,
         )
-      console.log('Ready for strangers as customers, behind a proxy that speaks TLS: set BERTH_PUBLIC=on.')
+      console.log('Ready for strangers as customers, behind a TLS proxy: set BERTH_PUBLIC=on.')
     })
 }
 

@@ -42,7 +42,7 @@ export class Consoles {
     this.#loop = new Loop({
       ...options,
       turn: () => this.look(),
-      failure: 'the viewers of consoles could not be looked after; trying again',
+      failure: 'the viewers of consoles could not be checked; trying again',
       pauseMs: () => LOOK_MS,
     })
     const admit = (offered: readonly string[], address: string) => this.#admit(offered, address)
@@ -86,7 +86,7 @@ export class Consoles {
     if (!isValid || this.#isStopped)
       throw new ApiError(
         httpProblems.invalid_token,
-        'The ticket is unknown, was used, or has expired. Get another one by POST /servers/{server_id}/console.',
+        'The ticket is unknown, was used, or has expired. Get another one with POST /servers/{server_id}/console.',
       )
     this.#refuseTooMany(admission)
     return (socket) => this.#show(admission, socket)

@@ -125,7 +125,7 @@ export async function changeLast(
   change: Compilable,
   { isNeeded }: { isNeeded: boolean },
 ): Promise<void> {
-  if (!tx.isTransaction) throw new Error('a last change is one of a transaction')
+  if (!tx.isTransaction) throw new Error('a last change must be part of a transaction')
   const query = change.compile()
   await tx.getExecutor().provideConnection(async (connection) => {
     if (connection instanceof PostgresConnection) {

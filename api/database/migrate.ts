@@ -140,7 +140,7 @@ async function refuseBrokenReferences(tx: Queries): Promise<void> {
 function explain(error: unknown): string {
   const why = messageOf(error)
   if (isLockFailure(error))
-    return `${why}; for a minute others used its tables without a pause, such as a pg_dump: try again when they have ended`
+    return `${why}; for a minute its tables were in constant use, for example by pg_dump: try again when that has finished`
   const isHalfDone = /duplicate column name|already exists|already another table/.test(why)
-  return isHalfDone ? `${why}; it seems that an earlier version was interrupted in the middle of it` : why
+  return isHalfDone ? `${why}; an earlier version was probably interrupted during it` : why
 }

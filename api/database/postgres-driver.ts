@@ -67,7 +67,7 @@ function asText({ query: { sql, parameters }, isNeeded }: LastChange): string {
 function literal(value: unknown): string {
   if (Number.isSafeInteger(value)) return String(value)
   if (typeof value === 'string') return pg.escapeLiteral(value)
-  throw new TypeError('a last change has whole numbers and text only')
+  throw new TypeError('the parameters of a last change must be whole numbers or text')
 }
 
 /**
@@ -141,7 +141,7 @@ export class PostgresDriver implements Driver {
       if (status === 'committed') return true
       if (status === 'aborted') return false
       if (performance.now() > until)
-        throw new Unreachable('the connection was lost during a commit; whether it took place is not known')
+        throw new Unreachable('the connection was lost during a commit; its outcome is unknown')
       await sleep(ASK_EVERY_MS)
     }
   }

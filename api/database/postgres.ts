@@ -63,7 +63,8 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, (text: string) => {
     const value = Number(text)
-    if (!Number.isSafeInteger(value)) throw new RangeError(`the database holds ${text}, which is beyond 2^53`)
+    if (!Number.isSafeInteger(value))
+      throw new RangeError(`the database returned ${text}, which is beyond 2^53`)
     return value
   })
   const pool = new pg.Pool({

@@ -34,7 +34,7 @@ export class Replica {
       clock: options.clock,
       log: options.log,
       turn: () => this.#look(),
-      failure: 'the database could not be asked how far it is; trying again',
+      failure: 'the replication lag could not be read; trying again',
       pauseMs: () => LOOK_EVERY_MS,
     })
   }
@@ -77,9 +77,9 @@ export class Replica {
     if (isRecent === this.#isRecent) return
     this.#isRecent = isRecent
     const { log } = this.#options
-    const reason = typeof found === 'string' ? found : 'it is behind, or no replica'
-    if (isRecent) log.info('the replica of the database is asked for lists')
-    else log.warn({ reason }, 'the replica of the database is not asked; lists come from the primary')
+    const reason = typeof found === 'string' ? found : 'it lags behind, or is not a replica'
+    if (isRecent) log.info('lists are read from the replica of the database')
+    else log.warn({ reason }, 'the replica of the database is not used; lists are read from the primary')
   }
 }
 

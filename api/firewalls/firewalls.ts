@@ -135,7 +135,7 @@ export async function attachFirewall(
     if (firewall.serverIds.length > MOST_SERVERS)
       throw new ApiError(
         firewallProblems.firewall_limit_reached,
-        `A firewall can be attached to ${MOST_SERVERS} servers; this would make it ${firewall.serverIds.length}. Use a label selector, or a second firewall.`,
+        `A firewall can be attached to ${MOST_SERVERS} servers; this would be ${firewall.serverIds.length}. Use a label selector, or a second firewall.`,
       )
     await remember(tx, firewall_id)
     return firewall
@@ -169,7 +169,7 @@ export async function deleteFirewall(options: FirewallsOptions, firewall: Firewa
     if (count > 0)
       throw new ApiError(
         firewallProblems.firewall_in_use,
-        `The firewall still has ${count} ${count === 1 ? 'server' : 'servers'}, which would be open without it. Detach it first, and set its label_selector to null.`,
+        `The firewall still has ${count} ${count === 1 ? 'server' : 'servers'}, which would be unprotected without it. Detach it first, and set its label_selector to null.`,
       )
     const { numDeletedRows } = await tx
       .deleteFrom('firewalls')

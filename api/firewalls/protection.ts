@@ -88,7 +88,7 @@ export async function requireProtectable(
     if (own.length > MOST_FIREWALLS)
       throw new ApiError(
         firewallProblems.firewall_limit_reached,
-        `A server would have ${own.length} firewalls, by its id and its labels; it can have ${MOST_FIREWALLS}. Put rules together into fewer firewalls.`,
+        `A server would have ${own.length} firewalls, by its id and its labels; it can have ${MOST_FIREWALLS}. Combine the rules in fewer firewalls.`,
       )
   const zones = new Map(
     servers.filter(({ server_id }) => found.has(server_id)).map((server) => [server.zone_slug, server]),

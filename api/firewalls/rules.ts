@@ -34,9 +34,7 @@ export function readRules(given: readonly NewRule[]): FirewallRule[] {
 function portIssues(field: string, { protocol, ports }: NewRule): Issue[] {
   if (ports === null || ports === undefined) return []
   if (protocol !== 'tcp' && protocol !== 'udp')
-    return [
-      bodyIssue(field, 'mutually_exclusive', `ports must be null: ${protocol} has no ports to tell apart.`),
-    ]
+    return [bodyIssue(field, 'mutually_exclusive', `ports must be null: ${protocol} has no ports.`)]
   const { first, last } = portRange(ports)
   if (first >= 1 && first <= last && last <= LAST_PORT) return []
   const message = `ports must be from 1 to ${LAST_PORT}, and a range must begin with the lower one.`

@@ -174,7 +174,7 @@ async function join(
   const other = before.find((one) => overlap(one.ip_range, ip_range))
   if (other) throw invalid([overlapIssue('server_id', network, other)])
   if (before.length >= MOST_CARDS) {
-    const message = `The server is in ${MOST_CARDS} networks, which is the most.`
+    const message = `The server is already in ${MOST_CARDS} networks, the maximum.`
     throw invalid([bodyIssue('server_id', 'above_maximum', message)])
   }
   return JSON.stringify([...before, { network_id, number, ip_range, ipv4 }])
@@ -185,7 +185,7 @@ function overlapIssue(
   { ip_range }: Pick<NetworkTable, 'ip_range'>,
   other: Pick<NetworkTable, 'network_id' | 'ip_range'>,
 ): Issue {
-  const message = `The range ${ip_range} overlaps ${other.ip_range} of the network ${other.network_id}, in which the server is too.`
+  const message = `The range ${ip_range} overlaps ${other.ip_range} of the network ${other.network_id}, which the server is also in.`
   return bodyIssue(field, 'mutually_exclusive', message)
 }
 
@@ -195,7 +195,7 @@ async function refuseBusy(tx: Queries, networkId: string): Promise<void> {
   if (active)
     throw inProgress(
       active,
-      'A server is being attached to the network, or detached. Wait until that is done.',
+      'A server is being attached to the network, or detached from it. Wait until that has finished.',
     )
 }
 

@@ -194,9 +194,9 @@ export async function joinNetwork(
   const { network_id, ip_range } = network
   const members = (await membersOf(tx, [network_id])).get(network_id) ?? []
   if (members.some(({ server_id }) => server_id === serverId))
-    throw new ApiError(networkProblems.network_attached, 'The server is in this network already.')
+    throw new ApiError(networkProblems.network_attached, 'The server is already in this network.')
   if (wanted !== undefined && !isHost(ip_range, wanted)) {
-    const message = `ipv4 must be an address of ${ip_range}, but not one of its first two or its last.`
+    const message = `ipv4 must be an address of ${ip_range}, except its first two and its last.`
     throw invalid([bodyIssue('ipv4', 'invalid_format', message)])
   }
   const taken = new Set(members.map(({ ipv4 }) => ipv4))
@@ -204,7 +204,7 @@ export async function joinNetwork(
   if (ipv4 === null || taken.has(ipv4)) {
     const detail = wanted
       ? `Another server has the address ${wanted}. Choose another one, or leave out ipv4 to get a free one.`
-      : 'Servers have all addresses of the network. Detach one, or create a larger network.'
+      : 'All addresses of the network are in use. Detach a server, or create a larger network.'
     throw new ApiError(networkProblems.network_address_unavailable, detail)
   }
   await tx.insertInto('network_servers').values({ network_id, server_id: serverId, ipv4 }).execute()

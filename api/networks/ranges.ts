@@ -15,7 +15,7 @@ export function rangeMistake(range: string): string | null {
   if (canonicalCidr(range) !== range)
     return `ip_range must begin with the first address of its range: ${whole}.`
   if (!isWithin(range, PRIVATE)) return `ip_range must be in a private range: ${PRIVATE.join(', ')}.`
-  if (isWithin(range, [RANGE4])) return `ip_range must not be in ${RANGE4}, which servers use otherwise.`
+  if (isWithin(range, [RANGE4])) return `ip_range must not overlap ${RANGE4}, which is reserved for servers.`
   return null
 }
 

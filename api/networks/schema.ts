@@ -7,7 +7,7 @@ import { defineProblems } from '../http/contract/problem.ts'
 export const networkProblems = defineProblems({
   network_not_found: { status: 404, title: 'No such network' },
   network_in_use: { status: 409, title: 'The network has servers' },
-  network_attached: { status: 409, title: 'The server is in the network already' },
+  network_attached: { status: 409, title: 'The server is already in the network' },
   network_address_unavailable: { status: 409, title: 'The address in the network is not available' },
 })
 

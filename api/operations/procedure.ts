@@ -77,7 +77,7 @@ export function runner<Data extends object>({ steps, conclude }: Procedure<Data>
     steps: Object.keys(steps),
     run: async (row, signal) => {
       const step = steps[row.step]
-      if (!step) throw new Error(`there is no step "${row.step}"`)
+      if (!step) throw new Error(`no such step: "${row.step}"`)
       const operation = open(row)
       const result = await step(operation, signal)
       if (result.kind === 'again' || result.kind === 'fail') return result

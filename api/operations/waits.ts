@@ -39,7 +39,7 @@ export class Waits {
     if (this.#ofAccount.get(account_id) >= MAX_OF_ACCOUNT)
       throw new ApiError(
         httpProblems.rate_limited,
-        `An account can wait for ${MAX_OF_ACCOUNT} operations at once. Wait for the end of one first.`,
+        `An account can wait for ${MAX_OF_ACCOUNT} operations at once. Wait until one has finished.`,
         {},
         { 'retry-after': '5' },
       )

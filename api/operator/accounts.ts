@@ -85,7 +85,7 @@ export async function addCredit(place: Place, accountId: string, credit: Credit)
     if (!(error instanceof ReferenceTaken)) throw error
     throw new ApiError(
       operatorProblems.reference_taken,
-      `Nothing changed: ${error.message}, not ${formatMoney(amount)}. Give this payment a reference of its own.`,
+      `Nothing changed: ${error.message}, not ${formatMoney(amount)}. Use another reference for this payment.`,
     )
   })
   return show(place, accountId)

@@ -68,7 +68,7 @@ export async function requireOperator(db: Database, { personId }: SignedIn): Pro
   if (is_operator !== 1)
     throw new ApiError(
       httpProblems.operator_required,
-      "This is for people with the operator's role, which is given on the machine of the service: berthd person operator <email> on.",
+      "This requires the operator's role, which is granted on the machine of the service: berthd person operator <email> on.",
     )
   if (!(await isTwoFactorOn(db, personId)))
     throw new ApiError(

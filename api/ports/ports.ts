@@ -181,7 +181,7 @@ export async function unpublishPort(
   if (is_system === 1)
     throw new ApiError(
       portProblems.port_is_system,
-      'This port leads to SSH and is managed by the service: it is there as long as the server.',
+      'This port leads to SSH and is managed by the service: it exists as long as the server.',
     )
   // If the driver does not say, the port may still be open.
   const isFixed = (await hasFixedPorts({ drivers, clock }, await serverRows.get(db, server_id))) ?? true

@@ -48,7 +48,7 @@ export class Members implements Peers {
       clock: options.clock,
       log: options.log,
       turn: () => this.beat(),
-      failure: 'the other processes could not be told that this one is there; trying again',
+      failure: 'this process could not be registered with the others; trying again',
       pauseMs: () => BEAT_EVERY_MS,
     })
   }
@@ -144,7 +144,7 @@ export class Members implements Peers {
     if (isOff && !this.#isOff)
       this.#options.log.error(
         { skew_ms },
-        "the clocks of this machine and the database's differ: set both by NTP",
+        'the clocks of this machine and of the database differ: synchronize both with NTP',
       )
     this.#isOff = isOff
   }
@@ -157,7 +157,7 @@ export class Members implements Peers {
       .returning(['process_id', 'role', 'host', 'pid'])
       .execute()
     for (const { process_id, ...silent } of dead) {
-      this.#options.log.error(silent, 'a process is silent; others take over what it had')
+      this.#options.log.error(silent, 'a process does not respond; others take over its work')
       for (const heir of this.#heirs) await heir(tx, process_id)
     }
     await tx

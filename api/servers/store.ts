@@ -52,7 +52,7 @@ const ofAccount = prepared((db, { accountId, serverId }: { accountId: string; se
 /** Any server, also one that is gone: for operations, which know no account. */
 export async function getServer(db: Queries, serverId: string): Promise<ServerTable> {
   const server = await byId.first(db, { serverId })
-  if (!server) throw new Error(`there is no server ${serverId}`)
+  if (!server) throw new Error(`no such server: ${serverId}`)
   return server
 }
 

@@ -86,7 +86,7 @@ export class Outgoing {
       const proof = await this.#challenge(webhook, address, accountLimits(webhook), stopped)
       if ('waitMs' in proof) return proof
       if (proof.error !== null)
-        return { status: null, reply: '', error: `At its address ${address}: ${proof.error}` }
+        return { status: null, reply: '', error: `At the address ${address}: ${proof.error}` }
       await addAddress(db, webhook, withAddress(webhook, address))
     }
     const message = { url: webhook.url, address, secrets: this.#secretsOf(webhook), ...event }

@@ -79,8 +79,8 @@ test('user names, dots at the end and ports of other protocols are refused, each
     'http://[fe80::1%25eth0]/',
   ]).map(([, flaw]) => flaw)
   const name = 'must not contain a user name or password.'
-  const dot = 'must have a host name without a dot at its end.'
-  const port = (number: number) => `must not use port ${number}, which is not one of HTTP.`
+  const dot = 'must have a host name that does not end in a dot.'
+  const port = (number: number) => `must not use port ${number}, which is not used for HTTP.`
   const form = 'must be an address such as https://example.com/hooks.'
   expect(reasons).toEqual([
     ...[name, name, dot, dot],

@@ -31,7 +31,8 @@ export function flawOf(url: string, addresses: Addresses): string | null {
   // The parser has undone what hides a host: other digits, other forms of numbers, percent signs.
   const { username, password, hostname, port } = new URL(url)
   if (username !== '' || password !== '') return 'must not contain a user name or password.'
-  if (isForeign(Number(port || HTTP_PORTS[0]))) return `must not use port ${port}, which is not one of HTTP.`
+  if (isForeign(Number(port || HTTP_PORTS[0])))
+    return `must not use port ${port}, which is not used for HTTP.`
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   if (isIP(host))
     return addresses.isOpen(host) ? null : `must be on the public internet; the address ${host} is not.`
@@ -40,7 +41,7 @@ export function flawOf(url: string, addresses: Addresses): string | null {
 }
 
 function flawOfName(name: string, addresses: Addresses): string | null {
-  if (name.endsWith('.')) return 'must have a host name without a dot at its end.'
+  if (name.endsWith('.')) return 'must have a host name that does not end in a dot.'
   // Networks that the operator opens may have such names.
   if (addresses.hasRanges) return null
   const isMetadata = METADATA_NAMES.includes(name)

@@ -6,7 +6,7 @@ import type { Wired } from './options.ts'
 
 const NO_MAILER: Mailer = {
   place: 'nowhere',
-  send: () => Promise.reject(new Error('there is nothing that takes mails')),
+  send: () => Promise.reject(new Error('there is no mailer')),
   close: () => {},
 }
 

@@ -12,7 +12,7 @@ const LEAVE = 0x1d
 
 export function consoleCommand(): Command {
   return new Command('console')
-    .description("connect to a server's serial console, which needs no network; leave with Ctrl-]")
+    .description("connect to a server's serial console, which requires no network; leave with Ctrl-]")
     .argument('<server>', 'name or id')
     .action(
       action(async (session, given: string) => {
@@ -38,7 +38,7 @@ async function loginHint({ berth }: Session, serverId: string): Promise<string |
   const server = await berth.servers.get(serverId).catch(() => null)
   if (server === null || server.ssh_key_ids.length === 0) return null
   const { name, ssh } = server
-  return `${name} was created with SSH keys and has no password: here you can read along. To log in here, set one over SSH first, with: sudo passwd ${ssh.username}`
+  return `${name} was created with SSH keys and has no password: you can only watch its output here. To log in here, set one over SSH first, with: sudo passwd ${ssh.username}`
 }
 
 /** Until the user leaves, or the console ends; the terminal is as before then. */

@@ -13,7 +13,7 @@ import { showServer } from './show.ts'
 
 export function createCommand(): Command {
   const command = new Command('create')
-    .description('create a server and wait until it is ready; without options, prompts for what to create')
+    .description('create a server and wait until it is ready; without options, prompts for the settings')
     .argument('[name]', 'host name (default: a generated one)')
   return addWaitOptions(addOrderOptions(command)).action(
     action(async (session, name: string | undefined, { wait, ...options }: OrderOptions & WaitOptions) => {
@@ -39,7 +39,7 @@ export function createCommand(): Command {
 async function warnOfNamesake({ berth, terminal, note }: Session, name: string | undefined): Promise<void> {
   if (name === undefined || (await berth.servers.list({ name, limit: 1 })).total === 0) return
   if (!isInteractive(terminal))
-    return note(`You have another server named ${name}: use their ids to tell them apart.`)
+    return note(`You have another server named ${name}: use the ids of both in commands.`)
   const message = `You have a server named ${printable(name)}. Create another one?`
   const isConfirmed = await ask(terminal, 'Choose another name.', ({ confirm }, at) =>
     confirm({ message, default: false }, at),
@@ -71,7 +71,7 @@ async function withDefaultKeys(
   }
   note(
     key
-      ? `You have ${keys.length} SSH keys: choose with --ssh-key. Without it the server gets a generated password.`
+      ? `You have ${keys.length} SSH keys: choose with --ssh-key. Without this option, the server gets a generated password.`
       : 'You have no SSH key: the server gets a generated password. Add a key with: berth ssh-key add',
   )
   return order

@@ -28,7 +28,11 @@ export function metricsCommand(): Command {
   return new Command('metrics')
     .description('chart the resource usage of a server')
     .argument('<server>', 'name or id')
-    .addOption(new Option('--since <span>', 'how far back').choices(Object.keys(spans)).default('1h'))
+    .addOption(
+      new Option('--since <span>', 'start of the chart, as the time before now')
+        .choices(Object.keys(spans))
+        .default('1h'),
+    )
     .addOption(
       new Option('--type <type>', 'chart to show (repeatable; default: all)')
         .choices(types)

@@ -43,7 +43,7 @@ const addPort = (text: string, before: Port[] = []): Port[] => [...before, portO
 /** Adds the options that describe a new server. */
 export function addOrderOptions(command: Command): Command {
   command
-    .option('--template <template>', 'operating system')
+    .option('--template <template>', 'operating system template')
     .option('--preset <preset>', 'size on offer; or set all of --cpu, --ram-mb and --disk-gb')
     .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
     .option('--ram-mb <mb>', 'memory in MB', wholeNumber)

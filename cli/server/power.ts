@@ -46,7 +46,7 @@ function addOffOptions(command: Command): Command {
     .option('--force', 'power off without shutting down the guest')
     .option(
       '--timeout <seconds>',
-      'how long the guest may take to shut down before it is powered off (default: 60)',
+      'time that the guest has to shut down before it is powered off (default: 60)',
       wholeNumber,
     )
 }

@@ -27,7 +27,7 @@ export function resizeCommand(): Command {
       .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
       .option('--ram-mb <mb>', 'memory in MB', wholeNumber)
       .option('--disk-gb <gb>', 'disk in GB', wholeNumber)
-      .option('--stop', 'stop a running server, start it again afterwards, and wait for all of it'),
+      .option('--stop', 'stop a running server, start it again afterwards, and wait until that has finished'),
   ).action(
     action(async (session, given: string, options: ResizeOptions) => {
       const { berth } = session

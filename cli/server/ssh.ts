@@ -84,7 +84,7 @@ function pinHostKeys(env: Terminal['env'], { server_id, name, ssh }: ServerDetai
   if (ssh.host_key_fingerprints.length === 0)
     throw new Refusal(
       `Server ${name} has not reported any host keys, so ssh can't verify it.`,
-      `Reboot it to have them read again: berth server reboot ${server_id}`,
+      `Reboot it, so that they are read again: berth server reboot ${server_id}`,
       exitCodes.conflict,
     )
   const lines = ssh.host_key_fingerprints.map(({ type, public_key }) => {

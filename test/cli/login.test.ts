@@ -68,7 +68,7 @@ test('a login that fails keeps nothing', async () => {
     expect(await run(`login ${t.baseUrl}`, wrong)).toEqual(
       refused(
         5,
-        `Error: The token is cut off or mistyped, or is not a token of ${t.baseUrl}. (invalid_token)\n` +
+        `Error: The token is truncated or mistyped, or is not a token of ${t.baseUrl}. (invalid_token)\n` +
           'Copy the whole token, or create a new one. Nothing was saved.\n',
       ),
     )

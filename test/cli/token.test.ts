@@ -58,7 +58,7 @@ test('a rotation keeps the token that was created with the one it revokes, and n
   const asked = await t.run('token delete old')
   expect(asked).toMatchObject({ code: 2, out: '' })
   expect(asked.err).toBe(
-    'Error: Tokens created with this one would be revoked too: fresh, laptop. Nothing was revoked.\nUse --keep-children to keep them, or --with-children to revoke them.\n',
+    'Error: Tokens created with this one would also be revoked: fresh, laptop. Nothing was revoked.\nUse --keep-children to keep them, or --with-children to revoke them.\n',
   )
   expect((await t.run('token delete old --keep-children')).code).toBe(0)
   const names = async () => (await t.run('token list --columns name')).out.split('\n').slice(1, -1).sort()

@@ -164,7 +164,7 @@ test('where nothing listens, the error says where and what to look at', async ()
   expect(error).toBeInstanceOf(ConnectionError)
   expect(error).toHaveProperty(
     'message',
-    `${baseUrl} can't be reached (ECONNREFUSED). Is Berth running there, and is the address right?`,
+    `${baseUrl} can't be reached (ECONNREFUSED). Check the address, and that Berth is running there.`,
   )
 })
 

@@ -259,7 +259,7 @@ export class IncusDriver implements Driver {
     if (!made || !isServer(made, serverId))
       throw new DriverError(
         'unavailable',
-        `The instance ${nameOf(serverId)} is not there, or somebody else's.`,
+        `The instance ${nameOf(serverId)} does not exist, or is not managed by Berth.`,
       )
   }
 

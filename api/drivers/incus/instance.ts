@@ -40,8 +40,7 @@ const MOST_PROCESSES = 4096
 
 /** @throws DriverError not_found for what can't be the name of an instance */
 export function nameOf(serverId: string): string {
-  if (!/^[A-Za-z0-9-]{1,60}$/.test(serverId))
-    throw new DriverError('not_found', 'No machine can have this id')
+  if (!/^[A-Za-z0-9-]{1,60}$/.test(serverId)) throw new DriverError('not_found', 'Invalid id of a machine')
   return `${PREFIX}${serverId}`
 }
 
@@ -95,7 +94,7 @@ function cardOf({ interfaces }: MachineSpec): Card {
   const [first] = interfaces
   const address = first?.addresses.map(({ address }) => address).find((candidate) => isIPv4(candidate))
   if (!first || interfaces.length > 1 || address === undefined)
-    throw new DriverError('unsupported', 'A machine has exactly one card here, with an IPv4 address')
+    throw new DriverError('unsupported', 'A machine must have exactly one card here, with an IPv4 address')
   return { mac: first.mac, address }
 }
 

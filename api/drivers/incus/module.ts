@@ -34,7 +34,7 @@ export const incus: DriverModule<'incus', typeof zoneFields, typeof incusImages.
     walls: [
       {
         name: 'a kernel per server',
-        stops: 'a guest that breaks out of the kernel, which all guests of its host share, is root there',
+        stops: 'all guests of a host share its kernel: a guest that breaks out of it is root there',
         mend: 'Remove the zones with "driver: incus" from the catalogue.',
         gap: zoneSlugs.length === 0 ? null : `servers of ${zoneSlugs.join(', ')} are containers`,
       },

@@ -40,7 +40,7 @@ export class Networks {
   constructor(client: IncusClient, around: Surroundings, log: Log) {
     this.#client = client
     this.#around = around
-    this.#warn = (error) => log.warn({ err: error }, 'Private networks that nobody uses could not be deleted')
+    this.#warn = (error) => log.warn({ err: error }, 'Unused private networks could not be deleted')
     if (around.uplink === null) return
     this.#timer = setInterval(() => this.sweep().catch(this.#warn), SWEEP_MS).unref()
   }

@@ -19,7 +19,7 @@ export async function openIncus({ zone, address, log }: IncusOptions): Promise<I
       )
     await makeProject(client, zone.project)
     if (zone.uplink !== undefined && !(await hasNetwork(client, zone.uplink)))
-      log.warn({ uplink: zone.uplink }, 'The uplink of the zone is no network of its cluster')
+      log.warn({ uplink: zone.uplink }, 'The uplink of the zone is not a network of its cluster')
     const { server: product, server_version, server_clustered } = server.environment
     log.info({ version: server_version, clustered: server_clustered }, `Machines run on ${product}`)
     return new IncusDriver({ zone, address: zone.listen ?? address, log, client, server })

@@ -125,7 +125,7 @@ export class Operations {
     } catch (error) {
       // Incus forgets an operation seconds after its end; the caller looks at the resource, or tries again.
       if (error instanceof IncusError && error.refusal === 'missing')
-        reject(new IncusError(0, 'It is not known how the operation ended'))
+        reject(new IncusError(0, 'The result of the operation is unknown'))
     }
   }
 
@@ -140,7 +140,9 @@ export class Operations {
       for (const [id, waiter] of this.#waiters) void this.#look(id, waiter)
     })
     socket.on('message', (data) => this.#hear(String(data)))
-    socket.on('error', (error) => this.#log.warn({ err: error }, 'The events of the cluster cannot be heard'))
+    socket.on('error', (error) =>
+      this.#log.warn({ err: error }, 'The events of the cluster cannot be received'),
+    )
     socket.on('close', () => {
       this.#isListening = false
       if (!this.#isClosed) this.#reconnect = setTimeout(() => this.#listen(), RECONNECT_MS).unref()

@@ -79,7 +79,7 @@ export function zoneFaults(zones: readonly Zone[]): Fault[] {
     const fault = sectionFault(incus)
     if (fault !== null) return [[`${place}/incus`, fault]]
     if (zones.slice(0, at).some((other) => other.incus && doOverlap(other.incus, incus)))
-      return [[`${place}/incus`, 'another zone has these members: give each a group.']]
+      return [[`${place}/incus`, 'another zone uses the same members: give each zone a group.']]
     if (zone.public_ipv4 || zone.public_ipv6)
       return [[place, 'zones on Incus have no public addresses: remove public_ipv4 and public_ipv6.']]
     return []

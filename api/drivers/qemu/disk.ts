@@ -71,10 +71,10 @@ async function virtualSize(path: string): Promise<number | null> {
     await using disk = await open(path)
     const { buffer, bytesRead } = await disk.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)
     if (bytesRead < HEADER_BYTES || buffer.toString('latin1', 0, 4) !== 'QFI\xfb')
-      throw new Error(`${path} is no qcow2 disk`)
+      throw new Error(`${path} is not a qcow2 disk`)
     const hasFeatures = buffer.readUInt32BE(4) >= 3
     if (hasFeatures && (buffer.readBigUInt64BE(72) & EXTERNAL_DATA) !== 0n)
-      throw new Error(`${path} claims a data file of its own`)
+      throw new Error(`${path} refers to an external data file`)
     if (buffer.readUInt32BE(60) !== 0) throw new Error(`${path} claims snapshots`)
     return Number(buffer.readBigUInt64BE(24))
   } catch (error) {

@@ -62,7 +62,7 @@ export async function examine(
   // of its own if nothing prevents that.
   const own = await chooseNetwork({ passt: firewall, slirp: firewall ?? users }, wanted.network)
   const gap = wanted.network
-    ? `${wanted.network} was asked for`
+    ? `${wanted.network} was requested`
     : await openNetwork().then(() => null, messageOf)
   const network = {
     kind: own.kind,
@@ -87,8 +87,7 @@ async function aged(): Promise<string | null> {
 }
 
 function lacking(kind: NetworkKind, gap: string): string {
-  const lost =
-    'there are no firewalls and private networks, and a port that is published opens at the next start'
+  const lost = 'there are no firewalls or private networks, and published ports open only at the next start'
   return `Guests share the network of this machine, by ${kind}, so ${lost}: ${gap}`
 }
 

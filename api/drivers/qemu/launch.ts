@@ -114,7 +114,7 @@ export async function launch(
   const ways = waysIn(record, address)
   const card = run.isRouted ? cardOf(record, context) : null
   if (!card && record.network?.firewall)
-    throw new DriverError('unsupported', 'It has a firewall, which only the network of all guests can hold')
+    throw new DriverError('unsupported', 'It has a firewall, which requires the shared network of all guests')
   if (card) await context.guests?.attach(card)
   const memoryBytes = ramMb * 2 ** 20 + MEMORY_OVERHEAD
   await cgroups.limit(serverId, { cpu: cpu + CPU_OVERHEAD, memoryBytes, pids: PIDS_LIMIT })
@@ -245,7 +245,7 @@ export function qemuOwner(
   const first = closedFolder(dirname(closed)) ?? closed
   context.log.error(
     { server_id: serverId, closed: first },
-    'the image of a machine is closed to its user: chmod o+rX',
+    'the user of a machine can not read its image: chmod o+rX',
   )
   throw new DriverError('image_unusable', 'The image that the disk is based on can not be read on its host')
 }

@@ -153,7 +153,9 @@ function ownFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o711 })
   const stat = lstatSync(path)
   if (!stat.isDirectory() || stat.uid !== process.getuid?.())
-    throw new Error(`${path} belongs to somebody else, so machines' sockets cannot be kept there. Remove it.`)
+    throw new Error(
+      `${path} belongs to another user, so the sockets of machines cannot be stored there. Remove it.`,
+    )
   chmodSync(path, 0o711)
   return path
 }

@@ -144,7 +144,7 @@ export class MachineProcess {
     const process = await launch(record, run, this.files, this.#context)
     // A QEMU that appears late is still found and ended.
     this.#process = process ?? undefined
-    if (!process) throw new Error('it ended at once')
+    if (!process) throw new Error('it exited immediately')
     await this.#remember({ ...run, process })
     await this.#link(process, record.uuid, 10_000)
     await sealRun(run, this.files, this.#context)

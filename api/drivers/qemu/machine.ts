@@ -239,7 +239,10 @@ export class Machine {
   }
 
   async #resume(qmp: Qmp): Promise<void> {
-    this.#context.log.error({ server_id: this.id }, "The machine waits, as the host's disk is full")
+    this.#context.log.error(
+      { server_id: this.id },
+      'The machine is paused, because the disk of the host is full',
+    )
     await qmp.run('cont').catch(() => {})
   }
 }

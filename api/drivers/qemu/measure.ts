@@ -56,9 +56,9 @@ function orNull<T>(value: Promise<T>): Promise<T | null> {
 
 async function cpuTime({ qmp, pid }: Running, cores: number): Promise<number> {
   const cpus = listOf(await qmp.run('query-cpus-fast', {}, ANSWER_MS))
-  if (cpus.length === 0) throw new Error('QEMU names no CPU')
+  if (cpus.length === 0) throw new Error('QEMU reports no CPU')
   // Each thread costs the service an open file.
-  if (cpus.length > cores) throw new Error('QEMU names more CPUs than the machine has')
+  if (cpus.length > cores) throw new Error('QEMU reports more CPUs than the machine has')
   const numbers = cpus.map((cpu) => counter(cpu['thread-id']))
   let threads = known.get(qmp)
   if (!threads || numbers.some((number) => !threads?.has(number))) {

@@ -70,7 +70,7 @@ export async function chooseNetwork(
 }
 
 const UNGUARDED =
-  'Guests can reach services of this machine, also those on 127.0.0.1: do not rent servers to the public here'
+  'Guests can reach services of this machine, including those on 127.0.0.1: do not rent servers to the public here'
 
 /** The host's ports that lead into a guest, and the guest's address. */
 export interface WaysIn {

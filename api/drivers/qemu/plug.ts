@@ -87,7 +87,10 @@ export class Slots {
 /** @throws DriverError unsupported if a machine should have cards but can't have any */
 export function refuseCards({ cards }: Plugs): void {
   if (cards.length > 0)
-    throw new DriverError('unsupported', 'The machine is not in the network that private ones belong to')
+    throw new DriverError(
+      'unsupported',
+      'The machine is not in the network that private networks are part of',
+    )
 }
 
 function namesOf(cards: readonly PrivateCard[]): string {

@@ -160,7 +160,7 @@ export class QemuDriver implements Driver {
     const warnings = [...this.#settings.warnings, ...lack]
     if (cgroups.missing.length > 0)
       warnings.push(
-        `Machines are not held to their ${cgroups.missing.join(', ')} limits: no control groups for that`,
+        `The ${cgroups.missing.join(', ')} limits of machines are not enforced, because control groups for them are missing`,
       )
     return {
       compute: `QEMU ${version} with ${choice.accel.toUpperCase()}`,
@@ -319,7 +319,7 @@ export class QemuDriver implements Driver {
     try {
       await this.inspect(serverId)
     } catch (error) {
-      this.#context.log.error({ server_id: serverId, err: error }, 'The machine cannot be looked at')
+      this.#context.log.error({ server_id: serverId, err: error }, 'The machine cannot be inspected')
     }
   }
 
@@ -357,7 +357,7 @@ export class QemuDriver implements Driver {
 /** @throws DriverError unavailable if this host can't run such a machine */
 function requireSupported({ cpuType, interfaces }: MachineSpec, accel: Accel): void {
   if (interfaces.length !== 1)
-    throw new DriverError('unavailable', 'A machine has exactly one network interface here')
+    throw new DriverError('unavailable', 'A machine must have exactly one network interface here')
   const offered = offeredCpuTypes(accel)
   if (!offered.includes(cpuType))
     throw new DriverError(

@@ -100,7 +100,7 @@ export class Qmp {
    * @throws Error with QEMU's description, on a timeout, or if the connection ends
    */
   run(command: string, args: Record<string, unknown> = {}, timeoutMs = 2000): Promise<unknown> {
-    if (this.#socket.writableLength > LINE_LIMIT) this.#end(new Error('QEMU takes no commands'))
+    if (this.#socket.writableLength > LINE_LIMIT) this.#end(new Error('QEMU does not accept commands'))
     if (this.#closed) return Promise.reject(this.#closed)
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {

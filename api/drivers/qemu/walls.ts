@@ -8,33 +8,34 @@ import { GuestNetwork } from './network/guest-network.ts'
 const WALLS: Readonly<Record<keyof Isolation, Omit<Wall, 'gap'>>> = {
   users: {
     name: 'a user per server',
-    stops: 'a guest that breaks out of QEMU is root, or meets other guests',
-    mend: 'Run the service as root, from a data folder that other users may pass through. The start says which folder or device is in the way.',
+    stops: 'a guest that breaks out of QEMU is root, or reaches other guests',
+    mend: 'Run the service as root, from a data folder that other users have access to. The start reports which folder or device prevents it.',
   },
   firewall: {
     name: 'firewall',
-    stops: "guests reach this machine's own services, also those on 127.0.0.1",
+    stops: 'guests reach the services of this machine, including those on 127.0.0.1',
     mend: 'Install iproute2, nftables and passt, and run the service as root.',
   },
   network: {
     name: 'guest network',
-    stops: 'guests use addresses, ports and private networks of this machine as their own',
-    mend: 'Run the service as root, or as a user who may make user namespaces and open /dev/net/tun; install iproute2, nftables and passt. Machines from an earlier version: stop and start them; those whose guests use DHCP have to be created again.',
+    stops: 'guests share the addresses, ports and private networks of this machine',
+    mend: 'Run the service as root, or as a user who may create user namespaces and open /dev/net/tun; install iproute2, nftables and passt. Machines from an earlier version: stop and start them; those whose guests use DHCP have to be created again.',
   },
   virtualization: {
     name: 'virtualization',
-    stops: "emulation's faults let guests break out: QEMU's developers don't count these as security issues",
+    stops:
+      "guests can break out through bugs of the emulation, which QEMU's developers don't treat as security issues",
     mend: 'If permissions are not the reason, turn on virtualization in the firmware and load the module kvm_intel or kvm_amd; then set BERTH_ACCEL=kvm.',
   },
   confinement: {
     name: 'confinement',
     stops: 'a guest that breaks out of QEMU sees files and processes of this machine',
-    mend: 'Run the service where it may make namespaces: on the host, or in a unit without RestrictNamespaces.',
+    mend: 'Run the service where it may create namespaces: on the host, or in a unit without RestrictNamespaces.',
   },
   limits: {
     name: 'limits',
-    stops: 'one guest takes the processor and memory of all',
-    mend: 'Run the service as root where control groups for cpu, memory and pids can be made: on the host, or in a unit with Delegate=yes.',
+    stops: 'one guest can use up the processor and memory of all',
+    mend: 'Run the service as root where control groups for cpu, memory and pids can be created: on the host, or in a unit with Delegate=yes.',
   },
 }
 

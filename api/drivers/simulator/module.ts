@@ -34,7 +34,7 @@ export const simulator: DriverModule<'simulator', Record<never, never>, DiskImag
       stops: 'customers pay for servers that do not exist',
       mend: 'Install QEMU, set BERTH_COMPUTE=qemu, remove "driver: simulator" from the catalogue, and delete simulated servers.',
     }
-    const used = isHeld ? 'a zone, or an existing server, has the driver simulator' : obstacle
+    const used = isHeld ? 'a zone, or an existing server, uses the driver simulator' : obstacle
     const gap = isChosen ? 'BERTH_COMPUTE is "simulator"' : used
     return { walls: [{ ...wall, gap }], warning: null, obstacle: null }
   },

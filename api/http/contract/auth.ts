@@ -126,6 +126,6 @@ export function insufficientScope(
 export function notAMember(): ApiError {
   return new ApiError(
     httpProblems.not_a_member,
-    'You are not a member of this account, or no longer one. Choose one of the accounts that GET /person lists.',
+    'You are not a member of this account. Choose one of the accounts that GET /person lists.',
   )
 }

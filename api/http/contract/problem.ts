@@ -72,7 +72,7 @@ export const httpProblems = defineProblems({
   token_revoked: { status: 401, title: 'The token was revoked' },
   session_ended: { status: 401, title: 'The session has ended' },
   address_not_allowed: { status: 403, title: 'The token may not be used from this address' },
-  origin_not_allowed: { status: 403, title: 'A page of another origin may not do this' },
+  origin_not_allowed: { status: 403, title: 'Pages of other origins may not do this' },
   person_required: { status: 403, title: 'Only a person who has signed in may do this' },
   operator_required: { status: 403, title: "Only a person with the operator's role may do this" },
   two_factor_required: { status: 403, title: 'An operator needs two-factor authentication' },

@@ -19,7 +19,7 @@ export function replyChecker(route: Route) {
     const sent: unknown = JSON.parse(JSON.stringify(payload))
     const issues = check(sent)
     if (issues.length > 0)
-      throw new Error(`${route.id} replied what its schema does not say: ${JSON.stringify(issues)}`)
+      throw new Error(`${route.id} sent a reply that does not match its schema: ${JSON.stringify(issues)}`)
     return payload
   }
 }

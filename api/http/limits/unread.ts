@@ -90,7 +90,7 @@ export function boundUnread(http: FastifyInstance, clock: Clock): void {
   const refusal = () =>
     new ApiError(
       httpProblems.rate_limited,
-      'Too many replies are still being sent. Read them, or close their connections, first.',
+      'Too many replies are still being sent. Read them first, or close their connections.',
       {},
       { 'retry-after': '1' },
     )

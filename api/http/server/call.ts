@@ -123,19 +123,19 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
 
 export function knownOf({ known }: FastifyRequest): Known {
   if (known) return known
-  throw new Error('the request came past its hooks')
+  throw new Error('the request reached its route without the hooks')
 }
 
 /** @throws the reason why the request has no actor */
 export function actorOf({ actor, refusal }: Caller): Actor {
   if (actor) return actor
-  throw refusal ?? new Error('the request came past its hooks')
+  throw refusal ?? new Error('the request reached its route without the hooks')
 }
 
 /** @throws the reason why nobody has signed in */
 export function signedInOf({ signedIn, actor, refusal }: Caller): SignedIn {
   if (signedIn) return signedIn
-  throw actor ? personRequired() : (refusal ?? new Error('the request came past its hooks'))
+  throw actor ? personRequired() : (refusal ?? new Error('the request reached its route without the hooks'))
 }
 
 /** An empty one is what a client sends that has seen nothing yet. */

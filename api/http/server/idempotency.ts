@@ -78,7 +78,7 @@ export class Idempotency {
     if (row.request !== digest)
       throw new ApiError(
         httpProblems.idempotency_key_reused,
-        'This Idempotency-Key was used with a different body, or with a token that may see a different reply. Use a new key for a new request.',
+        'This Idempotency-Key was used with a different body, or with a token that may get a different reply. Use a new key for a new request.',
       )
     if (row.reply !== null) {
       const replay: StoredReply = JSON.parse(this.#secrets.open(row.reply))

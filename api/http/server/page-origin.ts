@@ -43,7 +43,7 @@ export function requireOwnPage(request: Asked, publicUrl: string | undefined): v
 function foreign(): ApiError {
   return new ApiError(
     httpProblems.origin_not_allowed,
-    'A page of another origin cannot do this. Do it from a page of this service, or from a program with a token.',
+    'Pages of other origins cannot do this. Use a page of this service, or a program with a token.',
   )
 }
 

@@ -131,7 +131,7 @@ export class DeviceLogins {
     const lacking = beyondRole(login, member)
     if (lacking)
       throw insufficientScope(
-        `The program asks for ${lacking}, which your role ${member.role} does not have. Nothing was approved.`,
+        `The program requests ${lacking}, which your role ${member.role} does not have. Nothing was approved.`,
         lacking,
       )
     await this.#decide(login, { status: 'approved', account_id: accountId, person_id: personId })
@@ -217,7 +217,7 @@ export class DeviceLogins {
     if (!isEarly)
       return new ApiError(
         deviceProblems.authorization_pending,
-        'The login is not approved yet. Ask again after the interval.',
+        'The login is not approved yet. Try again after the interval.',
       )
     const interval = next / 1000
     return new ApiError(deviceProblems.slow_down, `Wait ${interval} s between two requests.`, { interval })
@@ -263,7 +263,7 @@ function codeNotFound(): ApiError {
 function expired(): ApiError {
   return new ApiError(
     deviceProblems.expired_token,
-    'The login was not approved in time, or its token was given out already. Start it again.',
+    'The login was not approved in time, or its token was already returned. Start it again.',
   )
 }
 

@@ -109,7 +109,7 @@ export async function passwordIssues(
   const isRepeated = /^(.{1,4})\1+.{0,3}$/.test(plain)
   const isOwn = own.some((word) => word.length >= 4 && plain.replaceAll(word.toLowerCase(), '').length < 6)
   if (!isRepeated && !isOwn && !(await common).has(plain)) return []
-  const message = `${field} is one of those that attackers try first. Choose another, such as four random words.`
+  const message = `${field} is one of the passwords that attackers try first. Choose another, such as four random words.`
   return [bodyIssue(field, 'password_too_common', message)]
 }
 

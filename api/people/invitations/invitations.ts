@@ -84,7 +84,7 @@ export class Invitations {
     requireRoleOver(await actorNow(tx, actor), [role])
     const known = await personByEmail(tx, email)
     if (known && (await membership.first(tx, { accountId, personId: known.person_id })))
-      throw new ApiError(peopleProblems.already_member, `${email} is a member of the account already.`)
+      throw new ApiError(peopleProblems.already_member, `${email} is already a member of the account.`)
     const before = tx.deleteFrom('invitations').where('account_id', '=', accountId)
     await before.where('email', '=', email).execute()
     await requireRoom(tx, account, memberQuota)

@@ -23,11 +23,11 @@ export const peopleProblems = defineProblems({
   identity_for_another: { status: 409, title: 'The identity belongs to another person' },
   passkeys_unavailable: { status: 409, title: 'Passkeys need a host name and TLS' },
   passkey_limit_reached: { status: 409, title: 'The person has reached the limit of passkeys' },
-  two_factor_on: { status: 409, title: 'Two-factor authentication is on already' },
+  two_factor_on: { status: 409, title: 'Two-factor authentication is already on' },
   two_factor_off: { status: 409, title: 'Two-factor authentication is off' },
   account_in_use: { status: 409, title: 'The account has servers or owes money' },
   last_owner: { status: 409, title: 'The account would have no owner' },
-  already_member: { status: 409, title: 'The person is in the account already' },
+  already_member: { status: 409, title: 'The person is already in the account' },
   invitation_for_another: { status: 409, title: 'The invitation is for another person' },
 })
 

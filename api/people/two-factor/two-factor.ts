@@ -61,7 +61,7 @@ export class TwoFactor {
     if (numInsertedOrUpdatedRows === 0n)
       throw new ApiError(
         peopleProblems.two_factor_on,
-        'Two-factor authentication is on already. To set up another app, turn it off first.',
+        'Two-factor authentication is already on. To set up another app, turn it off first.',
       )
     return { secret: toBase32(secret), uri: otpauthUri(secret, { site: new URL(siteUrl()).host, email }) }
   }
@@ -213,7 +213,7 @@ const hashOf = (code: string) => hashSecret(code.replace(/[\s-]/g, ''))
 function wrongCode(personId: string): ApiError {
   return new CredentialRefused(
     peopleProblems.wrong_code,
-    'The code is wrong or was used already. Wait for the next code in the app, and check that the device’s clock is right.',
+    'The code is wrong or was used already. Wait for the next code in the app, and check that the clock of the device is correct.',
     { accountId: null, tokenId: null, personId },
   )
 }

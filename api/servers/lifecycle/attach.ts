@@ -26,7 +26,7 @@ function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
       if (!isUnsupported(error)) throw error
       return fail(
         'not_supported',
-        'The server cannot have cards in private networks as it runs. Stop it, attach it, and start it again; if that fails too, create a new server.',
+        'The server cannot get cards in private networks while it runs. Stop it, attach it, and start it again; if that fails too, create a new server.',
       )
     }
     return done()

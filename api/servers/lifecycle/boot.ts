@@ -46,7 +46,7 @@ export function bootSteps(
       if (isUnsupported(error))
         return fail(
           'not_supported',
-          'The server has a firewall, which its host cannot hold as it is now. Detach its firewalls to start it without, or contact support.',
+          'The server has a firewall, which its host does not support at present. Detach its firewalls to start it without them, or contact support.',
         )
       if (!(error instanceof DriverError && error.code === 'port_taken')) throw error
       await moveToOtherPort(options, server)
@@ -100,7 +100,10 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
     if (state.state === 'failed') {
       // The store's message is the operator's business: it names packages, sources and files.
-      log.error({ operation_id: operation.operation_id, reason: state.message }, 'an image could not be had')
+      log.error(
+        { operation_id: operation.operation_id, reason: state.message },
+        'an image could not be prepared',
+      )
       return fail(
         'image_unavailable',
         'The image of this template could not be prepared. Choose another template, or try again later.',

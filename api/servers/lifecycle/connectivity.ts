@@ -119,7 +119,7 @@ export class Connectivity {
   }
 }
 
-const FAILED = 'the network of servers could not be set; trying again'
+const FAILED = 'the network of servers could not be configured; trying again'
 
 /** The connectivity of a server, as its driver expects it. */
 function serverNetwork(

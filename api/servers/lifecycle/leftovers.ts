@@ -62,7 +62,7 @@ async function turnOff(
   await db.transaction().execute(async (tx) => {
     const server = await lockServer(tx, serverId)
     if (!server || !offIn.includes(server.status) || server.updated_at !== seenAt) return
-    log.warn({ server_id: serverId }, 'a machine is on though its server is off; it is turned off')
+    log.warn({ server_id: serverId }, 'a machine is on although its server is off; it is turned off')
     const suspend = server.suspended_from ? { suspend: server.suspended_from } : {}
     const change = { status_reason: server.status_reason }
     await begin(tx, server, 'stop', { force: true, ...suspend }, { now: clock.now(), change })

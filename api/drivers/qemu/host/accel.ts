@@ -121,7 +121,7 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
   if (failure !== null && closed === null && !known) failure = await bootSector('kvm', probeSector(), 10_000)
   if (failure === null) {
     await rm(memory, { force: true })
-    return { accel: 'kvm', reason: 'a test guest ran to its end' }
+    return { accel: 'kvm', reason: 'a test guest ran successfully' }
   }
   if (closed === null) await writeFile(memory, boot)
   if (wanted === 'kvm')
@@ -129,7 +129,7 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
       'unavailable',
       `BERTH_ACCEL=kvm is set, but KVM does not work on this host: ${failure}. ` +
         (closed ? '' : 'Turn on virtualization in the firmware and load the kvm module, ') +
-        'or use BERTH_ACCEL=tcg, which is some ten times slower.',
+        'or use BERTH_ACCEL=tcg, which is about ten times slower.',
     )
   return { accel: 'tcg', reason: `KVM does not work here: ${failure}` }
 }
@@ -141,7 +141,7 @@ export async function closedTo(device: string): Promise<string | null> {
     return null
   } catch (error) {
     if (errorCode(error) !== 'EACCES') return null
-    return `this user may not open ${device}. ${howToOpen(device, await stat(device), readFileSync('/etc/group', 'utf8'))}`
+    return `this user has no access to ${device}. ${howToOpen(device, await stat(device), readFileSync('/etc/group', 'utf8'))}`
   }
 }
 

@@ -43,12 +43,12 @@ export function ownerObstacle(machines: string, accel: Accel): string | null {
   const closed = closedFolder(machines)
   if (closed !== null)
     return (
-      `other users may not pass through ${closed}. Let them, with chmod o+x ${closed}; or stop servers and service, ` +
-      `move ${dirname(machines)} to where they may, such as /var/lib/berth, and set BERTH_DATA (--data) to that`
+      `other users have no access to ${closed}. Allow it with chmod o+x ${closed}; or stop servers and service, ` +
+      `move ${dirname(machines)} to a folder that they have access to, such as /var/lib/berth, and set BERTH_DATA (--data) to that`
     )
   const kvm = statSync('/dev/kvm', { throwIfNoEntry: false })
   if (accel === 'kvm' && kvmGroup() === null && kvm && (kvm.mode & 0o006) !== 0o006)
-    return 'only root may open /dev/kvm. Give it to a group: groupadd -fr kvm && chgrp kvm /dev/kvm && chmod 660 /dev/kvm'
+    return 'only root has access to /dev/kvm. Give a group access: groupadd -fr kvm && chgrp kvm /dev/kvm && chmod 660 /dev/kvm'
   return null
 }
 

@@ -82,7 +82,7 @@ export async function runBuild(build: Build): Promise<void> {
     const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve))
     build.signal.throwIfAborted()
     if (code !== 0)
-      throw new ImageError(sentence || `The build script ended with code ${code}.`, lines.join('\n'))
+      throw new ImageError(sentence || `The build script exited with code ${code}.`, lines.join('\n'))
   } finally {
     build.signal.removeEventListener('abort', kill)
   }

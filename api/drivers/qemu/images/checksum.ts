@@ -14,7 +14,7 @@ export interface Checksum {
 export function parseChecksum(algorithm: 'sha256' | 'sha512', hex: string): Checksum {
   const clean = hex.trim().toLowerCase()
   if (!isHash(clean, algorithm))
-    throw new ImageError(`The catalogue's ${algorithm} of this image is not a ${algorithm}.`)
+    throw new ImageError(`The ${algorithm} of this image in the catalogue is not a valid ${algorithm}.`)
   return { algorithm, hex: clean }
 }
 

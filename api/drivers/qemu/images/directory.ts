@@ -156,7 +156,7 @@ export class ImageDirectory {
         0o444,
       )
     const image = await this.load(id)
-    if (!image) throw new Error(`image ${id} vanished while it was put in its place`)
+    if (!image) throw new Error(`image ${id} disappeared while it was moved into place`)
     return image
   }
 

@@ -160,7 +160,7 @@ async function request(
   const asked = new URL(job.url)
   if (!isPrivate(asked))
     throw new ImageError(
-      `${asked.protocol}// addresses are not downloaded from: anyone on the way could change what comes. Use https://.`,
+      `Downloads from ${asked.protocol}// are not allowed: others on the network could change them. Use https://.`,
       asked.href,
     )
   const stalled = new AbortController()
@@ -207,7 +207,7 @@ async function follow(asked: URL, sent: RequestInit): Promise<Response> {
     const location = response.headers.get('location')
     if (response.status < 300 || response.status > 399 || location === null) return response
     await response.body?.cancel()
-    if (!URL.canParse(location, at.href)) throw new ImageError(`${at.host} redirected to a broken address.`)
+    if (!URL.canParse(location, at.href)) throw new ImageError(`${at.host} redirected to an invalid address.`)
     const next = new URL(location, at)
     if (!isPrivate(next) || (asked.protocol === 'https:' && next.protocol !== 'https:'))
       throw new ImageError(`${at.host} redirected to an unencrypted address.`, next.href)
@@ -224,7 +224,8 @@ function isPrivate({ protocol, hostname }: URL): boolean {
 function refuseBadAnswer(asked: URL, response: Response): void {
   const { status } = response
   if (status === 200 || status === 206) return
-  if (status === 416) throw new Passing('the server has less than was fetched already', true)
+  if (status === 416)
+    throw new Passing('the file on the server is smaller than the part already downloaded', true)
   if (status === 408 || status === 429 || status >= 500) throw new Passing(`the server answered ${status}`)
   throw new ImageError(`${asked.host} answered ${status}.`, asked.href)
 }
@@ -274,7 +275,7 @@ function giveUp(url: string, failures: number, error: unknown): ImageError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
   const said = error instanceof Passing ? error.message : 'the connection failed'
   return new ImageError(
-    `${hostOf(url)} could not be read after ${failures} tries: ${said}.`,
+    `${hostOf(url)} could not be downloaded after ${failures} attempts: ${said}.`,
     `${url} ${String(error)} ${cause}`,
   )
 }

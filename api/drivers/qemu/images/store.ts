@@ -182,15 +182,14 @@ export class LocalImages implements ImageStore {
         return image
       } catch (error) {
         this.#closing.signal.throwIfAborted()
-        const sentence =
-          error instanceof ImageError ? error.message : 'It failed for a reason that the log tells.'
+        const sentence = error instanceof ImageError ? error.message : 'The log has the reason.'
         const detail = error instanceof ImageError ? error.detail : String(error)
         this.#log(`image ${spec.slug}: ${describe(source)} failed: ${sentence} ${detail}`)
         said.push(`${capital(describe(source))}: ${sentence}`)
         details.push(detail)
       }
     }
-    const tried = said.length > 0 ? said.join(' ') : 'The template names no source.'
+    const tried = said.length > 0 ? said.join(' ') : 'The template has no source.'
     throw new ImageError(
       `The image ${spec.slug} could not be prepared. ${tried}`,
       details.filter(Boolean).join('; '),

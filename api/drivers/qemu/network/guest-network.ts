@@ -114,7 +114,10 @@ export class GuestNetwork {
       const { number, ports } = card.network
       const other = this.#cards.get(number)
       if (other && other.serverId !== card.serverId)
-        throw new DriverError('unavailable', `Machine ${other.serverId} has the network number ${number} too`)
+        throw new DriverError(
+          'unavailable',
+          `Machine ${other.serverId} also has the network number ${number}`,
+        )
       for (const port of ports)
         if (await this.#uplink.isTaken(port))
           throw new DriverError(
@@ -215,7 +218,7 @@ export class GuestNetwork {
         const wanted = await this.#wanted()
         // The host's own addresses may change: that is no damage.
         if (await this.#keeper.keep(wanted).catch(() => false))
-          this.#options.log.info({}, 'The network of guests follows the addresses of this host')
+          this.#options.log.info({}, 'The network of guests was adapted to the addresses of this host')
         const isRight = !(await this.#keeper.mend(wanted).catch(() => true))
         if (this.#keeper.rules !== this.#rules) {
           await this.#load()
@@ -228,7 +231,7 @@ export class GuestNetwork {
         if ((await this.#inside(['sh', '-c', BRIDGES_APART])) !== '') mended.push('its bridges')
       }
       if (mended.length > 0)
-        this.#options.log.warn({ mended: mended.join(', ') }, 'The network of guests was mended')
+        this.#options.log.warn({ mended: mended.join(', ') }, 'The network of guests was repaired')
     })
   }
 

@@ -27,7 +27,7 @@ export function agedPasta(version: string): string | null {
   const [first = ''] = version.split('\n')
   const [day] = /20\d{6}/.exec(first.replaceAll('_', '')) ?? []
   if (Number(day ?? 0) >= OLDEST) return null
-  return `Connections of guests may break or wait: pasta is too old, or does not say its version ("${first}"). Install a newer package passt, from backports or a newer distribution`
+  return `Connections of guests may break or wait: pasta is too old, or does not report its version ("${first}"). Install a newer package passt, from backports or a newer distribution`
 }
 
 /**

@@ -62,7 +62,7 @@ export function abilitiesOf(
     }),
     lack: isLacking
       ? [
-          'Servers get no public addresses, though the catalogue has ranges of them: only root can lead these to guests',
+          'Servers get no public addresses, although the catalogue has ranges of them: only root can route these to guests',
         ]
       : [],
   }
