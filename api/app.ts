@@ -88,7 +88,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
     capacity,
     close: async (lingerMs = 0) => {
       departure.begin()
-      // The engine first: long polls and consoles end with these, so that the listener has nothing to wait for.
+      // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const workers = [engine, reconciler, billing, sampler, events, webhooks, retention, consoles, mails]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)

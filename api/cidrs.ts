@@ -8,15 +8,15 @@ interface Cidr {
 }
 
 /**
- * A range as it is stored and shown, such as 203.0.113.7/32 or 2001:db8::/32; null if the text is none.
- * The address of a longer network is accepted only if all bits behind the prefix are 0: `10.1.2.3/8` may mean either.
+ * A range as it is stored and shown, such as 203.0.113.7/32 or 2001:db8::/32; null if the text is not a range. The
+ * address of a longer network is accepted only if all bits behind the prefix are 0: `10.1.2.3/8` may mean either.
  */
 export function canonicalCidr(text: string): string | null {
   const cidr = parse(text)
   return cidr && networkOf(cidr).value === cidr.value ? textOf(cidr) : null
 }
 
-/** The network that an address with a prefix is in, for messages; null if the text is no such thing. */
+/** The network that an address with a prefix is in, for messages; null if the text is not such an address. */
 export function networkAround(text: string): string | null {
   const cidr = parse(text)
   return cidr && textOf(networkOf(cidr))
@@ -38,11 +38,11 @@ export interface AddressRange {
   prefix: number
   size: bigint
   at: (place: bigint) => string
-  /** Null: the address is of the other family. What is before the range has a negative place. */
+  /** Returns null for an address of the other family, and a negative place for one before the range. */
   placeOf: (address: string) => bigint | null
 }
 
-/** @throws Error where the text is no range, which its writer has to check */
+/** @throws Error if the text is not a range, which its writer has to check */
 export function rangeOf(cidr: string): AddressRange {
   const parsed = parse(cidr)
   if (!parsed) throw new Error(`${cidr} is not a range of addresses`)
@@ -58,7 +58,7 @@ export function rangeOf(cidr: string): AddressRange {
   }
 }
 
-/** The name of an address in the DNS that leads from addresses to names. @throws Error as rangeOf does */
+/** The reverse DNS name of an address. @throws Error as rangeOf does */
 export function reverseName(address: string): string {
   const parsed = parse(address)
   if (!parsed) throw new Error(`${address} is not an address`)
@@ -70,12 +70,12 @@ export function reverseName(address: string): string {
   return `${labels.join('.')}.${bits === 32 ? 'in-addr' : 'ip6'}.arpa.`
 }
 
-/** Those that are in no other of them: together they hold the same, and none of it twice. */
+/** Removes ranges that are contained in others, so that the rest covers the same addresses without overlap. */
 export function widest(cidrs: readonly string[]): string[] {
   const all = [...new Set(cidrs)].map((text) => ({ text, cidr: parse(text) }))
   const present = new Set(all.flatMap(({ cidr }) => (cidr ? keyOf(cidr, cidr.prefix) : [])))
   const prefixes = [...new Set(all.flatMap(({ cidr }) => cidr?.prefix ?? []))]
-  // Looked up, not compared with each other: customers choose how many there are.
+  // Each range is looked up instead of compared with all others, since customers choose their number.
   const isInside = (cidr: Cidr) =>
     prefixes.some((prefix) => prefix < cidr.prefix && present.has(keyOf(cidr, prefix)))
   return all.filter(({ cidr }) => !cidr || !isInside(cidr)).map(({ text }) => text)

@@ -1,4 +1,4 @@
-/** Time as the program sees it. Tests inject one that they turn by hand. */
+/** The time as the program sees it. Tests inject a clock that they advance. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number

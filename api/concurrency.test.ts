@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Counts, FairQueue, inParallel, KeyedMutex, Semaphore } from './concurrency.ts'
 
-/** Resolves after so many microtasks. */
+/** Resolves after this many microtasks. */
 async function ticks(count: number): Promise<void> {
   for (let at = 0; at < count; at++) await null
 }

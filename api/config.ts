@@ -45,7 +45,7 @@ export interface Config {
   readonly sampleSeconds: number
   /** Ranges that webhooks may reach besides the public internet. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
-  /** The server that takes mails; null: they are written to files. */
+  /** The mail server; null: mails are written to files. */
   readonly smtp: URL | null
   readonly mailFrom: string
   /** The people who can sign up in the console. */

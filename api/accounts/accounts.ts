@@ -13,7 +13,7 @@ import { projectView } from './view.ts'
 
 /**
  * Creates an account with its default project.
- * @returns the account's id, or null where the e-mail address is taken
+ * @returns the account's id, or null if the e-mail address is taken
  */
 export async function createAccount(
   db: Queries,
@@ -86,7 +86,7 @@ export async function forgetAccountEmail(tx: Queries, accountId: string): Promis
   await tx.updateTable('accounts').set(nobody).where('account_id', '=', accountId).execute()
 }
 
-/** Lets one of these accounts that is known by an address be known by another, if no account is known by that yet. */
+/** Replaces the contact address of one of these accounts, unless another account already has the new address. */
 export async function moveAccountEmail(
   tx: Queries,
   accountIds: readonly string[],
@@ -101,7 +101,10 @@ export function listAccounts(db: Queries) {
   return db.selectFrom('accounts').selectAll().orderBy('account_id').execute()
 }
 
-/** Accounts of every customer, newest first. @param filter.search part of an e-mail address, in whatever letters, or an id */
+/**
+ * Accounts of every customer, newest first. @param filter.search part of an e-mail address, in upper or lower case, or
+ * an id
+ */
 export function searchAccounts(
   db: Queries,
   { search = '', status }: { search?: string | undefined; status?: AccountTable['status'] | undefined },
@@ -170,7 +173,7 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
   }
 }
 
-/** Locks the account's row until the transaction ends: what is counted for a quota in between stays true. */
+/** Locks the account's row until the transaction ends, so that counts for a quota stay true. */
 export function lockAccount(tx: Queries, accountId: string): Promise<Limited> {
   return tx
     .updateTable('accounts')
@@ -180,7 +183,7 @@ export function lockAccount(tx: Queries, accountId: string): Promise<Limited> {
     .executeTakeFirstOrThrow()
 }
 
-/** A query of what accounts may send from their servers, for those who tell the network. */
+/** A query of the accounts' rights to send mail from their servers, for the configuration of the network. */
 export function smtpRights(db: Queries) {
   return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
 }
@@ -193,8 +196,8 @@ interface Changing<Db = Database> {
 }
 
 /**
- * Changes an account's status; the service stops and resumes what belongs to it at its next look.
- * @param from in which statuses it may be
+ * Changes an account's status; the service stops and resumes its servers at the next check.
+ * @param from the statuses that it may be in
  * @returns false if it is in another one
  */
 export function changeStatus(
@@ -220,8 +223,8 @@ export function changeStatus(
 }
 
 /**
- * Opens or closes outgoing mail (port 25) to an account's servers; the service does so at its next look.
- * @returns false if it is so already
+ * Opens or closes outgoing mail (port 25) to an account's servers; the service applies it at the next check.
+ * @returns false if it is in that state already
  */
 export function changeSmtp(
   { db, clock, quotas }: Changing,

@@ -8,7 +8,7 @@ import { hashToken, isToken } from './token-value.ts'
 import { findToken, noteUse, tokenByHash, validTokens } from './tokens.ts'
 import { cidrsOf } from './view.ts'
 
-/** `last_used_at` is written once in this many milliseconds, so that reading stays reading. */
+/** `last_used_at` is written at most once in this many milliseconds, so that most reads write nothing. */
 export const USE_IS_NOTED_EVERY = 60_000
 
 /**
@@ -45,7 +45,7 @@ export function authenticator(
     const cidrs = cidrsOf(row)
     if (cidrs.length > 0 && !isWithin(address, cidrs)) throw fromElsewhere(address, whose)
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
-      // A note for people: where it can't be written, on a full disk say, reading goes on.
+      // The time is informational: if it can't be written, for example on a full disk, requests still succeed.
       await noteUse(db, row.token_id, now).catch(() => {})
     return {
       accountId: row.account_id,
@@ -69,7 +69,7 @@ export async function isUsableFrom(
   return cidrs.length === 0 || isWithin(address, cidrs)
 }
 
-/** Names the address, so that an owner behind a proxy sees what to allow; of the list it tells nothing. */
+/** Names the address, so that an owner behind a proxy sees which one to allow, but does not reveal the list. */
 function fromElsewhere(address: string, whose: Whose): ApiError {
   const detail = `The token may not be used from ${address}. Create one with this address in its cidrs, or use it from an allowed address.`
   return new CredentialRefused(httpProblems.address_not_allowed, detail, whose)

@@ -27,9 +27,10 @@ export interface Minting {
 }
 
 /**
- * Creates a token with the token of a customer: it can't do more than that one, nor from elsewhere, nor outlive it.
- * @param token `replaces` is the id of one whose value reached nobody; it is revoked
- * @throws ApiError insufficient_scope, quota_exceeded, validation_failed, token_revoked, token_not_found where the one
+ * Creates a token with the token of a customer. The new token has no more scopes, addresses or lifetime than its
+ * parent.
+ * @param token `replaces` is the id of a token whose value was never delivered; it is revoked
+ * @throws ApiError insufficient_scope, quota_exceeded, validation_failed, token_revoked, token_not_found if the token
  * to replace was revoked before
  */
 export function mintToken(
@@ -47,7 +48,7 @@ export function mintToken(
   const { accountId, tokenId: parentId, person } = actor
   return db.transaction().execute(async (tx) => {
     const account = await lockAccount(tx, accountId)
-    // Behind the lock: whose token or role was just taken makes none that would be missed by who took it.
+    // This is read under the lock, so that revoking a token or role does not miss a token that is being created.
     const scopes = person ? roleScopes[await roleNow(tx, accountId, person.personId)] : actor.scopes
     const lacking = covered(token.scopes).find((scope) => !holds({ scopes }, scope))
     if (lacking)
@@ -79,8 +80,8 @@ function outlives(expiresAt: number): ApiError {
 
 /**
  * The ranges of a token that is created with another one.
- * @param own those of the other one; none: anywhere
- * @throws ApiError validation_failed where it could be used from elsewhere
+ * @param own the ranges of the other token; empty: any address
+ * @throws ApiError validation_failed if the new token could be used from more addresses
  */
 function within(own: readonly string[], wanted: readonly string[]): readonly string[] {
   if (own.length === 0) return wanted

@@ -55,7 +55,7 @@ export async function createProject(
 }
 
 /**
- * @param check looks at the project as it is, where nobody else can change it
+ * @param check is called with the current project, while it is locked
  * @throws ApiError project_not_found, what check throws
  */
 export async function updateProject(
@@ -113,7 +113,7 @@ export function countProjects(db: Queries, accountId: string): Promise<number> {
   return countOf(db.selectFrom('projects').where('account_id', '=', accountId))
 }
 
-/** Counts the servers of a project; @returns false where the account has no such project */
+/** Counts the servers of a project; @returns false if the account has no such project */
 export async function countInProject(
   tx: Queries,
   accountId: string,

@@ -2,9 +2,9 @@ import { createHash, createPublicKey } from 'node:crypto'
 import ssh2 from 'ssh2'
 
 const MIN_RSA_BITS = 2048
-/** OpenSSH takes no longer ones. */
+/** OpenSSH accepts no longer keys. */
 const MAX_RSA_BITS = 16_384
-/** Keys on security tokens: the plain key inside is checked as such; an application name follows it. */
+/** Keys on security tokens contain a plain key, which is checked as such, followed by an application name. */
 const SECURITY_KEYS: Record<string, { plain: string; fields: number }> = {
   'sk-ssh-ed25519@openssh.com': { plain: 'ssh-ed25519', fields: 2 },
   'sk-ecdsa-sha2-nistp256@openssh.com': { plain: 'ecdsa-sha2-nistp256', fields: 3 },
@@ -49,7 +49,7 @@ export function parsePublicKey(text: string): PublicKey | string {
   return { type, line: `${type} ${blob.toString('base64')}`, fingerprint }
 }
 
-/** Base64 ends in up to two of them; a pattern for any number takes a second for a text that is made of them. */
+/** Base64 ends in at most two of them. A pattern for any number of them takes a second on a text of equals signs. */
 function unpadded(base64: string): string {
   return base64.replace(/={1,2}$/, '')
 }

@@ -19,7 +19,7 @@ export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Rec
   return own
 }
 
-/** Before its first payment an account may have enough to try everything, too little to be worth a false name. */
+/** Before its first payment, an account may have enough to try everything, but too little to attract abuse. */
 function limitOf(own: Partial<Record<string, number>>, paid: number | null, quota: Quota): number {
   const { limit, unpaid = limit } = quota
   return own[quota.name] ?? (Number(paid) > 0 ? limit : unpaid)
@@ -37,7 +37,7 @@ export async function limitsOf(
 }
 
 /**
- * Counts what an account has. Its row must be locked, or the count may no longer be true.
+ * Checks a quota by counting the account's objects. The account's row must be locked, so that the count stays true.
  * @throws ApiError quota_exceeded
  */
 export async function requireRoom(tx: Queries, account: Limited, quota: Quota, requested = 1): Promise<void> {

@@ -20,8 +20,8 @@ import type { TokenTable } from './tables.ts'
 import { findToken, unrevoked } from './tokens.ts'
 import { cidrsOf, tokenView } from './view.ts'
 /**
- * Looks whether the token of a request was revoked since it was let in, behind the lock of the account.
- * @returns how far what it creates may reach
+ * Checks under the account's lock that the token of a request was not revoked since the request was authorized.
+ * @returns the limits of what it may create
  * @throws ApiError token_revoked
  */
 export async function requireUnrevoked(
@@ -43,7 +43,7 @@ function boundsOf(
 }
 
 /**
- * A token revokes itself, and those that could be created with it: else a short-lived one that leaks could lock its
+ * A token can revoke itself, and tokens that it could have created. Otherwise a leaked short-lived token could lock its
  * owner out for good.
  * @throws ApiError insufficient_scope, token_not_revocable
  */
@@ -67,9 +67,9 @@ export async function mayRevoke(db: Queries, actor: Actor, token: TokenTable): P
 }
 
 /**
- * Revokes a token, and those that were created with it, or with these.
- * @param options `keepChildren`: those become tokens of its own parent instead
- * @returns false where there is no such token, or it was revoked before
+ * Revokes a token and all its descendants.
+ * @param options `keepChildren`: its children are kept and get its parent as theirs
+ * @returns false if the token does not exist or was revoked before
  */
 export function revokeToken(
   db: Database,
@@ -78,14 +78,14 @@ export function revokeToken(
   { keepChildren = false } = {},
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    // So that none is created meanwhile with one of these.
+    // The lock prevents the creation of further descendants meanwhile.
     await lockAccount(tx, token.accountId)
     if (keepChildren) await adoptChildren(tx, token.tokenId)
     return revokeWithin(tx, clock, token.tokenId)
   })
 }
 
-/** Revokes what a person created in an account, with all that was created with it. @param keep scopes that it may have */
+/** Revokes the tokens that a person created in an account, with their descendants, if they exceed the scopes `keep`. */
 export async function revokeTokensOf(
   tx: Queries,
   clock: Clock,
@@ -97,7 +97,7 @@ export async function revokeTokensOf(
       await revokeWithin(tx, clock, row.token_id)
 }
 
-/** Goes down level by level: each turn revokes a token at least, of which an account has only so many. */
+/** Revokes level by level. Each round revokes at least one token, and the number of an account's tokens is limited. */
 export async function revokeWithin(tx: Queries, clock: Clock, tokenId: string): Promise<boolean> {
   const now = clock.now()
   let revoked = await revokeWhere(tx, now, 'token_id', [tokenId])
@@ -106,7 +106,7 @@ export async function revokeWithin(tx: Queries, clock: Clock, tokenId: string): 
   return isFound
 }
 
-/** @returns the ids of those that it revoked */
+/** @returns the ids of the revoked tokens */
 async function revokeWhere(
   tx: Queries,
   now: number,

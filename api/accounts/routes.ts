@@ -309,7 +309,7 @@ function tokensRoutes(minting: Minting): Route[] {
       problems: { quota_exceeded: atLimit(tokenQuota) },
       errors: [accountProblems.quota_exceeded, accountProblems.token_not_found],
       run: (call) => mint(call, null),
-      // Its value is kept nowhere and has reached nobody: another one takes its place.
+      // The value is not stored and was never delivered, so another token replaces this one.
       recover: (call, tokenId) => mint(call, tokenId),
     }),
   ]

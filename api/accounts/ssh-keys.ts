@@ -80,7 +80,7 @@ export async function addSshKey(
   return row
 }
 
-/** @throws ApiError ssh_key_not_found, where it was deleted since */
+/** @throws ApiError ssh_key_not_found if it was deleted since */
 export function renameSshKey(
   db: Database,
   clock: Clock,

@@ -6,14 +6,14 @@ import type { AccountTable } from './tables.ts'
 
 type Status = AccountTable['status']
 
-/** The requests that an account may send in each status. Top-ups, which pay for it, are the operator's. */
+/** The kinds of requests that an account may send in each status. Top-ups are made by the operator. */
 export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
   active: ['read', 'follow', 'stop', 'delete', 'change'],
   suspended: ['read', 'stop', 'delete'],
   closed: ['read'],
 }
 
-/** Routes that refuse accounts whose status does not allow what they do, before they look at anything. */
+/** Wraps routes, so that they first refuse accounts whose status does not allow the request. */
 export function heldByStatus(routes: readonly Route[]): Route[] {
   return routes.map((route) => {
     if (audienceOf(route)) return route
@@ -31,7 +31,7 @@ export function heldByStatus(routes: readonly Route[]): Route[] {
   })
 }
 
-/** @throws ApiError account_suspended, where an account in this status may change nothing */
+/** @throws ApiError account_suspended if an account in this status may not change anything */
 export function refuseHeld(status: Status): void {
   if (!allowedIn[status].includes('change')) throw refusal(status)
 }

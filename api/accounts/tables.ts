@@ -29,13 +29,13 @@ export interface TokenTable {
   token_id: string
   account_id: string
   name: string
-  /** SHA-256 of the token, hex. The token itself is nowhere. */
+  /** SHA-256 of the token, hex. The token itself is not stored. */
   hash: string
   /** Scopes separated by spaces. */
   scopes: string
-  /** The token that it was created with; null for those of the operator. */
+  /** The token that it was created with; null if the operator created it. */
   parent_token_id: string | null
-  /** The person who created it, where it was one. */
+  /** The person who created it; null if no person did. */
   person_id: string | null
   /** The addresses that may use it, as a JSON array of CIDRs; empty: all. */
   cidrs: string

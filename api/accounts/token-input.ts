@@ -14,7 +14,7 @@ export function readCidrs(given: readonly string[]): string[] {
 export function expiryOf(text: string | null | undefined, now: number): number | null {
   if (!text) return null
   const at = Date.parse(text)
-  // Leap seconds, zones without minutes and what a zone moves into the year 10000 are no moments to a Date.
+  // Date rejects leap seconds, zones without minutes, and times that their zone moves into the year 10000.
   if (Number.isNaN(at) || at > LAST_MOMENT)
     throw invalid([
       bodyIssue('expires_at', 'invalid_format', 'expires_at must be a time such as 2030-01-31T12:00:00Z.'),

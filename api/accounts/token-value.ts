@@ -9,7 +9,7 @@ export function generateToken(): string {
   return `berth_${secret}${checksum(secret)}`
 }
 
-/** Lets a leak scanner, and us, tell a token from a random word without a look at the database. */
+/** Allows leak scanners, and the service, to recognize a token without querying the database. */
 function checksum(secret: string): string {
   const digest = hash('sha256', `berth_${secret}`)
   return toBase62(BigInt(`0x${digest.slice(0, 8)}`), 6)

@@ -22,7 +22,7 @@ export async function createToken(
     name: string
     scopes: readonly ScopeName[]
     expiresAt: number | null
-    /** The ranges, in canonical form, that it may be used from; none: anywhere. */
+    /** The ranges, in canonical form, that it may be used from; empty: any address. */
     cidrs?: readonly string[]
     /** The token that it is created with; it is revoked with that one. */
     parentId?: string | null
@@ -69,7 +69,7 @@ export function everyToken(db: Queries) {
     .orderBy('token_id')
 }
 
-/** Those that were not revoked, also where they have expired. */
+/** Counts the tokens that were not revoked, including expired ones. */
 export function countTokens(db: Queries, accountId: string): Promise<number> {
   return countOf(unrevoked(db, accountId))
 }
@@ -90,7 +90,7 @@ export function unrevoked(db: Queries, accountId: string) {
   return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
 }
 
-/** Which of these tokens may follow what happens now: those of active accounts. */
+/** Returns those of these tokens that are valid and belong to active accounts. */
 export async function validTokens(db: Queries, clock: Clock, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await db

@@ -3,7 +3,7 @@ import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from './tables.ts'
 
-/** A project, with what its account says of it. */
+/** A project, with the default project of its account. */
 export type ProjectRow = ProjectTable & Pick<AccountTable, 'default_project_id'>
 
 export function projectView(row: ProjectRow): Project {
@@ -29,7 +29,7 @@ export function sshKeyView(row: SshKeyTable): SshKey {
   }
 }
 
-/** The ranges that it may be used from; none: anywhere. */
+/** The ranges that the token may be used from; empty: any address. */
 export function cidrsOf({ cidrs }: Pick<TokenTable, 'cidrs'>): string[] {
   const list: string[] = JSON.parse(cidrs)
   return list

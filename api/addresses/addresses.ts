@@ -15,7 +15,7 @@ import type { AddressTable } from './tables.ts'
 import { addressPrice, type Family, giveBack, takeAddress } from './taking.ts'
 import { addressView } from './view.ts'
 
-/** A server, as far as its addresses go. */
+/** The columns of a server that concern its addresses. */
 interface AddressedServer {
   server_id: string
   account_id: string
@@ -47,13 +47,13 @@ export interface AddressesOptions {
   catalog: Catalog
   capacity: Capacity
   serverRows: AddressedServers
-  /** The balance must cover what an account has ordered, and so many units an hour more. */
+  /** Checks that the balance covers the orders of an account and `added` more units an hour. */
   requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
   /** Called when the addresses of servers have changed. */
   changed: (serverIds: readonly string[]) => void
 }
 
-/** Newest first. @param serverId only those that this server has */
+/** Newest first. @param serverId selects the ones of this server */
 export function listAddresses(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
   const all = present(db).where('account_id', '=', accountId)
   const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
@@ -82,7 +82,7 @@ export const addressQuota: Quota = {
 }
 
 /**
- * Reserves an address, and gives it to a server.
+ * Reserves an address, and assigns it to a server.
  * @throws ApiError validation_failed, not_supported, operation_in_progress, address_in_use, quota_exceeded,
  * insufficient_balance, address_unavailable
  */
@@ -117,8 +117,8 @@ export async function reserveAddress(
 }
 
 /**
- * Gives an address to another server, takes it away, or changes its name. One that came with a server is reserved from
- * then on.
+ * Assigns an address to another server, unassigns it, or changes its reverse DNS name. An address that came with a
+ * server is reserved from then on.
  * @throws ApiError validation_failed, address_not_found, operation_in_progress, address_in_use, quota_exceeded
  */
 export async function updateAddress(
@@ -151,7 +151,7 @@ export async function updateAddress(
   return after
 }
 
-/** @throws ApiError address_not_found, address_in_use where a server has it, unless that does not matter */
+/** @throws ApiError address_not_found, address_in_use if a server has it and the deletion is not forced */
 export async function releaseAddress(
   options: AddressesOptions,
   loaded: AddressTable,
@@ -174,8 +174,8 @@ export async function releaseAddress(
 }
 
 /**
- * Runs a change of an address while its server, and the server that is to get it, are locked. Servers are locked first
- * and in one order, then the account, as everywhere. If the address moved meanwhile, it starts again.
+ * Runs a change of an address while its current server and its next one are locked. Servers are locked first and in one
+ * order, then the account, as everywhere. If the address moved meanwhile, it starts again.
  * @throws ApiError address_not_found
  */
 async function whereItIs<Result>(
@@ -206,7 +206,7 @@ interface NewServer {
 }
 
 /**
- * Takes an address for a new server, which is given back with it.
+ * Takes an address for a new server. It is released when the server is deleted.
  * @throws ApiError address_unavailable
  */
 export async function takeForServer(
@@ -246,7 +246,7 @@ async function requireQuota(tx: Queries, accountId: string): Promise<void> {
 }
 
 /**
- * Locks the server that is to get an address, and checks that it may have one.
+ * Locks the server that an address is to be assigned to, and checks that this is allowed.
  * @throws ApiError validation_failed, operation_in_progress, address_in_use
  */
 async function requireTaker(

@@ -17,6 +17,6 @@ export const addresses = feature({
   routes: addressRoutes,
   events,
   quotas: [addressQuota],
-  // Longer than they are held back from other accounts.
+  // This is longer than they are held back from other accounts.
   cleaning: () => ({ old: { addresses: { days: 2, delete: forgetAddresses } } }),
 })

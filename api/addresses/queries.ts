@@ -3,7 +3,7 @@ import type { Lent, Queries } from '../database/database.ts'
 
 // Queries for the SQL of other features, which need not know the table of addresses.
 
-/** All addresses, also those that were given back: each is billed in the project of the server that has it. */
+/** All addresses, including released ones. Each is billed in the project of the server that has it. */
 export function billedAddresses(db: Queries, servers: Lent<{ server_id: string; project_id: string }>) {
   return db
     .selectFrom('addresses')
@@ -21,7 +21,7 @@ export function heldAddresses(db: Queries) {
   return db.selectFrom('addresses').select(['zone_slug', 'address']).where('released_at', 'is', null)
 }
 
-/** The public addresses of all accounts as an operator sees them, also those that were given back. */
+/** The public addresses of all accounts as an operator sees them, including released ones. */
 export function operatedAddresses(db: Queries, servers: Lent<{ server_id: string; name: string }>) {
   return db
     .selectFrom('addresses')

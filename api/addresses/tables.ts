@@ -4,23 +4,23 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** A public address, also one that was given back: who pays for it saw it in usage. */
+/** A public address. The rows of released addresses stay, because usage lists them. */
 export interface AddressTable {
   address_id: string
   account_id: string
-  /** Pays for it while no server has it. */
+  /** The project that is billed for it while no server has it. */
   project_id: string
   zone_slug: string
   family: 'ipv4' | 'ipv6'
   /** An IPv4 address, or a whole /64 of IPv6. */
   address: string
   server_id: string | null
-  /** The server that it came with, and is given back with. */
+  /** The server that it was created with, and is released with. */
   goes_with: string | null
   reverse_dns: string | null
   price_month: number
   price_hour: number
-  /** The moment whose price it is. */
+  /** The time whose prices these are. */
   priced_at: number
   created_at: number
   updated_at: number

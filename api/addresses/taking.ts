@@ -13,7 +13,7 @@ import { addressProblems } from './schema.ts'
 import type { AddressTable } from './tables.ts'
 import { addressView } from './view.ts'
 
-/** Time for which only its last account gets an address that was released, so that others forget its former use. */
+/** Time for which a released address is only given to its last account, until caches elsewhere have expired. */
 export const HELD_BACK_MS = 24 * 3600_000
 const QUICK_TRIES = 16
 
@@ -29,7 +29,7 @@ export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at
 }
 
 /**
- * Takes an address of a zone that nobody has, and that nobody else had just now. From here on it is billed.
+ * Takes a free address of a zone that no other account has released recently. Its billing begins.
  * @throws ApiError address_unavailable
  */
 export async function takeAddress(
@@ -68,8 +68,9 @@ export async function takeAddress(
 }
 
 /**
- * Finds a free address: first one that the account released a while ago, so that taking and releasing all day uses up
- * none. Then random ones, which costs the same for ten addresses as for ten thousand; then all.
+ * Finds a free address. An address that the account released recently comes first, so that taking and releasing
+ * addresses all day uses up none. Then it tries random ones, at the same cost for ten addresses as for ten thousand,
+ * and then all.
  */
 async function firstFree(
   tx: Queries,
@@ -103,7 +104,7 @@ async function firstFree(
   return null
 }
 
-/** An address that is taken again is not held back as well: its older row serves usage alone, if it cost anything. */
+/** Ends the hold of an address that is taken again: its earlier row then only serves usage, if it cost anything. */
 async function forgetHold(tx: Queries, { account_id, address }: AddressTable): Promise<void> {
   await tx
     .updateTable('addresses')
@@ -155,14 +156,14 @@ async function unavailable(
   return new ApiError(addressProblems.address_unavailable, detail, { alternatives })
 }
 
-/** Gives an address back; its row stays for usage. */
+/** Releases an address; its row stays for usage. */
 export async function giveBack(tx: Queries, row: AddressTable, now: number): Promise<void> {
   const change = { server_id: null, goes_with: null, updated_at: now, released_at: now }
   const { price_hour } = await tx
     .updateTable('addresses')
     .set(change)
     .where('address_id', '=', row.address_id)
-    // It may have got a price since the row was read.
+    // It may have been given a price since the row was read.
     .returning('price_hour')
     .executeTakeFirstOrThrow()
   if (price_hour > 0) await changeRate(tx, billed(row), null, now)
@@ -172,8 +173,8 @@ export async function giveBack(tx: Queries, row: AddressTable, now: number): Pro
 const SOME = 200
 
 /**
- * Moves the addresses of a zone that have a price from before a moment to the one that holds since then.
- * @param at from when they are billed at it
+ * Moves addresses of a zone whose price is older than `from` to the price at that time.
+ * @param at the time from which they are billed at it
  */
 export async function repriceAddresses(
   db: Database,
@@ -216,7 +217,9 @@ function billed({ address_id, account_id }: AddressTable): BilledItem {
   return { item_type: 'address', item_id: address_id, account_id }
 }
 
-/** Deletes some of the addresses that were given back before a moment and never cost anything. @returns how many */
+/**
+ * Deletes some of the addresses that were released before a moment and never cost anything. @returns the number deleted
+ */
 export async function forgetAddresses(db: Queries, before: number, limit: number): Promise<number> {
   const old = db
     .selectFrom('addresses')

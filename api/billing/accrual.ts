@@ -6,7 +6,7 @@ const SECONDS_PER_HOUR = 3600
 /** A price over a time: whole seconds since the epoch in milliseconds, units an hour and a month. */
 export interface Rate {
   starts_at: number
-  /** Null as long as it runs. */
+  /** Null while the rate is in force. */
   ends_at: number | null
   price_hour: number
   price_month: number
@@ -15,7 +15,7 @@ export interface Rate {
   traffic_price: number
 }
 
-/** A charge for one stretch of time. */
+/** A charge for one period. */
 export interface Charge {
   /** The hour that it begins in. */
   hour: number
@@ -24,7 +24,7 @@ export interface Charge {
   amount: number
 }
 
-/** The whole second that a moment falls in: billing knows no shorter time. */
+/** The whole second that a moment falls in, the smallest unit of billing. */
 export function wholeSecond(at: number): number {
   return at - (at % 1000)
 }
@@ -64,9 +64,9 @@ export function monthCost(rates: readonly Rate[], until: number, month = monthSt
 }
 
 /**
- * The charges for the time between two moments: one for each calendar month that it touches. A charge is what the
- * month has cost until its end, less what it had cost until its beginning, so that the charges of a month always
- * add up to its cost, however many there are.
+ * The charges for the time between two moments: one for each calendar month that it touches. A charge is the cost of
+ * the month until its end, less the cost until its beginning. So the charges of a month always add up to its cost,
+ * however many there are.
  */
 export function chargesBetween(rates: readonly Rate[], from: number, until: number): Charge[] {
   return stretchesBetween(from, until).flatMap(({ month, from: at, until: end }) => {

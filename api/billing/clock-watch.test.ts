@@ -11,7 +11,7 @@ test('a clock that is ahead for a moment is not believed, one that stays so is',
   expect(watch.look(at + MINUTE, MINUTE)).toBe('trusted')
   expect(watch.look(at + YEAR, 2 * MINUTE)).toBe('jumped')
   expect(watch.look(at + YEAR + MINUTE, 3 * MINUTE)).toBe('waiting')
-  // Mended: at once as before.
+  // The clock was corrected, and is trusted again at once.
   expect(watch.look(at + 4 * MINUTE, 4 * MINUTE)).toBe('trusted')
   // A machine that slept for days counts on only when it wakes.
   const woke = at + YEAR

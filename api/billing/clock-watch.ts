@@ -3,15 +3,15 @@ const JUMP_MS = 10 * 60_000
 const BELIEVED_AFTER_MS = 10 * 60_000
 
 /**
- * Watches the clock on the wall by one that only counts. Hours that are charged stay charged: a clock that is a year
- * ahead for a minute must not charge that year. What has stayed so for ten minutes is believed.
+ * Compares the system clock with a monotonic clock. Charges are final: a clock that is a year ahead for a minute must
+ * not charge that year. A jump is trusted after ten minutes.
  */
 export class ClockWatch {
   #last: { wall: number; count: number } | null = null
   /** The count at the jump. */
   #jumpedAt: number | null = null
 
-  /** @param count milliseconds that only go on, from anywhere */
+  /** @param count milliseconds of a monotonic clock, with any origin */
   look(wall: number, count: number): 'trusted' | 'jumped' | 'waiting' {
     const last = this.#last
     this.#last = { wall, count }
@@ -20,7 +20,7 @@ export class ClockWatch {
       this.#jumpedAt = count
       return 'jumped'
     }
-    // Set back again: what was a mistake is mended.
+    // The clock was set back again, which ends the fault.
     if (step < -JUMP_MS || (this.#jumpedAt !== null && count - this.#jumpedAt >= BELIEVED_AFTER_MS))
       this.#jumpedAt = null
     return this.#jumpedAt === null ? 'trusted' : 'waiting'

@@ -11,7 +11,7 @@ import { billingProblems } from './schema.ts'
 import { standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
-/** Everything that is or was billed, with the last name of each: of an address the address itself. */
+/** Every item that is or was billed, with its last name; for an address, the address itself. */
 export type NamedItems = Lent<{ item_id: string; name: string }>
 
 export interface Entry {
@@ -20,7 +20,7 @@ export interface Entry {
   /** Units; charges are not above zero. */
   amount: number
   description: string
-  /** The same reference a second time changes nothing. */
+  /** A second entry with the same reference changes nothing. */
   reference?: string | null | undefined
   /** The item and the time that a charge is for. */
   charged?: Pick<TransactionTable, keyof typeof NO_CHARGE>
@@ -28,7 +28,7 @@ export interface Entry {
 
 const NO_CHARGE = { item_type: null, item_id: null, project_id: null, hour: null, seconds: null, bytes: null }
 
-/** A reference was booked before, for something else. */
+/** A reference was booked before with another amount. */
 export class ReferenceTaken extends Error {
   readonly entry: TransactionTable
 
@@ -39,9 +39,9 @@ export class ReferenceTaken extends Error {
 }
 
 /**
- * The one door through which money comes in, or is taken back: adds an entry to an account's ledger.
- * @returns the entry, also where its reference was written before
- * @throws ReferenceTaken where that was with another amount
+ * Adds an entry to an account's ledger: the only way to book payments, refunds and corrections.
+ * @returns the entry, even if its reference was written before
+ * @throws ReferenceTaken if that was with another amount
  */
 export function post(
   db: Database,
@@ -87,7 +87,7 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
   await record(tx, events)
 }
 
-/** The ends of these ledgers, made where they are missing, and nobody else's until this transaction ends. */
+/** Returns the ends of these ledgers, locked until this transaction ends. Missing rows are created. */
 async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<Map<string, LedgerTable>> {
   const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null }
   // Rows are locked in one order, so that no two writers wait for each other.
@@ -103,7 +103,7 @@ async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<
   return new Map(ledgers.map((ledger) => [ledger.account_id, ledger]))
 }
 
-/** The next rows of these ledgers, which it moves on. */
+/** Returns the next rows of these ledgers, and advances the ledgers. */
 function append(
   ledgers: ReadonlyMap<string, LedgerTable>,
   entries: readonly Entry[],
@@ -171,7 +171,7 @@ export function findByReference(db: Queries, accountId: string, reference: strin
     .executeTakeFirst()
 }
 
-/** The ledgers of many accounts, by account; those that nothing was ever written into are not there. */
+/** The ledgers of many accounts, by account; accounts without entries are absent. */
 export async function ledgersOf(
   db: Queries,
   accountIds: readonly string[],
@@ -181,7 +181,7 @@ export async function ledgersOf(
   return new Map(rows.map((row) => [row.account_id, row]))
 }
 
-/** Which of some accounts have an entry of a reference. */
+/** Returns those of these accounts that have an entry with a reference. */
 export async function accountsBooked(
   db: Queries,
   accounts: Lent<{ account_id: string }>,
@@ -202,7 +202,7 @@ export async function balanceOf(db: Queries, accountId: string): Promise<number>
   return (await balanceIn(db, accountId).executeTakeFirst())?.balance ?? 0
 }
 
-/** A query of the same; no row where nothing was ever booked. */
+/** A query of the same; no row if nothing was ever booked. */
 export function balanceIn(db: Queries, accountId: string) {
   return db.selectFrom('ledgers').select('balance').where('account_id', '=', accountId)
 }
@@ -213,7 +213,7 @@ export async function paidBy(db: Queries, accountId: string): Promise<number> {
   return row?.paid ?? 0
 }
 
-/** A query of the same; no row where nothing was ever booked. */
+/** A query of the same; no row if nothing was ever booked. */
 export function paidIn(db: Queries, accountId: string) {
   return db.selectFrom('ledgers').select('paid').where('account_id', '=', accountId)
 }
@@ -221,8 +221,8 @@ export function paidIn(db: Queries, accountId: string) {
 const paid = prepared((db, { accountId }: { accountId: string }) => paidIn(db, accountId))
 
 /**
- * A query of the accounts whose time of grace is over: their balance has been used up since before a moment, or they
- * owe as much as they have ever paid, so that those that never paid have none.
+ * A query of the accounts whose grace period is over: their balance was used up before a moment, or they owe as much as
+ * they have ever paid. So accounts that never paid have no grace period.
  */
 export function accountsOverdue(db: Queries, moment: number) {
   return db
@@ -268,7 +268,7 @@ async function namesOf(db: Queries, items: NamedItems, itemIds: readonly string[
 }
 
 /**
- * @param moment the balance must not have been used up since before it: then the time of grace is over
+ * @param moment if the balance was used up before it, the grace period is over
  * @throws ApiError insufficient_balance
  */
 export async function requireGrace(
@@ -284,17 +284,17 @@ export async function requireGrace(
 const HOURS_TO_COVER = 24
 
 /**
- * The balance that starting something needs, in units: whole kopecks, as nobody can pay less.
- * @param priceHour units, of all that the account then pays for
+ * The balance that an order requires, in units, rounded up to whole kopecks.
+ * @param priceHour units, of everything that the account then pays for
  */
 export function coverOf(priceHour: number): number {
   return wholeTimes(priceHour * HOURS_TO_COVER + UNITS_PER_KOPECK - 1, UNITS_PER_KOPECK) * UNITS_PER_KOPECK
 }
 
 /**
- * Starting something needs a balance for a day of all that the account then pays for.
+ * Checks that the balance covers a day of everything that the account then pays for.
  * @param balance units
- * @param priceHour units, of all of it
+ * @param priceHour units, of everything
  * @throws ApiError insufficient_balance
  */
 export function requireBalance(balance: number, priceHour: number): void {

@@ -20,10 +20,10 @@ export interface MeteringOptions {
 }
 
 /**
- * Charges every item for the whole hours that have passed, up to now or up to its end. What a transaction charges
- * it also moves the meters past, so that nothing is lost or charged twice, whenever the process dies and however
- * many processes do this.
- * @returns how many items were charged
+ * Charges every item for the whole hours that have passed, up to now or up to its end. Each transaction writes its
+ * charges and advances the meters, so that nothing is lost or charged twice, whenever the process dies and however many
+ * processes do this.
+ * @returns the number of items charged
  */
 export async function chargeDue(options: MeteringOptions, now: number): Promise<number> {
   const { db, items } = options
@@ -67,7 +67,7 @@ export async function chargeLagSeconds(db: Queries, now: number): Promise<number
   return Math.max(0, now - (due ?? now)) / 1000 // not money: time
 }
 
-/** One transaction's worth of it. */
+/** Charges the items of one transaction. */
 export async function chargeBatch(
   tx: Queries,
   items: BilledItems,
@@ -148,8 +148,8 @@ function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used)
 
 /**
  * The time between two moments, in pieces of calendar months, each with the hour that it is charged in. A sampler that
- * was slow at midnight writes down what was sent before it after the last charge of that month: the first charge of the
- * next has that too.
+ * was slow at midnight records traffic of the old month after its last charge, so the first charge of the next month
+ * includes it.
  */
 function trafficStretches(from: number, until: number) {
   const stretches = stretchesBetween(from, until).map((stretch) => ({
@@ -172,7 +172,7 @@ function dueMeters(db: Queries, now: number) {
     .limit(BATCH)
 }
 
-/** Meters that are due, and nobody else's until this transaction ends. */
+/** Returns the meters that are due, locked until this transaction ends. */
 async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
   const due = only ? [] : await dueMeters(tx, now).execute()
   const ids = only ? [only] : due.map((meter) => meter.item_id)
@@ -214,7 +214,7 @@ async function findItems(tx: Queries, items: BilledItems, itemIds: readonly stri
   return new Map(rows.map((row) => [row.item_id, row]))
 }
 
-/** A query of the items that have cost something, or may: the SQL of their features joins it. */
+/** A query of the items that have cost something or may do so; the SQL of their features joins it. */
 export function chargedItems(db: Queries) {
   return db.selectFrom('billing_meters').select('item_id')
 }

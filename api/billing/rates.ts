@@ -18,8 +18,9 @@ export interface Price {
 export type BilledItem = Pick<RateTable, 'item_type' | 'item_id' | 'account_id'>
 
 /**
- * From now on the item is billed at this price, whatever it was billed at before; null: it is not billed.
- * @param moment not before what is charged already and the last change: a clock that was set back moves it there
+ * Changes the price at which an item is billed; null ends its billing.
+ * @param moment the time of the change; it is moved forward if it is before the last charge or change, as after a clock
+ * was set back
  */
 export async function changeRate(
   tx: Queries,
@@ -53,7 +54,7 @@ function keyOf({ item_type, item_id, account_id }: BilledItem) {
   return { item_type, item_id, server_id: item_id, account_id }
 }
 
-/** A rate that lasted no time at all leaves no trace. */
+/** Ends a rate, or deletes it if it lasted no time. */
 async function endRate(tx: Queries, itemId: string, startsAt: number, at: number): Promise<void> {
   if (at > startsAt)
     await tx
@@ -121,7 +122,7 @@ export async function forgetRates(db: Database, before: number, limit: number): 
     .innerJoin('billing_meters as meter', 'meter.item_id', 'rates.item_id')
     .select(['rates.item_id', 'rates.starts_at'])
     .where('rates.ends_at', '<', before)
-    // A meter that is due never has charged all that there was.
+    // A meter that is never due has charged everything.
     .where((eb) =>
       eb.or([
         eb('meter.due_at', 'is', null),
@@ -138,7 +139,7 @@ export async function forgetRates(db: Database, before: number, limit: number): 
   return Number(numDeletedRows)
 }
 
-/** A query of the hourly cost of all that an account is billed for now. */
+/** A query of the current hourly cost of an account. */
 export function hourlyCost(db: Queries, accountId: string) {
   return db
     .selectFrom('rates')

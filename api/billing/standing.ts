@@ -7,9 +7,9 @@ import type { LedgerTable } from './tables.ts'
 const LOW_HOURS = 72
 
 /**
- * Finds out if a ledger's balance is low or used up after charges. The account gets one event for each, until a top-up
- * ends it.
- * @param costHour what the account pays an hour now, in units
+ * Determines whether a ledger's balance is low or used up after charges. The account gets one event for each, until a
+ * top-up ends it.
+ * @param costHour the account's current hourly cost in units
  */
 export function standing(
   ledger: LedgerTable,

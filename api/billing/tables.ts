@@ -26,7 +26,7 @@ export interface TransactionTable {
   /** The item that was charged for; null if the entry is not a charge. */
   item_type: ItemType | null
   item_id: string | null
-  /** The item's id again: processes of the version before know the entry by it. */
+  /** The item's id again: processes of the previous version find the entry by it. */
   server_id: string | null
   /** For a charge: the item's project at that time, the hour in which it begins, and the seconds billed. */
   project_id: string | null
@@ -40,15 +40,15 @@ export interface TransactionTable {
   created_at: number
 }
 
-/** The end of an account's chain of entries, and how its balance stands. */
+/** The end of an account's chain of entries, and its balance. */
 export interface LedgerTable {
   account_id: string
-  /** The last entry; null where there is none. */
+  /** The last entry; null if there is none. */
   sequence: number | null
   balance: number
-  /** The sum of its payments; what was charged back is less. */
+  /** The sum of its payments, less chargebacks. */
   paid: number
-  /** Since when the balance lasts less than the warning time, and since when it is used up. */
+  /** The times since which the balance has been low (lasts less than the warning time), and used up. */
   low_since: number | null
   depleted_since: number | null
 }
@@ -57,10 +57,10 @@ export interface LedgerTable {
 export interface RateTable {
   item_type: ItemType
   item_id: string
-  /** The item's id again: processes of the version before know the row by it. */
+  /** The item's id again: processes of the previous version find the row by it. */
   server_id: string
   starts_at: number
-  /** Null as long as it runs. */
+  /** Null while the rate is in force. */
   ends_at: number | null
   account_id: string
   price_hour: number
@@ -74,13 +74,13 @@ export interface RateTable {
 export interface BillingMeterTable {
   item_type: ItemType
   item_id: string
-  /** The item's id again: processes of the version before know the row by it. */
+  /** The item's id again: processes of the previous version find the row by it. */
   server_id: string
   account_id: string
   charged_until: number
-  /** Null where nothing is left to charge. */
+  /** Null if nothing is left to charge. */
   due_at: number | null
-  /** The last month in which traffic was charged, and how many bytes of it. */
+  /** The last month in which traffic was charged, and the bytes charged in it. */
   traffic_month: number
   traffic_charged: number
 }

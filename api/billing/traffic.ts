@@ -4,7 +4,7 @@ import { monthStart, type Rate } from './accrual.ts'
 const BYTES_PER_GB = 1_000_000_000n
 const BYTES_PER_TB = 1_000_000_000_000
 
-/** Traffic that costs something, of one stretch of time. */
+/** Traffic of one period that is charged. */
 export interface TrafficCharge {
   /** The bytes charged. */
   bytes: number
@@ -44,7 +44,7 @@ export function trafficCost(bytes: number, priceTb: number): number {
 
 /**
  * Returns the charge for traffic of a month beyond what is included or charged already. The charges of a month add up
- * to the price of all of it. If the price changes, each byte costs what holds when it is charged.
+ * to the price of all of it. If the price changes, each byte costs the price at the time of its charge.
  * @param included from includedBytes
  * @returns null if it is less than a kopeck
  */

@@ -11,7 +11,7 @@ export interface UsageRow {
   item_name: string
   project_id: string
   seconds: number
-  /** Units, above zero; that of traffic is in the amount too. */
+  /** Units, above zero; the amount includes that of traffic. */
   amount: number
   traffic_amount: number
 }

@@ -22,12 +22,12 @@ export function transactionView(row: TransactionTable & { item_name: string | nu
   }
 }
 
-/** Clients from before items know servers only. */
+/** Clients of earlier versions only know servers, and no other items. */
 function ifServer(type: ItemType | null, value: string | null): string | null {
   return type === 'server' ? value : null
 }
 
-/** Usually "2026-11-20 13:00 UTC, 1 h"; said when it is read, as there are hundreds of these for each server and month. */
+/** Usually "2026-11-20 13:00 UTC, 1 h". It is composed on reading, as each server has hundreds of them a month. */
 function chargeDescription(hour: number, { seconds, bytes }: TransactionTable): string {
   const from = `${isoTime(hour).slice(0, 16).replace('T', ' ')} UTC`
   if (bytes !== null) return `${from}, ${gigabytes(bytes)} GB of traffic`

@@ -15,13 +15,13 @@ interface BillingWorkerOptions {
   log: Logger
   peers: Peers
   items: BilledItems
-  /** Moves what is rented to prices that have changed. */
+  /** Moves rented items to changed prices. */
   reprice: (now: number) => Promise<void>
-  /** Suspends what a used-up balance no longer pays for, and resumes it after a top-up. */
+  /** Suspends servers of accounts whose balance is used up, and resumes them after a top-up. */
   suspendAndResume: () => Promise<void>
 }
 
-/** Charges what is due, and does what follows from prices and balances, for as long as the service runs. */
+/** Charges items, changes prices, and suspends and resumes servers, as long as the service runs. */
 export class BillingWorker {
   readonly #options: BillingWorkerOptions
   readonly #loop: Loop
@@ -47,7 +47,7 @@ export class BillingWorker {
     await this.#loop.stop()
   }
 
-  /** One round. Prices come first, so that no hour is charged at one that had ended. */
+  /** Runs one round. Prices come first, so that no hour is charged at a price that has ended. */
   async look(): Promise<void> {
     const { db, clock, log, items, reprice, suspendAndResume } = this.#options
     const now = clock.now()
@@ -60,7 +60,7 @@ export class BillingWorker {
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
   }
 
-  /** One part that fails must not keep the others from their work. */
+  /** Runs one part of a round. A part that fails must not prevent the others. */
   async #attempt(failure: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()

@@ -59,7 +59,7 @@ export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined
   return zones.find((zone) => zone.zone_slug === zoneSlug)
 }
 
-/** The host that customers connect to for the ports of a zone's servers (default: the installation's own). */
+/** The host that customers connect to for the ports of a zone's servers (default: the host of the installation). */
 export function hostOf(catalog: Catalog, zoneSlug: string, installation: string): string {
   const zone = findZone(catalog, zoneSlug)
   return (zone && moduleOf(zone).listensAt(zone)) ?? installation

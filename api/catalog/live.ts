@@ -92,7 +92,7 @@ export async function readInForce(place: CatalogPlace, now: number): Promise<InF
 }
 
 /**
- * Reads the catalogue as `readInForce` does, keeps a copy of a good one, and can look for changes.
+ * Reads the catalogue as `readInForce` does, keeps a copy of a good one, and can check for changes.
  * @throws CatalogError if there is no good one
  */
 export async function openCatalog(place: CatalogPlace, now: number): Promise<OpenCatalog> {
@@ -101,7 +101,7 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
   let seen = first.taken
   keep(place, seen)
   const look = async (at: number) => {
-    // A fault may be fixed elsewhere: an image is put in its place, or a server is deleted.
+    // A fault may be fixed elsewhere: a missing image is added, or a server is deleted.
     if (seen.fault === null && textOf(place.file) === seen.text) return null
     const next = await take(place, catalog, at)
     const hasNews = next.text !== seen.text || next.fault !== seen.fault

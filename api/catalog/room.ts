@@ -29,7 +29,7 @@ export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
   return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
 }
 
-/** The parts of which there is too little. A server may always shrink, even if its host has lost capacity. */
+/** Lists the parts of which there is not enough. A server may always shrink, even if its host has lost capacity. */
 export function missing(size: Size, total: Size, used = NOTHING): (keyof Size)[] {
   return PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
 }
@@ -71,7 +71,7 @@ export function full(
   return new ApiError(catalogProblems.capacity_unavailable, detail, { max_server: max, alternatives })
 }
 
-/** Nothing is sold of a host whose capacity is not known. */
+/** The error for an order on a host whose capacity is unknown. */
 export function silent(): ApiError {
   return new ApiError(
     httpProblems.backend_unavailable,

@@ -144,7 +144,7 @@ function capacityRoute({ db, capacity }: CatalogOptions): Route {
   })
 }
 
-/** Says how long a client may keep the reply. */
+/** Sets the time for which a client may cache the reply. */
 function cached<View>(
   setHeader: (name: string, value: string) => void,
   cacheControl: string,

@@ -4,7 +4,7 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** The resources that servers hold of a compute pool, so that one conditional update takes capacity. */
+/** The resources of a compute pool that servers use, kept here so that one conditional update takes capacity. */
 export interface PoolUsageTable {
   pool: string
   cpu: number

@@ -238,7 +238,7 @@ function addStatusCommand(
   )
 }
 
-/** Safe to repeat: servers that are being deleted, or are deleted in the meantime, stay as they are. */
+/** It is safe to repeat: servers that are being deleted, or are deleted in the meantime, stay as they are. */
 async function deleteServersOf(db: Database, { servers }: App, accountId: string): Promise<void> {
   const rows = await operatedServers(db).where('account_id', '=', accountId).execute()
   for (const { server_id } of rows)

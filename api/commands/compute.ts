@@ -25,7 +25,7 @@ export interface Compute {
   drivers: Drivers
   /** The images of this host; null if no driver here keeps any. */
   images: HostImages | null
-  /** Why servers are simulated by default though nobody asked for that; null: they are not. */
+  /** The reason why servers are simulated although no setting requests it; null: they are not. */
   fallback: string | null
 }
 
@@ -37,7 +37,7 @@ export function openImages({ dataDir }: Config, log: ImageLog): HostImages {
   return images
 }
 
-/** The drivers that existing servers have, whatever zones and settings name since. */
+/** The drivers of existing servers, which zones and settings may no longer name. */
 export async function heldDrivers(config: Config, db: Database): Promise<DriverName[]> {
   const pools = [...(await usedPools(db)), (await unnamedModule(config, db))?.name]
   return hostModules.map(({ name }) => name).filter((name) => pools.includes(name))

@@ -91,7 +91,7 @@ export async function demoBalance(db: Database): Promise<number> {
   return accountId === undefined ? 0 : balanceOf(db, accountId)
 }
 
-/** An operator who has created an account needs no demo account, even if theirs is closed. */
+/** An operator who has created an account needs no demo account, even if that account is closed. */
 async function demoAccount(db: Database, clock: Clock): Promise<string | null> {
   const accounts = await listAccounts(db)
   if (accounts.length === 0) return createAccount(db, clock, { email: DEMO_EMAIL, name: 'Demo' })

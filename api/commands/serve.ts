@@ -31,7 +31,7 @@ const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 /** The time after a stop in which proxies and clients may use each connection for one more request. */
 const LINGER_MS = 1_000
 
-/** A stop that takes longer, as where the database does not answer, ends as a kill would; supervisors wait 30 s. */
+/** A stop that takes longer, such as when the database does not answer, ends as a kill would; supervisors wait 30 s. */
 const STOP_MS = 15_000
 
 /**
@@ -78,7 +78,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     pages,
   })
   const address = await listen(app.http, config)
-  // An installation for many has no account of its own.
+  // An installation for many users has no demo account.
   const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
   const watched = { db, clock, app, compute, catalog, others }
   const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
@@ -100,7 +100,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   })
 }
 
-/** Ends the process, also where connections that hang would keep it. */
+/** Ends the process, even if hanging connections would keep it alive. */
 async function endProcess(unlock: () => void, log: Logger, close: () => Promise<void>): Promise<void> {
   const isClosed = await Promise.race([close().then(() => true), sleep(STOP_MS, false)])
   if (!isClosed) log.warn(`not all work finished within ${STOP_MS / 1000} s; the next start continues it`)
@@ -108,7 +108,7 @@ async function endProcess(unlock: () => void, log: Logger, close: () => Promise<
   process.exit()
 }
 
-/** The part that this process plays among those that serve the installation. */
+/** The role of this process among those that serve the installation. */
 function partOf({ role }: Config, others: Members | null, replica: Replica | null) {
   if (!others) return {}
   const recent = replica ? { recent: replica.read } : {}

@@ -25,7 +25,7 @@ export async function siteOf(config: Config): Promise<{ site: string; isOfServic
   return { site, isOfService: recorded !== null }
 }
 
-/** A record that a stopped service left does not count. */
+/** The record of a stopped service does not count. */
 async function recordedSite(config: Folder): Promise<string | null> {
   if (config.databaseUrl !== null || !(await isServed(config))) return null
   try {

@@ -99,7 +99,7 @@ test('where strangers may be customers the first account has no money, and its t
   expect(readFileSync(tokenFile, 'utf8')).toMatch(/^berth_/)
   expect(statSync(tokenFile).mode & 0o777).toBe(0o600)
   expect(await demoBalance(db)).toBe(0)
-  // An installation that was for people one trusts gave it some: strangers would find it.
+  // An installation for trusted people gave it a balance, which strangers would find.
   await openDemo(db, { dataDir, isPublic: false }, shown)
   expect(await demoBalance(db)).toBeGreaterThan(0)
 })

@@ -13,7 +13,7 @@ import { demoBalance } from './demo.ts'
 import { type ReadConfig, withDatabase } from './operator.ts'
 import { isLoopback } from './public-name.ts'
 
-/** The walls of an installation, with what is missing of each. */
+/** The walls of an installation, each with its missing part. */
 export interface Walls {
   walls: readonly Wall[]
   /** Faults of this machine that break no wall. */

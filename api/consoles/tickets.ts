@@ -14,7 +14,7 @@ export interface Admission {
 }
 
 /**
- * ConsoleTickets that open one console each, within a minute. The database keeps their hashes, since the WebSocket may reach
+ * Tickets that open one console each, within a minute. The database keeps their hashes, since the WebSocket may reach
  * another process than the request for the ticket.
  */
 export class ConsoleTickets {
@@ -46,7 +46,7 @@ export class ConsoleTickets {
     return { ticket, expiresAt: now + LIVES_MS }
   }
 
-  /** @returns what it opens; null for one that is unknown, was used, or has expired */
+  /** @returns the console that it opens; null if it is unknown, was used, or has expired */
   async redeem(ticket: string): Promise<Admission | null> {
     const row = await this.#db
       .deleteFrom('console_tickets')

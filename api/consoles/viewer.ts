@@ -14,7 +14,7 @@ export const endings = {
 } as const
 export type Ending = keyof typeof endings
 
-/** Limits of one viewer in bytes a second: faster than a serial line, and than anybody types. */
+/** Limits of one viewer in bytes a second: faster than a serial line, and than typing. */
 const SHOWN = { perSecond: 512 * 1024, burst: 128 * 1024 }
 const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
 /** The number of bytes by which a viewer's last position is found again. */
@@ -22,7 +22,7 @@ const REMEMBERED = 512
 /** Pause between two attempts to attach to a machine that is about to be on. */
 const RETRY_MS = 1_000
 const PING_MS = 15_000
-/** Long enough for an answer to a ping that waits behind all that a slow network holds. */
+/** Long enough for an answer to a ping that is queued behind data on a slow network. */
 const SILENCE_MS = 90_000
 /** A viewer that types nothing for this long is disconnected. */
 const IDLE_MS = 60 * 60_000
@@ -33,7 +33,9 @@ interface ViewerOptions {
   socket: WebSocket
   admission: Admission
   clock: Clock
-  /** Opens the console after what was seen; null if the machine will be on soon, `server_off` if it will not. */
+  /**
+   * Opens the console after the output that was seen; null if the machine will be on soon, `server_off` if it will not.
+   */
   attach: (seen: Buffer) => Promise<Console | null | 'server_off'>
 }
 
@@ -65,7 +67,7 @@ export class Viewer {
     socket.once('close', () => this.#leave())
   }
 
-  /** Shows what the guest prints. Resolves when the viewer has left or the server is off for good. */
+  /** Shows the guest's output. Resolves when the viewer has left or the server is off for good. */
   async run(): Promise<void> {
     const { clock, attach } = this.#options
     const pace = new Pace(clock, SHOWN)

@@ -52,7 +52,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 /** A query that the feature of a table lends to another one, which joins it and need not know the table. */
 export type Lent<Row> = (db: Queries) => AliasableExpression<Row>
 
-/** In the order they run. A number is never reused, a migration that has landed never changes. */
+/** The migrations in the order in which they run. A number is never reused, and a released migration never changes. */
 export const migrations: Record<string, Migration> = {
   '0001-initial': initial,
   '0002-samples': samples,
@@ -91,7 +91,7 @@ export const migrations: Record<string, Migration> = {
   '0035-billed-items': billedItems,
 }
 
-/** Runs something in the transaction that is given, or in one of its own. */
+/** Runs a function in the given transaction, or in a new one. */
 export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return db.isTransaction ? run(db) : db.transaction().execute(run)
 }
@@ -101,24 +101,25 @@ export function isSqlite(db: Queries): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
-/** Asks the database for nothing. Rejects where it can't be reached. */
+/** Sends an empty query. Rejects if the database can't be reached. */
 export async function ping(db: Queries): Promise<void> {
   await sql`SELECT 1`.execute(db)
 }
 
 /**
- * Runs a statement that takes something for this process, so that it knows what it has taken: of a transaction whose
- * answer is lost PostgreSQL can be asked, of a statement by itself it can't. On SQLite no answer is lost.
+ * Runs a statement by which this process takes something, so that it learns the result even if the reply is lost.
+ * PostgreSQL reports the outcome of a transaction afterwards, but not that of a single statement. On SQLite no reply is
+ * lost.
  */
 export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return isSqlite(db) ? run(db) : db.transaction().execute(run)
 }
 
 /**
- * Changes a row that many transactions change, as the last statement of this one. On PostgreSQL it goes with the commit,
- * in one message: others wait for the disk at most, and never for what this process does between two answers. Rows with
- * text in them are not for this.
- * @param isNeeded whether the transaction fails, with Unchanged, where no row was there to change
+ * Changes a row that many transactions change, as the last statement of this one. On PostgreSQL it is sent with the
+ * commit in one message, so that others wait for the disk at most, and never for this process. It does not support rows
+ * with text.
+ * @param isNeeded true if the transaction fails with Unchanged when no row matches
  */
 export async function changeLast(
   tx: Queries,
@@ -138,7 +139,7 @@ export async function changeLast(
   })
 }
 
-/** Runs something in a transaction and undoes all that it wrote. */
+/** Runs a function in a transaction and rolls it back. */
 export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>): Promise<void> {
   const undo = new Error('undo')
   try {
@@ -154,8 +155,8 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
 /** SQLite's BUSY, READONLY, IOERR, FULL and CANTOPEN. */
 const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
 /**
- * PostgreSQL's classes connection, resources and shutdown (of the server, or of a statement that took too long), and its
- * codes for a lock that was not to be had, an idle transaction, and transactions that wait for each other.
+ * PostgreSQL's classes connection, resources and shutdown (of the server, or of a statement that took too long), and
+ * its codes for a lock that was not available, an idle transaction, and transactions that wait for each other.
  */
 const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(55P03|25P03|40P01|40001)$/
 
@@ -185,7 +186,7 @@ export function isLockFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 }
 
-/** Without what SQLite's extended codes say more. */
+/** Removes the extended part of SQLite's codes. */
 function sqliteCode(error: Error): number | null {
   return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 /** The name of a label, as part of a pattern. */
 export const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
-/** One of a selector: a label that is there or not, or has a value or not. */
+/** One term of a selector: a label must exist or not, or have a value or not. */
 const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
 /** All terms of a selector have to hold. */
 export const LABEL_SELECTOR = `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`
@@ -31,8 +31,8 @@ export function isSelected(labels: string, selector: string): boolean {
 }
 
 /**
- * The same of a column `labels`, a condition for each term. In JSON text a whole `"name":"value"` or `"name":` can only
- * be a label, as quotes inside are escaped.
+ * The same for a column `labels`, with a condition for each term. In JSON text a whole `"name":"value"` or `"name":`
+ * can only be a label, as quotes inside are escaped.
  */
 export function selecting(selector: string) {
   return termsOf(selector).map(({ name, value, isNegated }) => {

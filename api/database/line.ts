@@ -3,12 +3,12 @@ import { Counts, FairQueue } from '../concurrency.ts'
 
 const caller = new AsyncLocalStorage<string>()
 
-/** Runs something for a caller, such as an account: the connections that it needs are counted as the caller's. */
+/** Runs a function for a caller, such as an account: its database connections count as the caller's. */
 export function asCaller<Result>(name: string, run: () => Result): Result {
   return caller.run(name, run)
 }
 
-/** The caller that something runs for; what the service does by itself is one as well. */
+/** The caller on whose behalf code runs; the service itself counts as a caller, too. */
 export function currentCaller(): string {
   return caller.getStore() ?? ''
 }
@@ -38,7 +38,7 @@ export class Line {
 
   /**
    * Resolves when the caller may take a connection.
-   * @throws the error that `late` makes, if none becomes free in time
+   * @throws the error of `late` if none becomes free in time
    */
   take(name: string, late: () => Error): Promise<void> {
     if (this.#isOpenTo(name) && !this.#waiting.has(name)) {
@@ -55,11 +55,11 @@ export class Line {
     })
   }
 
-  /** The caller has given a connection back. */
+  /** Releases a connection of the caller. */
   give(name: string): void {
     this.#free += 1
     this.#held.add(name, -1)
-    // At most two callers hold their share, so this looks at three.
+    // At most two callers hold their full share, so this checks three at most.
     const next = this.#waiting.shift((key) => this.#isOpenTo(key))
     if (!next) return
     clearTimeout(next.item.timer)

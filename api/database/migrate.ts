@@ -8,11 +8,11 @@ import { type Database, isLockFailure, isSqlite, migrations, type Queries } from
  * would look for deadlocks, and could end a customer's transaction.
  */
 const LOCK_MS = 400
-/** Then all of it is undone and tried again, so that the others are served meanwhile. */
+/** After this time the migration is rolled back and tried again, so that others are served meanwhile. */
 const LOCK_PAUSE_MS = 400
 const LOCK_PATIENCE_MS = 60_000
 
-/** A migration failed, and the database is as it was before all of this run. The message is one sentence. */
+/** A migration failed, and the whole run was rolled back. The message is one sentence. */
 export class MigrationFailed extends Error {
   override readonly name = 'MigrationFailed'
 }
@@ -39,7 +39,7 @@ export interface MigrateOptions {
  * @throws MigrationFailed, SchemaTooNew, and whatever `keepCopy` throws
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<string[]> {
-  // Most starts find nothing to do and need no lock. Where there is no table of records yet, the transaction makes it.
+  // Most starts find nothing to do and need no lock. If there is no table of records yet, the transaction creates it.
   const applied = await appliedMigrations(db).catch(() => [])
   if (applied.length > 0 && pendingAfter(applied, options).length === 0) return []
   if (!isSqlite(db)) return besideOthers(() => db.transaction().execute((tx) => run(tx, options)))
@@ -54,7 +54,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * The names of those that a database lacks; all of them where it is new.
+ * The names of the migrations that a database lacks; all of them if it is new.
  * @throws SchemaTooNew
  */
 export async function pendingMigrations(db: Database): Promise<string[]> {
@@ -88,7 +88,7 @@ function pendingAfter(applied: readonly string[], { upTo }: MigrateOptions) {
   return Object.entries(migrations).filter(([name]) => isWanted(name) && !applied.includes(name))
 }
 
-/** Tries something again that gave up waiting for those who use the tables. */
+/** Repeats a migration that gave up waiting for users of its tables. */
 async function besideOthers<Result>(attempt: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + LOCK_PATIENCE_MS
   for (;;)
@@ -104,7 +104,7 @@ async function besideOthers<Result>(attempt: () => Promise<Result>): Promise<Res
 async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
   // On SQLite the transaction itself is the lock.
   if (!isSqlite(tx)) await takeTurn(tx)
-  // As Kysely's migrator made it: installations have it.
+  // Kysely's migrator created it like this in existing installations.
   await sql`CREATE TABLE IF NOT EXISTS kysely_migration
     (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
   const applied = await appliedMigrations(tx)
@@ -136,7 +136,7 @@ async function refuseBrokenReferences(tx: Queries): Promise<void> {
   if (first) throw new Error(`rows of ${first.table} refer to rows of ${first.parent} that do not exist`)
 }
 
-/** Versions whose migrations were no transactions could leave one half done. */
+/** Earlier versions ran migrations without a transaction, and could leave one half done. */
 function explain(error: unknown): string {
   const why = messageOf(error)
   if (isLockFailure(error))

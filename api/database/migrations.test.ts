@@ -7,7 +7,7 @@ import { migrations } from './database.ts'
 import { migrate } from './migrate.ts'
 import { openSqlite } from './sqlite.ts'
 
-/** From here on processes of the version before serve beside those of the version after. */
+/** From this migration on, processes of the previous version run beside those of the next. */
 const TOGETHER_SINCE = '0026-processes'
 
 interface Table {
@@ -87,7 +87,7 @@ test('migrations only add, so that processes of the version before can go on ser
   }
   await db.destroy()
   rmSync(folder, { recursive: true })
-  // One from before that, to see that it would be seen.
+  // An earlier migration, which shows that the check works.
   expect(found['0024-traffic-prices']).toEqual([
     'transactions (hour,server_id) WHERE hour IS NOT NULL is unique no more',
     expect.stringContaining('is to be unique'),

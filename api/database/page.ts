@@ -7,7 +7,7 @@ export interface Page {
   offset: number
 }
 
-/** One page of what a query selects, which says the order, and how many rows there are in all. */
+/** Returns one page of an ordered query, and the total number of rows. */
 export async function pageOf<Table extends keyof Schema, Row>(
   query: SelectQueryBuilder<Schema, Table, Row>,
   { limit, offset }: Page,

@@ -11,24 +11,24 @@ import { currentCaller, Line } from './line.ts'
 
 /** The longest wait for a free connection. */
 const LINE_MS = 5_000
-/** The time, and the pause between looks, to find out whether a commit took place whose reply was lost. */
+/** The time limit, and the pause between attempts, to find out the outcome of a commit whose reply was lost. */
 const FIND_OUT_MS = 20_000
 const ASK_EVERY_MS = 250
-/** The time that running queries get to end at a stop. */
+/** The time that running queries have to finish at a stop. */
 const FAREWELL_MS = 5_000
 
-/** The connection to the database is gone, or none could be had. What was written by then may have been committed. */
+/** The connection to the database was lost, or none was available. Earlier writes may have been committed. */
 export class Unreachable extends Error {
   /** PostgreSQL's connection_failure. */
   readonly code = '08006'
 }
 
-/** pg has no codes for what it finds out by itself. */
+/** pg has no codes for the errors that it raises itself. */
 const WITHOUT_CODE =
   /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
 /** As the system has them, such as ECONNRESET. */
 const OF_SYSTEM = /^E[A-Z]/
-/** Errors after which a connection is of no use: it is lost, or the server ends it. */
+/** Errors after which a connection is unusable: it is lost, or the server ends it. */
 const LOST = /^(08|57P0|25P03)/
 
 function codeOf(error: Error): string {
@@ -49,7 +49,7 @@ function isLost(error: unknown): boolean {
 /** The last change of a transaction found no row, so that nothing of the transaction took place. */
 export class Unchanged extends Error {}
 
-/** A change that is made together with the commit. */
+/** A change that is sent together with the commit. */
 interface LastChange {
   query: CompiledQuery
   isNeeded: boolean
@@ -58,7 +58,10 @@ interface LastChange {
 /** PostgreSQL's division_by_zero. */
 const NONE_CHANGED = '22012'
 
-/** As a statement that fails where it must change a row and does not. Several statements at once have no parameters. */
+/**
+ * Builds a statement that fails if it must change a row and does not. Several statements in one message can't have
+ * parameters.
+ */
 function asText({ query: { sql, parameters }, isNeeded }: LastChange): string {
   const text = sql.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1]))
   return isNeeded ? `WITH changed AS (${text} RETURNING 1) SELECT 1 / count(*) FROM changed` : text
@@ -71,9 +74,9 @@ function literal(value: unknown): string {
 }
 
 /**
- * Kysely's driver for PostgreSQL. Connections are taken in turns, so that no caller holds all; and where the answer to
- * a commit is lost, the next connection finds out whether it took place: nothing is repeated that has happened, and
- * nothing that has not is taken for done.
+ * Kysely's driver for PostgreSQL. Callers take connections in turns, so that none holds all. If the reply to a commit
+ * is lost, the driver finds out the outcome over another connection, so that it neither repeats a committed transaction
+ * nor loses one.
  */
 export class PostgresDriver implements Driver {
   readonly #pool: pg.Pool
@@ -124,14 +127,14 @@ export class PostgresDriver implements Driver {
     await connection.rollback()
   }
 
-  /** Waits for what runs; what hangs ends with its connection. */
+  /** Waits for running queries; those that hang are ended with their connections. */
   async destroy(): Promise<void> {
     await Promise.race([this.#pool.end(), sleep(FAREWELL_MS, undefined, { ref: false })])
   }
 
   /**
-   * Asks the database whether a transaction was committed, over another connection, until it says so.
-   * @throws Unreachable where it can't be asked
+   * Asks the database over another connection whether a transaction was committed, until it answers.
+   * @throws Unreachable if it does not answer
    */
   async #isCommitted(transaction: string): Promise<boolean> {
     const until = performance.now() + FIND_OUT_MS
@@ -167,7 +170,7 @@ export class PostgresConnection implements DatabaseConnection {
   readonly caller: string
   /** The id of the open transaction. */
   transaction = ''
-  /** Goes with the commit of the transaction that is open. */
+  /** The last change, which is sent with the commit of the open transaction. */
   last: LastChange | null = null
   /** Whether the connection is no longer usable. */
   isLost = false
@@ -188,7 +191,7 @@ export class PostgresConnection implements DatabaseConnection {
     throw new Error('rows are not streamed')
   }
 
-  /** Its number comes with the beginning, in one round trip: at the end it may be too late to ask. */
+  /** The transaction's id is requested with its beginning, in one round trip: at the end it may be too late. */
   async begin(): Promise<void> {
     const text = 'BEGIN; SELECT pg_current_xact_id()::text AS xid'
     // One result for each statement, which the types of pg do not say.
@@ -196,7 +199,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.transaction = results[1]?.rows[0]?.xid ?? ''
   }
 
-  /** @throws Unchanged; AbortedTransactionError where an earlier error had ended it already */
+  /** @throws Unchanged; AbortedTransactionError if an earlier error had ended it already */
   async commit(): Promise<void> {
     const text = this.last ? `${asText(this.last)}; COMMIT` : 'COMMIT'
     // One result for each statement, which the types of pg do not say.

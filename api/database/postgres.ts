@@ -26,7 +26,7 @@ export interface PostgresOptions {
   connections?: number
   /** The name of this client in the server's own tools. */
   name?: string
-  /** For what takes as long as it takes, such as migrations. */
+  /** No time limits, for work such as migrations. */
   isPatient?: boolean
   /** Called after each transaction that was committed. */
   onCommit?: () => void

@@ -2,7 +2,7 @@ import type { Compilable, CompiledQuery, DialectAdapter } from 'kysely'
 import type { Queries } from './database.ts'
 import { SqliteShortcut } from './sqlite.ts'
 
-/** A query whose SQL is known. Takes its values by name, as the function did that built it. */
+/** A compiled query. It takes its values by name, like the function that built it. */
 export interface Prepared<Values, Row> {
   all(db: Queries, values: Values): Promise<Row[]>
   first(db: Queries, values: Values): Promise<Row | undefined>
@@ -18,15 +18,15 @@ class Slot {
 }
 
 /**
- * A query that is built and compiled once for each kind of database: of a small query, that is half of the cost.
- * @param build must put the values into the query as they are: it sees stand-ins, so that it can neither look at one
- * nor take one out of a list
+ * A query that is built and compiled once for each kind of database: for a small query, compiling is half of the cost.
+ * @param build must put the values into the query unchanged: it gets placeholders, which it can neither inspect nor
+ * take from a list
  */
 export function prepared<Values extends Record<string, string | number | null>, Row>(
   build: (db: Queries, values: Values) => Compilable<Row>,
 ): Prepared<Values, Row> {
   const stands = new Proxy({}, { get: (_, name) => new Slot(String(name)) })
-  // One for each database that was opened, which its transactions share; it goes with it.
+  // There is one for each open database, shared by its transactions, and removed with it.
   const known = new WeakMap<DialectAdapter, CompiledQuery<Row>>()
   const bind = (db: Queries, values: Values): CompiledQuery<Row> => {
     const { adapter } = db.getExecutor()

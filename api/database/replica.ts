@@ -5,7 +5,7 @@ import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { type Database, isUnavailable, type Queries } from './database.ts'
 
-/** Runs what reads only and may see the database as it was a second ago. */
+/** Runs queries that only read and may see the database as it was a second ago. */
 export type RecentReads = <Result>(read: (db: Queries) => Promise<Result>) => Promise<Result>
 
 const LOOK_EVERY_MS = 500
@@ -18,14 +18,14 @@ interface ReplicaOptions {
 }
 
 /**
- * A replica that follows the database, for reads that may be a second old: it is asked as long as it has, at each look,
- * all that the primary had written at the look before; otherwise the primary is.
+ * A replica of the database for reads that may be a second old. It is used while each check finds that it has
+ * everything that the primary had written at the previous check; otherwise the primary is used.
  */
 export class Replica {
   readonly #options: ReplicaOptions
   readonly #loop: Loop
   #isRecent = false
-  /** The primary's position at the last look. */
+  /** The primary's position at the last check. */
   #written: string | null = null
 
   constructor(options: ReplicaOptions) {
@@ -55,7 +55,7 @@ export class Replica {
     try {
       return await read(replica)
     } catch (error) {
-      // Also what the replica ended to keep up with the primary.
+      // This includes queries that the replica canceled to keep up with the primary.
       if (!isUnavailable(error)) throw error
       return read(primary)
     }
@@ -71,7 +71,7 @@ export class Replica {
     if (before !== null) this.#settle(isRecent)
   }
 
-  /** @param found whether it is recent, or why it can't be asked */
+  /** @param found true if it is recent, or the reason why it can't be used */
   #settle(found: boolean | string): void {
     const isRecent = found === true
     if (isRecent === this.#isRecent) return
@@ -83,7 +83,7 @@ export class Replica {
   }
 }
 
-/** One that has become a primary itself has a past of its own. */
+/** A replica that was promoted to a primary has its own history. */
 async function hasAll(replica: Database, position: string): Promise<boolean> {
   const { rows } = await sql<{ has_all: boolean | null }>`
     SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= ${position}::pg_lsn AS has_all`.execute(

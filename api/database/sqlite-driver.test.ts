@@ -10,7 +10,7 @@ import { migrate } from './migrate.ts'
 import { prepared } from './prepared.ts'
 import { openSqlite } from './sqlite.ts'
 
-/** A database, and what another program sees of it: only what was committed. */
+/** A database, and another program's view of it, which has only committed data. */
 async function open(
   patienceMs = 10_000,
 ): Promise<{ db: Database; other: DatabaseSync; committed: () => string[] }> {
@@ -186,7 +186,7 @@ describe('while another program writes', () => {
   test('closing goes on when those before it have given up', async () => {
     const { db, other } = await open(50)
     other.exec('BEGIN IMMEDIATE')
-    // It may give up before anything else happens, where the machine is busy.
+    // On a busy machine, it may give up before anything else happens.
     const writing = Promise.allSettled([add(db, 'a')])
     await untilTurnEnds()
     const closing = Promise.allSettled([db.destroy()])

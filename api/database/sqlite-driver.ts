@@ -6,7 +6,7 @@ import { isBusy } from './database.ts'
 
 /** Bounds the cache of prepared statements; the program has some hundred different ones. */
 const CACHED_STATEMENTS = 500
-/** Between two attempts to get a lock that another process holds. */
+/** Milliseconds between two attempts to get a lock that another process holds. */
 const RETRY_MS = 50
 
 type Values = Record<string, SQLOutputValue>
@@ -20,7 +20,7 @@ interface Prepared {
 
 /** The transactions that share one commit of SQLite. */
 interface Group {
-  /** Resolves when all that was written in it is on the disk; rejects where none of it will ever be. */
+  /** Resolves when everything written in it is on the disk; rejects if it was rolled back. */
   committed: Promise<void>
   resolve: () => void
   reject: (reason: unknown) => void
@@ -35,9 +35,9 @@ interface Opened {
 
 /**
  * Kysely's driver for node:sqlite. A commit waits for the disk, which costs more than all statements of a request
- * together. So what is written within one turn of the event loop is committed at its end in one: a transaction is a
- * savepoint there, and learns of its commit when that is on the disk. Transactions still run one after the other,
- * and one that fails takes back what is its own and nothing else. Readers see what is on the disk.
+ * together. So all writes within one turn of the event loop are committed together at its end. A transaction is a
+ * savepoint there, and resolves when the commit is on the disk. Transactions still run one after the other, and one
+ * that fails only rolls back its own writes. Readers see the data on the disk.
  */
 export class SqliteDriver implements Driver {
   readonly #handle: DatabaseSync
@@ -49,8 +49,8 @@ export class SqliteDriver implements Driver {
   readonly #turn = new Semaphore(1)
 
   /**
-   * @param reader a second connection, on which nothing is written
-   * @param patienceMs how long another process's lock is waited for
+   * @param reader a second connection, which only reads
+   * @param patienceMs the longest wait for another process's lock
    */
   constructor({ writer, reader, patienceMs }: Opened) {
     this.#handle = writer
@@ -73,7 +73,7 @@ export class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    // After all that is under way or waits; whether those before it had to give up makes no difference to it.
+    // It runs after everything in progress or queued, even if some of that had to give up.
     await this.#turn.acquire().catch(() => this.#turn.acquire())
     await this.#finish(() => {
       this.#commit()
@@ -99,7 +99,7 @@ export class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(connection: SqliteConnection): Promise<void> {
-    // Kysely asks for it also after a commit that failed, which has left nothing to take back.
+    // Kysely also calls it after a failed commit, when there is nothing to roll back.
     await this.#leave(connection, 'ROLLBACK TO member; RELEASE member').catch(() => {})
   }
 
@@ -117,7 +117,7 @@ export class SqliteDriver implements Driver {
 
   /** Runs a statement of a transaction. */
   async runWithin<Row>(group: Group, query: CompiledQuery): Promise<QueryResult<Row>> {
-    // After some errors SQLite takes back everything: what is left of the transaction must not run outside of one.
+    // After some errors SQLite rolls back everything: the rest of the transaction must not run outside of one.
     if (group !== this.#group) await group.committed
     return this.#run(query)
   }
@@ -136,7 +136,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Waits for nothing: while something is written that is not on the disk, it is read where that can't be seen. */
+  /** It waits for nothing: while uncommitted writes exist, it reads over a connection that does not see them. */
   async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     return this.#group ? this.#reader.run(query) : this.#run(query)
   }
@@ -151,7 +151,7 @@ export class SqliteDriver implements Driver {
     return result
   }
 
-  /** Changes of the schema, and whatever else is no plain statement, share nothing. */
+  /** Changes of the schema and other special statements do not share a commit. */
   async #runApart<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     await this.#turn.acquire()
     return this.#finish(() => {
@@ -172,24 +172,24 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Makes the group of this turn of the event loop, where there is none. */
+  /** Creates the group of this turn of the event loop, if there is none. */
   async #openGroup(): Promise<Group> {
     await this.#whenFree(() => this.#sqlite.exec('BEGIN IMMEDIATE'))
     const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
-    committed.catch(() => {}) // a group may have no member left that asks
+    committed.catch(() => {}) // a group may have no member left to notify
     const group: Group = { committed, resolve, reject, isDue: false }
     this.#group = group
     setImmediate(() => {
       group.isDue = true
-      // A transaction that is under way is waited for: it commits when it ends its turn.
+      // This waits for a transaction in progress, which commits when its turn ends.
       if (group === this.#group && !this.#turn.isFull) this.#commit()
     })
     return group
   }
 
   /**
-   * Tries until no other process holds the lock. Who does so has the turn, with no group open: readers go on.
-   * @throws SQLite's BUSY after so long, and those who wait for their turn get it too: theirs would be the same wait
+   * Retries until no other process holds the lock. The caller holds the turn and no group is open, so readers continue.
+   * @throws SQLite's BUSY after the limit; callers that wait for their turn get it too, as they would wait as long
    */
   async #whenFree<Result>(attempt: () => Result): Promise<Result> {
     const giveUpAt = performance.now() + this.#patienceMs
@@ -280,7 +280,10 @@ class Statements {
   }
 }
 
-/** node:sqlite would make each row a dictionary, which takes longer than to find it; copies of one object share its layout. */
+/**
+ * node:sqlite would create each row as a dictionary, which takes longer than finding it; copies of one object share its
+ * layout.
+ */
 function readRows({ statement, columns, blank }: Prepared, values: readonly SQLInputValue[]): Values[] {
   const rows = statement.all(...values) as unknown as SQLOutputValue[][] // by setReturnArrays, unknown to its types
   return rows.map((row) => {

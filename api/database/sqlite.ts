@@ -40,8 +40,8 @@ export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Dat
 }
 
 /**
- * Writes what is committed in a database into a new file, while others may read and write the database. The copy is
- * whole, on the disk, and needs no other file.
+ * Copies the committed data of a database to a new file, while others may read and write the database. The copy is
+ * complete, on the disk, and needs no other file.
  * @param to must not exist
  */
 export function copySqlite(file: string, to: string): void {
@@ -58,7 +58,10 @@ export function copySqlite(file: string, to: string): void {
   closeSync(copy)
 }
 
-/** SQLite has one writer at a time, and no words for locks of rows: FOR UPDATE and SKIP LOCKED hold there anyway. */
+/**
+ * SQLite has one writer at a time and no syntax for row locks: the guarantees of FOR UPDATE and SKIP LOCKED hold
+ * anyway.
+ */
 class SqliteCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     const isLock = node.modifier === 'ForUpdate' || node.modifier === 'SkipLocked'

@@ -27,7 +27,7 @@ export interface FirewallsOptions {
   changed: (serverIds: readonly string[]) => void
 }
 
-/** Newest first. @param serverId only those that this server has */
+/** Newest first. @param serverId selects the ones of this server */
 export async function listFirewalls(
   { db, protectedServers }: FirewallsOptions,
   accountId: string,

@@ -20,7 +20,7 @@ import { joinNetwork, leaveNetworks, lockNetwork, networkSubject } from './netwo
 import { type NetworkAttach, networkProblems } from './schema.ts'
 import type { NetworkTable } from './tables.ts'
 
-/** A server, as far as its networks go. */
+/** The columns of a server that concern its networks. */
 export interface AttachedServer {
   server_id: string
   account_id: string

@@ -33,7 +33,7 @@ export function networkSubject(networkId: string): Subject {
   return { subject_type: NETWORK_SUBJECT, subject_id: networkId }
 }
 
-/** Newest first. @param serverId only those that this server is in */
+/** Newest first. @param serverId selects the networks of this server */
 export function listNetworks(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
   const all = ofAccount(db, accountId)
   const own =

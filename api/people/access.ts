@@ -34,7 +34,7 @@ export function callerFinder(db: Database, clock: Clock): (credentials: Credenti
     const now = clock.now()
     if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
     if (session.last_used_at <= now - USE_IS_NOTED_EVERY)
-      // A note for people: where it can't be written, reading goes on.
+      // The time is informational: if it can't be written, requests still succeed.
       await noteSessionUse(db, session.session_id, { now, address }).catch(() => {})
     const { session_id: sessionId, person_id: personId, email } = session
     return inAccount(db, { sessionId, personId, email, accountId: null }, accountId ?? session.account_id)

@@ -18,7 +18,7 @@ import { type PortPublish, portProblems } from './schema.ts'
 import type { PortTable } from './tables.ts'
 import { portView } from './view.ts'
 
-/** A server, as far as its ports go. */
+/** The columns of a server that concern its ports. */
 export interface PublishedServer {
   server_id: string
   account_id: string

@@ -6,7 +6,7 @@ const [zone] = await berth.zones.list()
 const templates = await berth.templates.list()
 const template = templates.find(({ slug }) => slug === 'micro')
 const cpu_type = zone?.cpu_types[0]
-if (!zone || !template || !cpu_type) throw new Error('The zone has no presets.')
+if (!zone || !template || !cpu_type) throw new Error('Nothing is on offer.')
 const [preset] = await berth.presets.list({ zone_slug: zone.zone_slug, cpu_type })
 
 const server = await berth.servers.create({

@@ -172,7 +172,7 @@ test('a port that is not for HTTP is named as what is wrong', async () => {
   const error = await failure(new Berth({ baseUrl: 'http://127.0.0.1:25', retries: 0 }).zones.list())
   expect(error).toHaveProperty(
     'message',
-    "http://127.0.0.1:25 can't be reached: port 25 is one of another protocol, which clients of HTTP refuse. Is the address right?",
+    "http://127.0.0.1:25 can't be reached: port 25 belongs to another protocol, so HTTP clients refuse it. Check the address.",
   )
 })
 

@@ -35,7 +35,7 @@ export function sessionRoutes({ db, clock }: { db: Database; clock: Clock }): Ro
       scope: 'person',
       tag: 'Person',
       summary: 'End a session of the person',
-      description: 'Signs that browser out, and closes its event streams and consoles.',
+      description: 'Signs that browser out. Its event streams and consoles are closed.',
       params: { session_id: peopleProblems.session_not_found },
       reply: { 204: null },
       run: async ({ signedIn, params, report }) => {

@@ -132,7 +132,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       scope: 'person',
       tag: signInTag,
       summary: 'Sign out',
-      description: 'Ends the session of this request, and closes its event streams and consoles.',
+      description: 'Ends the session of this request. Its event streams and consoles are closed.',
       reply: { 204: null },
       run: async ({ signedIn, visit, setHeader, report }) => {
         await endSession(db, signedIn.personId, signedIn.sessionId)

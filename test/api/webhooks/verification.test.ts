@@ -205,7 +205,7 @@ test('without TLS a name that leads to another address is sent nothing there unt
   expect([challenges.length, namesOf(received)]).toEqual([1, ['a']])
   const [delivery] = await deliveries(t, webhook_id)
   expect(delivery.attempts).toMatchObject([
-    { reply_status: null, reply: '', error: 'At its address 127.0.0.2: No reply: ECONNREFUSED.' },
+    { reply_status: null, reply: '', error: 'At the address 127.0.0.2: No reply: ECONNREFUSED.' },
   ])
   expect((await shown(t, webhook_id)).verification.status).toBe('verified')
   // Back at the one that has answered, it is not asked again.
