@@ -42,7 +42,7 @@ export interface Cleaning {
 export interface Feature<Parts = never> {
   /** Groups of its routes with their descriptions, for the API's description. */
   tags: Readonly<Record<string, string>>
-  /** @param parts the parts of the program that the routes use: `api/app.ts` passes all that there are */
+  /** @param parts the parts of the program that the routes use: `api/app.ts` passes all parts */
   routes: (parts: Parts) => Route[]
   /** Types of its events, each with the scope that is required to see it. */
   events: Readonly<Record<string, Scope>>
@@ -54,7 +54,7 @@ export interface Feature<Parts = never> {
   cleaning: () => Cleaning
 }
 
-/** Completes a feature that does not bring everything. */
+/** Completes a feature with empty defaults. */
 export function feature<Parts = unknown>(brings: Partial<Feature<Parts>>): Feature<Parts> {
   return { tags: {}, routes: () => [], events: {}, quotas: [], cleaning: () => ({}), ...brings }
 }

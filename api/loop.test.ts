@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../test/harness/clock.ts'
 import { Alarm, Loop, Pace } from './loop.ts'
 
-/** Lets what is due run. */
+/** Lets tasks that are due run. */
 const settle = () => new Promise(setImmediate)
 
 function looping(turn: (loop: Loop) => unknown = () => {}) {

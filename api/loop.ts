@@ -104,7 +104,7 @@ export class Pace {
     this.#burstMs = rate.burst / this.#perMs
   }
 
-  /** Counts so much of the flow, no more than a burst. @returns for how many milliseconds to hold what follows */
+  /** Counts this amount of the flow, at most a burst. @returns the milliseconds for which to hold back the rest */
   take(amount: number): number {
     const now = this.#clock.now()
     // If the clock was set back, the flow must not be held for longer than usual.

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { ImageSource } from './images.ts'
 import type { Fault, ImageFormat } from './module.ts'
 
-/** Images, and what they are checked against, never come by plain http. */
+/** Images, checksums and signatures are never downloaded by plain http. */
 const Encrypted = Type.String({ pattern: '^https://' })
 
 const Source = Type.Object({

@@ -9,25 +9,25 @@ import {
 } from './driver.ts'
 import type { ImageSpec } from './images.ts'
 
-/** A driver under test, and what the suite has to do to its world from outside. */
+/** A driver under test, and the changes that the suite makes to its world from outside. */
 export interface DriverWorld {
   driver: Driver
   /** A machine that this driver can run; the image is ready. */
   spec(serverId: string): MachineSpec
   network(serverId: string): ServerNetwork
-  /** How many machines may boot side by side; null: any number, as they are up at once. */
+  /** The number of machines that may boot at the same time; null: any number, because they boot immediately. */
   bootSlots: number | null
   /** An image whose guest never gets past its loader, where machines boot. */
   loader?: ImageSpec
   /** The figures that this engine does not measure. */
   unknown?: readonly (keyof Measurement)[]
-  /** Lets time pass until this holds. @throws Error when it does not in the time that a boot may take */
+  /** Lets time pass until this holds. @throws Error if it does not hold within the time that a boot may take */
   until(what: string, holds: () => Promise<boolean>): Promise<void>
   /** Makes the machine vanish, as a bug in QEMU or the kernel's memory killer would. */
   crash(serverId: string): Promise<void>
   /** The service ends and starts again: `driver` is a new one over the same machines. */
   restart(): Promise<void>
-  /** Names of all that is left of a machine: processes, files, ports. */
+  /** The names of everything that is left of a machine: processes, files, ports. */
   leftovers(serverId: string): Promise<string[]>
   close(): Promise<void>
 }
@@ -242,7 +242,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
         fingerprint: expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/),
         publicKey: expect.stringMatching(/^[A-Za-z0-9+/]+=*$/),
       })
-      // Nor does it hold a slot of its owner's any more, also for the next service.
+      // It no longer occupies a slot of its owner either, even for the next service.
       await world.restart()
       const other = await made('other', { owner: world.spec(id).owner })
       expect(await world.driver.start(other)).toBe('started')

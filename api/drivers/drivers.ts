@@ -7,7 +7,7 @@ interface Zoned {
 
 /**
  * The drivers that serve side by side. A pool is the place where one driver runs machines, and has its name: the zones
- * of one driver share its pool, and so its capacity. Of some drivers each zone has one, and a pool, of its own. A
+ * of one driver share its pool, and so its capacity. For some drivers, each zone has a separate driver and pool. A
  * server's machine stays in the pool that its zone had when it was created, even if the default changes: no other
  * driver is ever asked for it.
  */
@@ -18,7 +18,7 @@ export class Drivers {
 
   /**
    * @param drivers the open drivers by pool, with the default one
-   * @param perZone the names of the drivers of which each zone has one of its own
+   * @param perZone the names of the drivers that are separate for each zone
    */
   constructor(byDefault: string, drivers: Readonly<Record<string, Driver>>, perZone: readonly string[] = []) {
     this.#default = byDefault

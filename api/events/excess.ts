@@ -1,9 +1,9 @@
 import type { Database, Queries } from '../database/database.ts'
 
-/** How many events an account keeps. */
+/** The number of events that an account keeps. */
 export const KEPT_EVENTS = 30_000
 
-/** The position of the newest event that an account has too much; null where it has no more than that. */
+/** The position of an account's newest excess event; null if it has none. */
 export async function excessPosition(db: Queries, accountId: string, most: number): Promise<number | null> {
   const row = await db
     .selectFrom('events')

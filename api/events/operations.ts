@@ -3,7 +3,7 @@ import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
 import { record } from './outbox.ts'
 
-/** Records how an operation ended. */
+/** Records the result of an operation. */
 export async function recordEnd(tx: Queries, operation: OperationTable): Promise<void> {
   const { account_id: accountId, status, finished_at } = operation
   if (status !== 'succeeded' && status !== 'failed') return

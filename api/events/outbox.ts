@@ -16,8 +16,8 @@ export interface Event {
 }
 
 /**
- * Writes down what happened, in the transaction in which it does: both or neither. What somebody asked for goes into
- * the audit as well, once for each request.
+ * Records events in the transaction of the change that they report. If a request made the change, it also records an
+ * audit entry, once for each request.
  */
 export async function record(tx: Queries, events: readonly Event[]): Promise<void> {
   if (events.length === 0) return
@@ -36,7 +36,7 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
   )
 }
 
-/** Writes down what somebody asked for, in the accounts whose members may have to know, where it is no event. */
+/** Records an audit entry without an event, in the accounts whose members may need to know. */
 export async function audit(
   tx: Queries,
   accountIds: readonly string[],
@@ -57,7 +57,7 @@ async function writeAudit(tx: Queries, entries: readonly AuditTable[]): Promise<
     .execute()
 }
 
-/** A query of all events, for what is kept beside them. */
+/** A query of all events, for the cleaning of rows that depend on them. */
 export function recordedEvents(db: Queries) {
   return db.selectFrom('events').select(['event_id', 'type', 'data', 'created_at'])
 }

@@ -80,7 +80,7 @@ function streamRoute({ db, eventWorker, streams }: EventRoutesOptions): Route {
         lastEventId ?? query.after,
         lastEventId ? 'last-event-id' : 'after',
       )
-      // Tells buffering proxies not to.
+      // This turns off buffering in proxies.
       setHeader('x-accel-buffering', 'no')
       return streams.open(actor, after, signal)
     },
@@ -118,7 +118,7 @@ async function cursor(
   throw invalid([name === 'after' ? issue : { ...issue, in: 'header' }])
 }
 
-/** Pages are named by where they begin; there is no way back. */
+/** Pages are addressed by a cursor, so there are no links to previous pages. */
 function links(url: string, { limit, order }: { limit: number; order: string }, next?: string): string {
   const [path = ''] = url.split('?')
   const page = `${path}?limit=${limit}${order === 'asc' ? '' : `&order=${order}`}`

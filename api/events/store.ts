@@ -16,7 +16,7 @@ export async function numberEvents(
   db: Database,
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>,
 ): Promise<NumberedEvent[]> {
-  // Nearly always there is nothing, which is found out without a lock.
+  // There is almost never anything to do, and finding that out needs no lock.
   if (!(await hasUnnumbered(db))) return []
   return db.transaction().execute(async (tx) => {
     const { position: last } = await tx
@@ -73,7 +73,7 @@ export async function positionOf(
   return row?.position ?? undefined
 }
 
-/** The event after which a reader at this position goes on: the account's last one up to there. */
+/** The event after which a reader at this position continues: the account's last one up to it. */
 export async function lastEventId(db: Queries, accountId: string, position: number): Promise<string> {
   const row = await db
     .selectFrom('events')
@@ -91,7 +91,7 @@ interface Reader {
   types: readonly EventType[]
   /** The position of the last event that was seen. */
   after: number
-  /** Oldest first unless said otherwise. */
+  /** The order of the list (default: oldest first). */
   order?: 'asc' | 'desc'
 }
 
@@ -123,7 +123,7 @@ function unseen(db: Queries, { accountId, types, after, order }: Reader) {
     .where('type', 'in', types)
 }
 
-/** Accounts in which something happened after a position. */
+/** The accounts with events after a position. */
 export async function accountsAfter(db: Queries, position: number): Promise<string[]> {
   const rows = await db
     .selectFrom('events')

@@ -34,9 +34,9 @@ interface Reader {
   types: readonly EventType[]
   after: number
   stream: Readable
-  /** Rings when something has happened. */
+  /** Rings when there are new events. */
   news: Alarm
-  /** Since when what it was given waits to be taken. */
+  /** The time since which its output has been waiting to be read. */
   givenAt: number | null
   isOver: boolean
 }
@@ -57,7 +57,7 @@ export class Streams {
   }
 
   /**
-   * @param after the position of what the reader has seen last; undefined: it wants what is to come
+   * @param after the position of the last event that the reader has seen; undefined: only new events are sent
    * @param hangup aborted when the client disconnects
    * @throws ApiError rate_limited
    */
@@ -106,7 +106,7 @@ export class Streams {
     const ends = [...this.#readers].map((reader) => {
       const end = finished(reader.stream).catch(() => {})
       this.#end(reader)
-      // One who does not take what is there would never see the end.
+      // A client that does not read its output would never see the end.
       if (reader.givenAt !== null) reader.stream.destroy()
       return end
     })
@@ -138,7 +138,7 @@ export class Streams {
     reader.news.ring()
   }
 
-  /** Notes since when a chunk waits to be taken. */
+  /** Notes the time since which a chunk has been waiting to be read. */
   async *#timed(reader: Reader): AsyncGenerator<string> {
     for await (const chunk of this.#chunks(reader)) {
       reader.givenAt = this.#options.clock.now()
@@ -147,7 +147,10 @@ export class Streams {
     }
   }
 
-  /** Begins with where the reader is and repeats it in each heartbeat, as what moves it on may be hidden from it. */
+  /**
+   * Begins with the reader's position and repeats it in each heartbeat, because events that advance it may be hidden
+   * from the reader.
+   */
   async *#chunks(reader: Reader): AsyncGenerator<string> {
     // A disconnected reader reconnects after two seconds.
     for (let line = 'retry: 2000'; !reader.isOver; line = ':') {

@@ -30,7 +30,7 @@ export interface EventWorkerOptions {
   peers: Peers
 }
 
-/** Brings events to those who wait for them, for as long as the service runs, and forgets old ones. */
+/** Delivers events to streams and webhooks as long as the service runs, and deletes old ones. */
 export class EventWorker {
   readonly #options: EventWorkerOptions
   readonly #loop: Loop
@@ -64,7 +64,7 @@ export class EventWorker {
     await this.#options.streams.stop()
   }
 
-  /** Gives all events that came to light until now their positions. */
+  /** Gives positions to all events that have been committed. */
   async relay(): Promise<void> {
     const { db, publish, peers } = this.#options
     let isNews = false
@@ -77,7 +77,7 @@ export class EventWorker {
     await this.#options.streams.look()
   }
 
-  /** Deletes what is too old, in small steps that hold up nobody. */
+  /** Deletes old rows in small steps, which delay nobody. */
   async clean(): Promise<void> {
     const { db, clock, forget } = this.#options
     const before = clock.now() - EVENTS_KEPT_DAYS * DAY
@@ -90,7 +90,7 @@ export class EventWorker {
     await this.look()
     const now = this.#options.clock.now()
     if (!this.#options.peers.holds('relay')) return
-    // A clock that was ahead must not put the next time off for as long.
+    // A clock that was ahead must not postpone the next run.
     if (Math.abs(now - this.#cleanedAt) < CLEAN_EVERY_MS) return
     this.#cleanedAt = now
     await this.clean()

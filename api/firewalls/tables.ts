@@ -11,7 +11,7 @@ export interface FirewallTable {
   name: string
   /** JSON, as customers gave them; ranges in canonical form. */
   rules: string
-  /** Servers with such labels have it too. */
+  /** Servers with matching labels have it, too. */
   label_selector: string | null
   created_at: number
   updated_at: number

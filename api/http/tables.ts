@@ -13,7 +13,7 @@ export interface IdempotencyKeyTable {
   request: string
   /** JSON of the reply, sealed; null while the request runs. */
   reply: string | null
-  /** Id of the object that the request made, written in the same transaction. */
+  /** Id of the object that the request created, written in the same transaction. */
   made_id: string | null
   claimed_until: number
   created_at: number

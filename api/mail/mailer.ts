@@ -16,12 +16,12 @@ export interface Mail {
 export interface Mailer {
   /** Description of the destination, for the operator. */
   readonly place: string
-  /** Resolves when somebody else has it. */
+  /** Resolves when the mail server has accepted it. */
   send(mail: Mail): Promise<void>
   close(): void
 }
 
-/** Servers that take longer than that to say anything say nothing. */
+/** The time after which a silent server counts as unreachable. */
 const TIMEOUT_MS = 20_000
 
 /** Sends by SMTP. @param url as in smtp://user:password@mail.example.com:587; smtps: TLS from the first byte */
@@ -30,7 +30,7 @@ export function smtpMailer(url: URL, from: string): Mailer {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port) || (url.protocol === 'smtps:' ? 465 : 587),
     secure: url.protocol === 'smtps:',
-    // A password goes by TLS only, a mail by TLS where the server has it.
+    // A password is sent over TLS only; a mail is sent over TLS if the server supports it.
     requireTLS: url.username !== '',
     ...(url.username === ''
       ? {}

@@ -8,13 +8,13 @@ import type { Secrets } from '../secrets.ts'
 import type { Mail, Mailer } from './mailer.ts'
 import type { MailTable } from './tables.ts'
 
-/** Between the tries; one that fails after the last is given up. */
+/** Milliseconds between the attempts; a mail that fails after the last one is given up. */
 const PAUSES_MS = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3600_000, 6 * 3600_000, 12 * 3600_000]
-/** Longer than a server may take to say no. */
+/** The time is longer than a server may take to refuse. */
 const LEASE_MS = 2 * 60_000
 const LOOK_EVERY_MS = 5_000
 const AT_ONCE = 20
-/** Mails that wait for a server that is down; strangers can cause some. */
+/** The most mails that wait for a server that is down, since strangers can cause some. */
 export const MOST_WAITING = 10_000
 
 interface MailQueueOptions {
@@ -25,7 +25,7 @@ interface MailQueueOptions {
   mailer: Mailer
 }
 
-/** Hands mails to the mailer in the background: nobody waits for a server, nor learns from how long it takes. */
+/** Sends mails in the background: no request waits for a mail server or reveals its response time. */
 export class MailQueue {
   readonly #options: MailQueueOptions
   readonly #loop: Loop
@@ -54,12 +54,12 @@ export class MailQueue {
     this.#options.mailer.close()
   }
 
-  /** To be called after a mail was put in. */
+  /** Call it after a mail was queued. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Sends what is due. */
+  /** Sends the mails that are due. */
   async look(): Promise<void> {
     for (let sent = 0; sent < AT_ONCE; sent += 1) {
       const mail = await this.#claim()
@@ -96,7 +96,7 @@ export class MailQueue {
       await mailer.send(mail)
     } catch (error) {
       const pause = PAUSES_MS[attempts - 1]
-      // Without the mail: it has what lets its reader in.
+      // The log omits the mail, which contains a sign-in link.
       const failure = { err: error, mail_id, attempts, is_given_up: pause === undefined }
       log.error(failure, 'a mail could not be sent')
       if (pause !== undefined) {
@@ -109,7 +109,7 @@ export class MailQueue {
   }
 }
 
-/** Puts a mail in, in the transaction that makes what it tells of. */
+/** Queues a mail in the transaction of the change that it reports. */
 export async function enqueueMail(
   tx: Queries,
   { clock, secrets }: { clock: Clock; secrets: Secrets },

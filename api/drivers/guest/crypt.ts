@@ -16,7 +16,7 @@ export function hashPassword(password: string): string {
   return sha512Crypt(password, salt)
 }
 
-/** Whether `hash` (made by hashPassword) is of this password. */
+/** True if `hash`, from hashPassword, belongs to this password. */
 export function isHashOf(password: string, hash: string): boolean {
   const salt = SALT.exec(hash)?.[1]
   if (salt === undefined) return false
@@ -62,7 +62,7 @@ function repeated(block: Buffer, length: number): Buffer {
   return Buffer.alloc(length, block)
 }
 
-/** 22: base64 of its own, over bytes in an order of its own: (0,21,42) (22,43,1) (44,2,23) ... and 63 alone. */
+/** Step 22: a special base64, over bytes in a special order: (0,21,42) (22,43,1) (44,2,23) ... and 63 alone. */
 function encode(sum: Buffer): string {
   const byte = (index: number) => sum[index] ?? 0
   let text = ''

@@ -1,6 +1,6 @@
 /**
- * Writes a 1.44 MB FAT12 volume with a label and a few files in its root, and reads it again: what a NoCloud seed
- * needs, and all that this does. After Microsoft's "FAT: General Overview of On-Disk Format" (fatgen103).
+ * Writes a 1.44 MB FAT12 volume with a label and a few files in its root, and reads it again: just enough for a NoCloud
+ * seed. After Microsoft's "FAT: General Overview of On-Disk Format" (fatgen103).
  */
 
 const SECTOR = 512
@@ -13,7 +13,7 @@ const ROOT_START = 1 + 2 * FAT_SECTORS
 const DATA_START = ROOT_START + (ROOT_ENTRIES * 32) / SECTOR
 const CLUSTERS = Math.floor((SECTORS - DATA_START) / CLUSTER_SECTORS)
 const END_OF_CHAIN = 0xfff
-/** 2020-01-01. The same files always make the same bytes. */
+/** 2020-01-01: the same files always result in the same bytes. */
 const DATE = 0x5021
 /** Where a long name's 13 UTF-16 characters lie in their directory entry. */
 const LONG_NAME_SLOTS = [1, 3, 5, 7, 9, 14, 16, 18, 20, 22, 24, 28, 30]
@@ -21,7 +21,7 @@ const LONG_NAME_SLOTS = [1, 3, 5, 7, 9, 14, 16, 18, 20, 22, 24, 28, 30]
 /**
  * @param label at most 11 characters, upper case
  * @param files contents by name; names are long names in ASCII
- * @throws RangeError when the files do not fit
+ * @throws RangeError if the files do not fit
  */
 export function fat12Volume(label: string, files: ReadonlyMap<string, Buffer>): Buffer {
   const image = Buffer.alloc(SECTORS * SECTOR)
@@ -97,7 +97,7 @@ function entry(name: string, attributes: number, cluster: number, size: number):
   return bytes
 }
 
-/** The entries before a file's short one: its real name in pieces, the last piece first. */
+/** The entries before a file's short name: its real name in pieces, the last piece first. */
 function longNameEntries(name: string, short: string): Buffer[] {
   let sum = 0
   for (const char of Buffer.from(short, 'latin1')) sum = (((sum & 1) << 7) + (sum >> 1) + char) & 0xff

@@ -4,16 +4,16 @@ import type { Question } from './ssh.ts'
 
 type Answer = HostKey[] | null
 
-/** On top of the limits that the thread keeps by itself: past this it hangs. */
+/** The limit after which the thread counts as hanging, in addition to its own limits. */
 const MARGIN_MS = 1_000
-/** Without questions for as long, the thread and its memory are given back. */
+/** After this time without questions, the thread ends and its memory is released. */
 const IDLE_MS = 60_000
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 }
 
 /**
- * Asks guests for their ssh host keys, all of them in one thread beside the service's own. A guest that finds a way
- * to keep that thread busy or to make it fail holds up nobody but guests that are asked at the same time: the thread
- * is ended, their questions are answered by null and can be asked again.
+ * Reads guests' ssh host keys, all in one thread beside the service's own. A guest that keeps that thread busy or makes
+ * it fail only delays guests that are probed at the same time. The thread is then ended, and their probes return null
+ * and can be repeated.
  */
 export class SshProbe {
   readonly #file: URL
@@ -22,12 +22,12 @@ export class SshProbe {
   #idle: NodeJS.Timeout | undefined
   #count = 0
 
-  /** @param file what runs in the thread; for tests */
+  /** @param file the program of the thread; for tests */
   constructor(file = new URL('./ssh-worker.ts', import.meta.url)) {
     this.#file = file
   }
 
-  /** @returns as readHostKeys; null also when the time is up */
+  /** @returns as readHostKeys; null also on a timeout */
   ask(question: Question): Promise<Answer> {
     clearTimeout(this.#idle)
     this.#worker ??= this.#begin()

@@ -3,7 +3,7 @@ import { SshProbe } from './probe.ts'
 
 type Answer = { hostKeys: HostKey[] }
 
-/** A machine, as it is asked. Each boot has a number of its own. */
+/** A machine to probe. Each boot has a unique number. */
 export interface Asked {
   readonly boot: number
   readonly sshPort: number | null
@@ -13,21 +13,21 @@ export interface Asked {
 /** The facts known about one boot of a machine. */
 interface Boot {
   boot: number
-  /** When it was first asked, on the clock that only goes forward. */
+  /** The time of the first probe, on a monotonic clock. */
   since: number
   answer: Answer | null
   question: Promise<Answer | null> | null
 }
 
-/** How long a caller waits: a second, less what it takes to say so. */
+/** The time that a caller waits: a second, less some time to reply. */
 const CALL_MS = 900
-/** How long one question goes on. sshd of a large distribution takes seconds to answer on a loaded host. */
+/** The time limit of one probe. sshd of a large distribution takes seconds to answer on a loaded host. */
 const PATIENCE_MS = 30_000
 const HANDSHAKE_MS = 20_000
 
 /**
- * Whether guests answer on ssh. A guest's keys are asked for once per boot; a slow guest takes longer than a caller
- * waits, so the question goes on between calls.
+ * Determines whether guests answer on ssh. A guest's keys are read once per boot. A slow guest takes longer than a
+ * caller waits, so a probe continues between calls.
  */
 export class Readiness {
   readonly #address: string
@@ -72,12 +72,12 @@ export class Readiness {
       lingers: machine.hasPasst,
     })
     if (!hostKeys) return null
-    // A server that shows no key is asked again the next time, but it does answer.
+    // A server that shows no key does answer, but is probed again the next time.
     if (hostKeys.length > 0) boot.answer = { hostKeys }
     return { hostKeys }
   }
 
-  /** Ends the thread that asks; questions under way are answered by null. */
+  /** Ends the thread of the probes; probes in progress return null. */
   close(): void {
     this.#probe.close()
   }

@@ -9,13 +9,13 @@ export type SeedSettings = Pick<
 > & { passwordHash: string | null }
 
 /**
- * The volume from which a guest's cloud-init learns who it is (NoCloud: a FAT volume labelled CIDATA).
+ * The volume from which a guest's cloud-init reads its identity (NoCloud: a FAT volume labelled CIDATA).
  *
- * What we ask for stands in vendor-data and what the customer asks for in user-data, so that neither has to be
- * parsed or merged here. cloud-init joins them, user-data winning per key: a customer's `#cloud-config` that gives
- * `users` replaces the user we would have made, as on other clouds.
+ * The service's settings are in vendor-data and the customer's in user-data, so that neither has to be parsed or merged
+ * here. cloud-init merges them, and user-data wins for each key: a customer's `#cloud-config` with `users` replaces the
+ * default user, as on other clouds.
  *
- * @throws RangeError when the user data does not fit (the volume holds 1.4 MB)
+ * @throws RangeError if the user data does not fit (the volume holds 1.4 MB)
  */
 export function seedVolume(settings: SeedSettings): Buffer {
   return fat12Volume(
@@ -31,7 +31,10 @@ export function seedVolume(settings: SeedSettings): Buffer {
 
 const LABEL = 'CIDATA'
 
-/** A seed with what the machine's cards are now, for its next boot. The rest is kept nowhere else, so it stays. */
+/**
+ * Returns a seed with the machine's current cards, for its next boot. The rest of the seed stays, because it is stored
+ * nowhere else.
+ */
 export function withCards(
   seed: Buffer,
   settings: Pick<SeedSettings, 'interfaces'>,
@@ -41,12 +44,15 @@ export function withCards(
   return fat12Volume(LABEL, fat12Files(seed).set('network-config', config))
 }
 
-/** The instance id makes cloud-init do its per-instance work once: it must not change while the disk lives. */
+/** The instance id makes cloud-init do its per-instance work once: it must not change as long as the disk exists. */
 function metaData(settings: SeedSettings): string {
   return `instance-id: ${JSON.stringify(settings.serverId)}\nlocal-hostname: ${JSON.stringify(settings.hostname)}\n`
 }
 
-/** Told, not asked for by DHCP, so that nobody else can answer. Version 2 is what all renderers of cloud-init take. */
+/**
+ * The network is configured statically, so that no other machine can answer DHCP. All renderers of cloud-init accept
+ * version 2.
+ */
 function networkConfig(
   { interfaces }: Pick<SeedSettings, 'interfaces'>,
   cards: readonly PrivateCard[],
@@ -74,19 +80,19 @@ function firstCard(addresses: readonly GuestAddress[]): object {
     'accept-ra': false,
     addresses: addresses.map(({ address, prefixLength }) => `${address}/${prefixLength}`),
     ...(ipv4 && { routes: [{ to: '0.0.0.0/0', via: ipv4.gateway }] }),
-    // All renderers but netplan's make ::/64 of a route to ::/0.
+    // All renderers except netplan's turn a route to ::/0 into ::/64.
     ...(ipv6 && { gateway6: ipv6.gateway }),
     nameservers: { addresses: [RESOLVER] },
   }
 }
 
-/** Configures a card of a private network, without which a guest starts all the same. */
+/** Configures a card of a private network, which a guest does not need to boot. */
 function privateCard(address: string, prefixLength: number): object {
   const asks = { dhcp4: false, dhcp6: false, 'accept-ra': false }
   return { ...asks, optional: true, addresses: [`${address}/${prefixLength}`] }
 }
 
-/** JSON is YAML: no quoting to get wrong. */
+/** JSON is valid YAML, and needs no special quoting. */
 export function vendorData(settings: Omit<SeedSettings, 'userData' | 'interfaces' | 'serverId'>): string {
   const user = {
     name: settings.username,
@@ -101,10 +107,10 @@ export function vendorData(settings: Omit<SeedSettings, 'userData' | 'interfaces
     preserve_hostname: false,
     users: [user],
     ssh_pwauth: settings.passwordHash !== null,
-    // Without RSA: making such a key takes an emulated CPU 15 seconds of the first boot.
+    // RSA is left out, because generating a key takes an emulated CPU 15 seconds of the first boot.
     ssh_genkeytypes: ['ed25519', 'ecdsa'],
     disable_root: settings.username !== 'root',
-    // By itself cloud-init reads the network's configuration once, and cards come and go.
+    // By default cloud-init reads the network configuration only once, but cards come and go.
     updates: { network: { when: ['boot'] } },
   }
   return `#cloud-config\n${JSON.stringify(config)}\n`

@@ -38,7 +38,7 @@ const probe = new SshProbe()
 afterAll(() => probe.close())
 const question = { host: '127.0.0.1', patienceMs: 300, handshakeMs: 60_000, waitedMs: 0, lingers: false }
 const ask = (port: number, more: Partial<typeof question> = {}) => probe.ask({ ...question, port, ...more })
-/** The same where something answers, however busy the machine is. */
+/** The same for a server that answers, however busy the machine is. */
 const patiently = (port: number, more: Partial<typeof question> = {}) =>
   ask(port, { patienceMs: 60_000, ...more })
 
@@ -71,7 +71,7 @@ test('a key is believed only when the server signs with it', async () => {
   const [shown, own] = ['ecdsa', 'ecdsa'].map((type) => parsed(readFileSync(keyFile(type))))
   if (!shown || !own) throw new Error('There are two keys')
   shown.sign = (data, algorithm) => own.sign(data, algorithm)
-  // ssh2 takes keys that it has parsed before; its types do not say so.
+  // ssh2 accepts parsed keys, which its types do not include.
   const port = await realServer([{ key: shown as unknown as Buffer }])
   expect(await patiently(port)).toEqual([])
 })

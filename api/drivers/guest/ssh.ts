@@ -9,15 +9,15 @@ import type { HostKey } from '../driver.ts'
  * reading has limits of time and size, and the service runs it in a thread of its own (probe.ts).
  */
 
-/** Where to ask, and how long. A plain object: it is sent to another thread. */
+/** The address to probe, and the time limits. It is a plain object, because it is sent to another thread. */
 export interface Question {
   host: string
   port: number
-  /** How long a server may take to say that it is one. */
+  /** The time limit for a server's banner. */
   patienceMs: number
-  /** How long all that follows may take. */
+  /** The time limit for everything after it. */
   handshakeMs: number
-  /** How long this boot of the guest has been asked in vain before. */
+  /** The time for which this boot of the guest has been probed in vain. */
   waitedMs: number
   /** See offeredKeys. */
   lingers: boolean
@@ -27,7 +27,7 @@ const IDENT = 'SSH-2.0-Berth'
 /** Lines before the banner are allowed (RFC 4253, 4.2); a key exchange offer is about 1 kB. */
 const READ_LIMIT = 32 * 1024
 const LINGER_MS = 15_000
-/** A guest that answers soon is heard soon; one that is slow is not made to serve one connection after the other. */
+/** A guest that answers soon is noticed soon; a slow guest need not serve one connection after the other. */
 const PAUSE_MS = { first: 300, longest: 5_000 }
 const TRIES = 3
 const MSG_KEXINIT = 20
@@ -39,7 +39,7 @@ const KEY_ALGORITHMS: readonly ServerHostKeyAlgorithm[] = [
   'ecdsa-sha2-nistp521',
   'rsa-sha2-512',
 ]
-/** Elliptic curves only: in the other methods the server chooses a prime, and so how long we calculate. */
+/** Elliptic curves only: with other methods, the server chooses a prime, and so the cost of the calculation. */
 const KEY_EXCHANGES: readonly KexAlgorithm[] = [
   'curve25519-sha256',
   'curve25519-sha256@libssh.org',
@@ -49,21 +49,21 @@ const KEY_EXCHANGES: readonly KexAlgorithm[] = [
 ]
 
 interface OfferOptions {
-  /** How long the list may take after the banner. */
+  /** The time limit for the list after the banner. */
   offerMs?: number
-  /** Nobody waits for the answer any more. */
+  /** Aborted when no caller waits for the answer any more. */
   signal?: AbortSignal
-  /** How long the connection may take: one of many that come about at once would be too many for the guest. */
+  /** The time limit for the connection; many simultaneous connections would overload the guest. */
   connectMs?: number
 }
 
 /**
- * Waits for the guest's banner and asks which types of host key it has.
+ * Waits for the guest's banner and reads which types of host key it has.
  *
- * A connection alone means nothing: the forwarder accepts it before the guest listens.
- * @param lingers leave a connection that got no answer open for a while. Needed for passt: the one of Debian 12
- *   spends a whole core, for ten seconds, on a connection that is closed before the guest accepted it
- * @returns null when no ssh server answered within the time; else the algorithms, none if it speaks nonsense
+ * A connection alone proves nothing: the forwarder accepts it before the guest listens.
+ * @param lingers leave a connection that got no answer open for a while. Needed for passt: the one of Debian 12 spends
+ * a whole core, for ten seconds, on a connection that is closed before the guest accepted it
+ * @returns null if no ssh server answered within the time; otherwise the algorithms, empty if the reply is invalid
  */
 export function offeredKeys(
   host: string,
@@ -85,7 +85,7 @@ export function offeredKeys(
       if (!lingers || socket.destroyed) return finish(null)
       resolve(null)
       clearTimeout(timer)
-      // Unanswered, the forwarder ends it by itself; an answer that comes too late may be cut off.
+      // The forwarder closes an unanswered connection; a late answer may be cut off.
       socket
         .removeAllListeners('data')
         .on('data', () => socket.destroy())
@@ -97,7 +97,8 @@ export function offeredKeys(
     setTimeout(() => socket.connecting && finish(null), connectMs).unref()
     socket.on('error', () => finish(afterBanner < 0 ? null : []))
     socket.on('close', () => finish(afterBanner < 0 ? null : []))
-    // First, as OpenSSH does: passt finishes the guest's side of a connection only when there is data for it.
+    // The client's banner is sent first, as OpenSSH does: passt only completes the guest's side of a connection when
+    // there is data for it.
     socket.on('connect', () => socket.write(`${IDENT}\r\n`))
     socket.on('data', (data) => {
       received = Buffer.concat([received, data])
@@ -114,7 +115,7 @@ export function offeredKeys(
   })
 }
 
-/** Where the banner's line ends, or -1 while it has not come. */
+/** The end of the banner's line, or -1 if it has not arrived yet. */
 function bannerEnd(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   const start = text.startsWith('SSH-') ? 0 : text.indexOf('\nSSH-')
@@ -146,8 +147,8 @@ function nameList(bytes: Buffer, at: number): [names: string[], next: number] {
 }
 
 /**
- * Goes through a handshake until the server has proved, by its signature, that the key that it shows is its own.
- * @returns null when it does not in time; refused: it hung up without a word
+ * Performs a handshake until the server has proved the ownership of its key by a signature.
+ * @returns null on a timeout; refused: the server disconnected without a reply
  */
 function readHostKey(
   host: string,
@@ -166,11 +167,11 @@ function readHostKey(
       socket.destroy()
     }
     const timer = setTimeout(() => finish(null), timeoutMs)
-    // The listeners stay: leaving in the middle makes an error too.
+    // The listeners stay, because disconnecting during the handshake also emits an error.
     const end = () => finish(socket.bytesRead === 0 ? 'refused' : null)
     client.on('error', end)
     client.on('close', end)
-    // The verifier is asked before the signature is looked at, this is said after it.
+    // The verifier is called before the signature is checked, this event is emitted after it.
     client.on('handshake', () => finish(shown))
     socket.on('error', end)
     socket.on('data', () => {
@@ -203,8 +204,8 @@ function hostKey(key: Buffer): HostKey {
 }
 
 /**
- * Asks again and again within the time, and takes the first answer: what is sent to a guest whose network is not up
- * yet is lost for good. Earlier connections stay open meanwhile, as the guest may be about to answer on them.
+ * Repeats the probe within the time limit, and uses the first answer, because data sent to a guest before its network
+ * is up is lost. Earlier connections stay open meanwhile, as the guest may be about to answer on them.
  */
 function offeredSoon(question: Question): Promise<ServerHostKeyAlgorithm[] | null> {
   const { host, port, patienceMs, handshakeMs, waitedMs, lingers } = question
@@ -230,8 +231,8 @@ function offeredSoon(question: Question): Promise<ServerHostKeyAlgorithm[] | nul
 }
 
 /**
- * All host keys of a guest, on one connection for each type it has.
- * @returns null when no ssh server answered; an empty list when one did, but proved no key to be its own
+ * Reads all host keys of a guest, on one connection for each type.
+ * @returns null if no ssh server answered; an empty list if it did not prove the ownership of any key
  */
 export async function readHostKeys(question: Question): Promise<HostKey[] | null> {
   const { host, port, handshakeMs } = question

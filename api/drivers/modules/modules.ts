@@ -45,7 +45,7 @@ export function moduleOfPool(pool: string): Module | null {
   return modules.find(isIts) ?? null
 }
 
-/** The drivers of which each zone has one of its own. */
+/** The drivers that are separate for each zone. */
 export const poolsPerZone: readonly string[] = modules.flatMap(({ name, isPerZone }) =>
   isPerZone ? [name] : [],
 )

@@ -41,13 +41,13 @@ export interface Actor {
   accountId: string
   accountStatus: 'active' | 'suspended' | 'closed'
   scopes: readonly string[]
-  /** Null where a person has signed in. */
+  /** Null if a person has signed in. */
   tokenId: string | null
-  /** Null where a token was sent. */
+  /** Null if a token was sent. */
   person: (SignedIn & { memberId: string; role: Role }) | null
 }
 
-/** The credential that an actor was let in by. */
+/** The credential that an actor was authorized by. */
 export type Credential = Pick<Actor, 'accountId' | 'tokenId' | 'person'>
 
 /** The id of the token or the session. */
@@ -57,7 +57,7 @@ export function credentialId({ tokenId, person }: Pick<Actor, 'tokenId' | 'perso
 
 /** Checks whether a stream or console may stay open. */
 export interface Access {
-  /** Those of them that are valid still, of accounts that are active. */
+  /** Returns those that are still valid and belong to active accounts. */
   stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>>
   /** True if the credential is still valid and may be used from this address. */
   isUsableFrom(credential: Credential, address: string): Promise<boolean>
@@ -68,7 +68,7 @@ export interface Caller {
   actor: Actor | null
   /** Also set if the person is in no account. */
   signedIn: SignedIn | null
-  /** Why there is no actor. */
+  /** The reason why there is no actor. */
   refusal: unknown
 }
 
@@ -91,7 +91,7 @@ export function whoseIs(
   }
 }
 
-/** The refusal of a credential that is known: the security log has whose it is, the reply does not. */
+/** The refusal of a known credential: the security log names its owner, the reply does not. */
 export class CredentialRefused extends ApiError {
   readonly whose: Whose | null
 
@@ -105,12 +105,12 @@ export function holds(actor: Pick<Actor, 'scopes'>, scope: Scope): boolean {
   return acceptedFor[scope].some((name) => actor.scopes.includes(name))
 }
 
-/** The fine scopes that these names amount to: a coarse one stands for all that accept it. */
+/** The fine scopes that these names stand for: a coarse scope stands for all that accept it. */
 export function covered(names: readonly string[]): Scope[] {
   return fineScopes.filter((scope) => holds({ scopes: names }, scope))
 }
 
-/** The error for a token without the scope; any of the accepted ones would do. */
+/** The error for a token without the scope; any of the accepted scopes suffices. */
 export function insufficientScope(
   detail: string,
   scope: Scope,
@@ -122,7 +122,7 @@ export function insufficientScope(
   })
 }
 
-/** The error for an account that a person is not in. */
+/** The error for an account that the person is not a member of. */
 export function notAMember(): ApiError {
   return new ApiError(
     httpProblems.not_a_member,

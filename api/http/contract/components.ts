@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 
 export type Json = Record<string, unknown>
 
-/** Components that routes share, by name: each is described once and referred to. */
+/** Components that routes share, by name: each is described once and referenced. */
 export interface Components {
   schemas: Json
   responses: Json
@@ -11,7 +11,7 @@ export interface Components {
   examples: Json
 }
 
-/** The words of JSON Schema that examples depend on. */
+/** The keywords of JSON Schema that examples depend on. */
 export interface Shape extends TSchema {
   title?: string
   description?: string
@@ -22,14 +22,14 @@ export interface Shape extends TSchema {
   anyOf?: readonly Shape[]
   default?: unknown
   examples?: readonly unknown[]
-  /** The objects that it is one of, where its own fields and rules say the same for our checks. */
+  /** The alternatives of an object, whose own fields and rules express the same for our validation. */
   forms?: readonly Shape[]
   discriminator?: { propertyName: string }
 }
 
 /**
- * A value as a schema wants it: its own example, or one that is made of those of its parts.
- * @throws where a part says none
+ * Returns an example of a schema: its own, or one composed of its parts' examples.
+ * @throws Error if a part has none
  */
 export function exampleOf(schema: Shape): unknown {
   const { examples, default: fallback, enum: allowed, anyOf, properties, items, type } = schema
@@ -45,8 +45,8 @@ export function exampleOf(schema: Shape): unknown {
 }
 
 /**
- * A body: named schemas have their example with them.
- * @param example what of it is otherwise in this one place
+ * Describes a body; named schemas include their example.
+ * @param example the fields of the example that differ in this place
  */
 export function contentOf(schema: TSchema, components: Components, example?: object): Json {
   const placed = publish(schema, components)
@@ -55,7 +55,7 @@ export function contentOf(schema: TSchema, components: Components, example?: obj
   return isNamed ? { schema: placed } : { schema: placed, example: exampleOf(schema) }
 }
 
-/** Puts named schemas, also nested ones, among the components. @returns what stands in their place */
+/** Moves named schemas, including nested ones, to the components. @returns the reference in their place */
 export function publish(schema: TSchema, components: Components): Json {
   return placed(plain(schema), components) as Json // a schema is an object
 }
@@ -77,7 +77,7 @@ function placed(part: unknown, components: Components): unknown {
   return { $ref: `#/components/schemas/${shape.title}` }
 }
 
-/** The forms that an object can have; the discriminator names the field that tells them apart. */
+/** The alternatives of an object; the discriminator names the field that distinguishes them. */
 function alternatives({ discriminator }: Shape, forms: readonly Shape[], components: Components): Json {
   const oneOf = forms.map((form) => placed(form, components) as { $ref: string }) // forms are named
   if (!discriminator) return { oneOf }
@@ -91,8 +91,8 @@ function alternatives({ discriminator }: Shape, forms: readonly Shape[], compone
 }
 
 /**
- * The schema of a request, in which what a field is without a value is told instead of declared: with a default,
- * generators of clients take a field for one that always has a value.
+ * The schema of a request, with defaults in the descriptions instead of `default`: generators of clients treat a field
+ * with a default as one that always has a value.
  */
 export function withoutDefaults(schema: TSchema): TSchema {
   const text = JSON.stringify(schema, (_key, value) => {
@@ -109,11 +109,11 @@ export function withoutDefaults(schema: TSchema): TSchema {
   return copy
 }
 
-/** JSON Schema as it goes over the wire: without the words that only our own checks read, and with each type. */
+/** The JSON Schema for openapi.json: without the keywords of our own validation, and with all types. */
 export function plain(schema: TSchema): Shape {
   const text = JSON.stringify(schema, (key, value) => {
     if (key === 'errorMessage') return undefined
-    // Generators of clients make of an enum without a type something that may be anything.
+    // Generators of clients treat an enum without a type as any value.
     return Array.isArray(value?.enum) ? { type: 'string', ...value } : value
   })
   const copy: Shape = JSON.parse(text)

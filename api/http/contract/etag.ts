@@ -13,8 +13,8 @@ export function namesEtag(header: string, etag: string): boolean {
 }
 
 /**
- * A change that was based on an older look at the object is refused. To be called where nobody else can change it.
- * @param ifMatch the If-Match header, where the request has one
+ * Refuses a change that is based on an older version of the object. Call it while the object is locked.
+ * @param ifMatch the If-Match header, if the request has one
  * @throws ApiError precondition_failed
  */
 export function requireMatch(ifMatch: string | undefined, view: object): void {

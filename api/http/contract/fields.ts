@@ -20,7 +20,7 @@ export const UpdatedAt = timestamp(
   'When it was last changed, by a request or by the service',
   '2026-11-20T12:00:09.000Z',
 )
-/** The last one that a timestamp can say. */
+/** The latest time that a timestamp can express. */
 export const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
 /** @param description what the amount is, as the beginning of a phrase */
 export function money(description: string, example = '300.00') {
@@ -45,9 +45,9 @@ export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(
   return Type.Union([schema, Type.Null()], options)
 }
 
-/** A name for people: something must be seen of it. Length is counted in Unicode code points. */
+/** A name for people, with at least one visible character. Its length is counted in Unicode code points. */
 export function visibleName(maxLength: number, example: string): TString {
-  // Without \p{…}: clients read it from openapi.json, in whatever dialect they have.
+  // It avoids \p{…}, because clients read it from openapi.json with other regular expression engines.
   const pattern = String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`
   return Type.String({
     minLength: 1,

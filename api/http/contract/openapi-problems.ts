@@ -27,14 +27,14 @@ const OF_ACCOUNT = [
 ]
 const BY_AUDIENCE = { anybody: [], person: OF_PERSON, operator: OF_OPERATOR, account: OF_ACCOUNT }
 const OF_POST = [httpProblems.idempotency_key_in_use, httpProblems.idempotency_key_reused]
-/** A body is read before it is known whether the route wants one. */
+/** A body is read before it is known whether the route accepts one. */
 const OF_WRITE = [
   httpProblems.invalid_json,
   httpProblems.payload_too_large,
   httpProblems.unsupported_media_type,
 ]
 
-/** Every code that a reply can have: most say nothing more, each of the others has a form of its own. */
+/** Every code that a reply can have: most have no further members, each of the others has a separate schema. */
 export function problemSchema(routes: readonly Route[]): TObject {
   const types = new Map(
     [...Object.values(httpProblems), ...routes.flatMap(problemsOf)].map((type) => [type.code, type]),
@@ -65,7 +65,7 @@ export function problemSchema(routes: readonly Route[]): TObject {
 
 const isPlain = ({ members }: ProblemType) => members === undefined
 
-/** Statuses of refusals that a repeat with the same Idempotency-Key gets again. */
+/** Statuses of refusals that are repeated for the same Idempotency-Key. */
 const REPLAYED = [402, 404, 409, 422]
 
 function problemsOf(route: Route): ProblemType[] {
@@ -80,7 +80,7 @@ function problemsOf(route: Route): ProblemType[] {
   ]
 }
 
-/** Refusals, by status; routes that refuse for the same reasons share one. */
+/** Refusals, by status; routes that refuse for the same reasons share them. */
 export function failures(route: Route, components: Components): Json {
   const types = new Set(problemsOf(route))
   for (const type of types)
@@ -107,7 +107,7 @@ function membersOn(route: Route, type: ProblemType): object | undefined {
   return route.problems?.[type.code]
 }
 
-/** An example's name: routes on which it is the same share it. */
+/** The name of an example, which routes with the same example share. */
 function nameOn(route: Route, type: ProblemType): string {
   if (type === httpProblems.insufficient_scope)
     return [type.code, route.scope, ...(route.orScope ? [route.orScope] : [])].join('_').replaceAll(':', '_')
@@ -148,7 +148,7 @@ function failureHeaders(status: number, types: readonly ProblemType[], isReplaye
   return { ...own, 'Retry-After': header(description, '1', false) }
 }
 
-/** A problem document with the members that every one has. */
+/** A problem document with the members common to all. */
 function problemOf(type: ProblemType, own?: object): object {
   const members = { ...(type.members ? Object(exampleOf(Type.Object({ ...type.members }))) : {}), ...own }
   return new ApiError(type, type.title, members).toProblem(

@@ -18,8 +18,8 @@ import { closed } from './validation.ts'
 
 /**
  * The OpenAPI 3.1 document of these routes: the same schemas that check requests and shape replies.
- * @param tags what the groups of routes are about, by their names
- * @param url where the interface is mounted
+ * @param tags the descriptions of the groups of routes, by name
+ * @param url the path at which the API is mounted
  */
 export function openApi(
   routes: readonly Route[],
@@ -114,7 +114,7 @@ interface Parameter {
   example?: unknown
 }
 
-/** The first of a name is what routes share; one that only has the name of another stays where it is. */
+/** Routes share the first schema of a name; a different schema with the same name is left in place. */
 function sharedParameter(parameter: Parameter, { parameters }: Components): object {
   const { name } = parameter
   parameters[name] ??= parameter

@@ -69,7 +69,7 @@ export async function paged<Row, View>(
 
 /**
  * The Link header (RFC 8288) of a page.
- * @param url path and query that were asked for
+ * @param url the requested path and query
  */
 export function linkHeader(url: string, { limit, offset }: Page, total: number): string {
   const last = Math.max(0, Math.ceil(total / limit) - 1) * limit
@@ -86,6 +86,6 @@ export function linkHeader(url: string, { limit, offset }: Page, total: number):
   })
   const whole = written.map(({ text }) => text).join(', ')
   if (whole.length <= MAX_LINK) return whole
-  // Long filters leave room only for the link that a client needs to go on.
+  // Long filters leave room only for the link that a client needs to continue.
   return (written.find(({ rel }) => rel === 'next') ?? written[0])?.text ?? ''
 }

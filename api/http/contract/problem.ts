@@ -1,8 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox'
 
 /**
- * A type of problem (RFC 9457, 4): what an error is. Clients decide by its code, never by the texts. Each feature
- * defines those of its own, and its routes name those that they can reply.
+ * A type of problem (RFC 9457, 4). Clients decide by its code, never by the texts. Each feature defines its types, and
+ * its routes list the types that they can reply with.
  */
 export interface ProblemType {
   readonly code: string
@@ -43,7 +43,7 @@ export const issueCodes = [
   'password_too_common',
 ] as const
 
-/** One thing wrong with a request: where it is and what to do. */
+/** One mistake in a request: its place, and what to do. */
 export const Issue = Type.Object(
   {
     in: Type.Enum(['body', 'query', 'path', 'header'], { description: 'The part of the request' }),
@@ -175,10 +175,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Issues that one reply lists at most: a request with more mistakes was meant for something else. */
+/** The most issues in one reply: a request with more mistakes was probably not meant for this route. */
 export const MAX_ISSUES = 100
 
-/** Bytes of the errors in one reply: a client that sends long names need not get them all back. */
+/** The most bytes of errors in one reply: a client that sends long names need not get them all back. */
 const MAX_ISSUES_BYTES = 32_000
 const MAX_NAME = 100
 const MAX_MESSAGE = 300
@@ -219,7 +219,7 @@ export function queryIssue(name: string, code: Issue['code'], message: string): 
   return { in: 'query', field: name, pointer: `/${name}`, code, message }
 }
 
-/** The 404 of an object, the same whether it never existed, is gone, or is another account's. */
+/** The 404 for an object. It is the same for one that never existed, was deleted, or belongs to another account. */
 export function notFound(type: ProblemType): ApiError {
   const noun = type.code.replace('_not_found', '').replace('_', ' ')
   return new ApiError(type, `Your account has no ${noun} with this id.`)

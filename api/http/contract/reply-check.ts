@@ -5,7 +5,7 @@ import { compileCheck } from './validation.ts'
 
 const checkProblem = compileCheck('body', Problem)
 
-/** Compares each reply with its schema: what is undocumented fails the test that saw it. */
+/** Compares each reply with its schema: an undocumented reply fails the test that received it. */
 export function replyChecker(route: Route) {
   const checks = new Map(
     Object.entries(route.reply).map(([status, schema]) => [

@@ -17,7 +17,7 @@ function isAudience(scope: Scope | Audience): scope is Audience {
   return AUDIENCES.includes(scope)
 }
 
-/** From where a request comes, and by what. */
+/** The address and user agent that a request comes from. */
 export interface Visit {
   address: string
   userAgent: string
@@ -27,14 +27,14 @@ export interface Visit {
 
 export type Replies = Readonly<Record<number, TSchema | null>>
 
-/** Notes, inside the transaction that makes it, what a request makes; a repeat with its Idempotency-Key finds it. */
+/** Notes the object that a request creates, in the same transaction; a repeat with its Idempotency-Key finds it. */
 export type Remember = (tx: Queries, id: string) => Promise<void>
 
 /** The arguments of a route's `run`. */
 export interface Call<Params extends string, Query, Body, Loaded> {
-  /** @throws ApiError where the route is not for accounts alone, and the caller is in none */
+  /** @throws ApiError if the route is also for callers without an account, and the caller has none */
   actor: Actor
-  /** @throws ApiError where nobody has signed in */
+  /** @throws ApiError if nobody has signed in */
   signedIn: SignedIn
   visit: Visit
   params: Record<Params, string>
@@ -54,13 +54,13 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   setHeader: SetHeader
   /** Passes the security log what the request did; it is logged if the request succeeds. */
   report(report: Report): void
-  /** Needed only where a route has several success statuses; the first is the default. */
+  /** Needed only if a route has several success statuses; the first is the default. */
   setStatus(status: number): void
 }
 
 export type SetHeader = (name: string, value: string) => void
 
-/** An act that gets a line in the security log. */
+/** An action that gets a line in the security log. */
 export interface Report {
   event: 'secret_shown' | 'token_created' | 'token_revoked' | PersonEvent
   objectId: string
@@ -91,27 +91,27 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   id: string
   /** Relative to /v1, with :name for parameters. */
   path: string
-  /** The required scope, or who needs none. Without one it does not compile. */
+  /** The required scope, or the callers of a route without one. A route without it does not compile. */
   scope: Scope | Audience
   /** The kind of thing the route does, if its method does not tell. */
   deed?: Deed
-  /** Opens it as well, where the reply depends on what the token may see. */
+  /** A further scope that also permits it, if the reply depends on the scopes of the token. */
   orScope?: Scope
   tag: string
   summary: string
-  /** Two sentences at least, for customers: what happens, and what to watch for. */
+  /** At least two sentences for customers: what happens, and what to watch for. */
   description: string
   /** Path parameters, all UUIDs, and the 404 for any other value. */
   params?: Readonly<Record<Params, ProblemType>>
   query?: Query
-  /** Headers that mean something to this route alone, with what. */
+  /** Headers that only this route uses, with their descriptions. */
   headers?: Readonly<Record<string, string>>
   body?: Body
   /** Success statuses with what they reply; null is no content. */
   reply: Replies
   /** Members of the example of a success that differ on this route, by status. */
   examples?: Readonly<Record<number, object>>
-  /** The reply shows what another token must not be given, not even one with the same scopes. */
+  /** True if another token must not get the reply, not even one with the same scopes. */
   isOfToken?: true
   /** The content type of a success. (default: application/json) */
   contentType?: string
@@ -132,7 +132,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
   | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
   | { method: 'POST'; recover?: never; makesNothing: true }
-  // Keys belong to accounts, which these have none of.
+  // Keys belong to accounts, and these callers have none.
   | { method: 'POST'; scope: Audience; recover?: never; makesNothing?: never }
   | {
       method: 'POST'
@@ -179,12 +179,12 @@ export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
   return isAudience(scope) ? scope : null
 }
 
-/** Says whether its requests can be repeated with an Idempotency-Key. */
+/** True if its requests can be repeated with an Idempotency-Key. */
 export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
   return route.method === 'POST' && audienceOf(route) === null
 }
 
-/** The scopes of which an actor must hold one; none where the route is for others too. */
+/** The scopes of which an actor must hold one; empty if the route is also for other callers. */
 export function acceptedBy({ scope, orScope }: Pick<Route, 'scope' | 'orScope'>): ScopeName[] {
   if (isAudience(scope)) return []
   return [...new Set([...acceptedFor[scope], ...(orScope ? acceptedFor[orScope] : [])])]
@@ -197,6 +197,6 @@ export function route<
   Body extends TObject = TObject<Record<never, never>>,
   Loaded = undefined,
 >(definition: Definition<Params, Query, Body, Loaded>): Route {
-  // Forgetting the types is safe here: the server calls `run` only with what the schemas above let through.
+  // Dropping the types is safe here: the server calls `run` only with values that pass the schemas above.
   return definition as unknown as Route
 }

@@ -7,11 +7,11 @@ import { cut, type Issue, MAX_ISSUES } from './problem.ts'
 type Place = Issue['in']
 
 const options = { allErrors: true, strict: false, verbose: true } as const
-// Bodies are taken as they are; query parameters are text and become what their schema says.
+// Bodies are not converted; query parameters are text, and are converted to the type of their schema.
 const forBodies = formats.default(new Ajv2020({ ...options, useDefaults: true }))
 const forText = formats.default(new Ajv2020({ ...options, useDefaults: true, coerceTypes: 'array' }))
 
-// Ajv's own compares each item with every other one.
+// Ajv's implementation compares each item with every other one.
 for (const ajv of [forBodies, forText])
   ajv.removeKeyword('uniqueItems').addKeyword({
     keyword: 'uniqueItems',
@@ -34,13 +34,13 @@ export function compileCheck(place: Place, schema: TSchema): Check {
     compiled ??= (place === 'body' ? forBodies : forText).compile(closed(schema))
     const validate = compiled
     if (validate(value)) return unstorable(place, value)
-    // anyOf reports each branch and itself: the first word on a pointer is the most telling one.
+    // anyOf reports each branch and itself: the first error for a pointer is the most useful one.
     const issues = new Map<string, Issue>()
     for (const error of validate.errors ?? []) {
       const pointer = pointerOf(error)
-      // A condition only says that what follows from it was not met, which is an error of its own.
+      // The error of a condition only reports that its consequence failed, which has a separate error.
       if (error.keyword !== 'if' && !issues.has(pointer)) issues.set(pointer, toIssue(place, pointer, error))
-      // More than are shown need not be put into words.
+      // Errors that are not shown need no text.
       if (issues.size > MAX_ISSUES) break
     }
     return [...issues.values()]
@@ -56,7 +56,7 @@ function unstorable(place: Place, value: unknown, pointer = ''): Issue[] {
     return [{ in: place, field, pointer, code: 'invalid_format', message }]
   }
   if (typeof value !== 'object' || value === null) return []
-  // The schema was met: what it does not bound, it does not let through.
+  // The value passed the schema, which limits everything that it accepts.
   return Object.entries(value).flatMap(([name, part]) =>
     unstorable(place, part, `${pointer}/${escapePointer(name)}`),
   )
@@ -73,9 +73,9 @@ export function lowerIds(value: unknown): void {
   }
 }
 
-/** The same schema, in which an object has no fields but those it names. */
+/** The same schema, but without further fields in objects. */
 export function closed(schema: TSchema): TSchema {
-  return closeObjects(schema) as TSchema // it only gains keywords
+  return closeObjects(schema) as TSchema // only keywords are added
 }
 
 function closeObjects(part: unknown): unknown {
@@ -88,7 +88,7 @@ function closeObjects(part: unknown): unknown {
   return copy
 }
 
-/** Fields that are missing or not known are named by the error of the object that they are not in. */
+/** Missing and unknown fields are named by the error of their object. */
 function pointerOf({ instancePath, params }: ErrorObject): string {
   const name: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
   return name === undefined ? instancePath : `${instancePath}/${escapePointer(String(name))}`
@@ -173,7 +173,7 @@ function alike(name: string, known: readonly string[]): string | null {
   return isAlike ? nearest : null
 }
 
-/** Schemas say in `errorMessage` what a pattern means; the pattern itself helps nobody. */
+/** Schemas explain a pattern in `errorMessage`; the pattern itself helps nobody. */
 function describeFormat(error: ErrorObject): string {
   const explained: unknown = error.parentSchema?.errorMessage
   if (typeof explained === 'string') return explained

@@ -9,15 +9,15 @@ import { networkOf } from './rate-limit.ts'
 
 /** Time limits of a connection, in milliseconds. */
 export const timeouts = {
-  /** Until the head of a request has come, also of a connection on which nothing was ever sent. */
+  /** Time until the head of a request has arrived, also on a connection without any request. */
   headersTimeout: 15_000,
-  /** Until a whole request has come: what stalls on the way is answered with 408. */
+  /** Time until a whole request has arrived; a stalled request gets a 408. */
   requestTimeout: 30_000,
-  /** Between two requests; longer than the minute that load balancers keep theirs. */
+  /** Idle time between two requests; longer than the minute of load balancers. */
   keepAliveTimeout: 72_000,
-  /** On which nothing moves at all, longer than any wait or heartbeat: a reader who takes nothing. */
+  /** Time without any traffic, longer than any wait or heartbeat: the client does not read. */
   connectionTimeout: 120_000,
-  /** Until all of a reply is on its way: a reader who takes a byte now and then is never idle. */
+  /** Time until a whole reply is sent: a client that reads a byte now and then is never idle. */
   replyTimeout: 120_000,
 } as const
 
@@ -28,13 +28,13 @@ const MAX_OF_ADDRESS = 256
 const MAX = 10_000
 /** Connections kept for trusted proxies and for health checks from this machine. */
 const KEPT_BACK = 64
-/** So many pieces of a body may be smaller than these bytes. */
+/** The number of pieces of a body that may be smaller than this many bytes. */
 const MAX_TINY_CHUNKS = 500
 const TINY_CHUNK = 32
 
 /**
- * Bounds what connections take: how many there are, in all and of one address (of IPv6: one /64), and in how small
- * pieces bodies come. Proxies that are trusted speak for many and have no bound of their own.
+ * Limits the number of connections, in all and for each address (IPv6: each /64), and the number of tiny pieces in a
+ * body. Trusted proxies serve many clients and have no limit.
  * @param trusted their ranges
  */
 export function boundConnections(
@@ -59,7 +59,7 @@ export function boundConnections(
       open.add(network, -1)
     })
   })
-  // Before anything of the body is taken from the socket.
+  // This happens before any of the body is read from the socket.
   server.prependListener('request', (request: IncomingMessage) => boundChunks(request, refuse))
 }
 
@@ -103,7 +103,7 @@ function boundChunks(request: IncomingMessage, refuse: (socket: Socket) => void)
   }
 }
 
-/** Requests that are no HTTP never become a request of Fastify's: the socket is all there is to answer on. */
+/** Invalid HTTP never becomes a request of Fastify, so the reply is written to the socket. */
 export function refuseRaw(
   error: Error & { code?: string },
   socket: Socket,
@@ -132,7 +132,7 @@ export function refuseRaw(
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-/** Headers that keep browsers from framing a reply or guessing its type. */
+/** Headers that prevent browsers from framing a reply or guessing its type. */
 const protective = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -143,6 +143,6 @@ const protective = {
 /** Sets them on a reply. */
 export function protect(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(protective)
-  // Only of a proxy that is trusted is it believed that the caller came by TLS.
+  // Only a trusted proxy may report that the caller uses TLS.
   if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000')
 }

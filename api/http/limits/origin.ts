@@ -27,7 +27,7 @@ export function callerOf(request: FastifyRequest): string {
   return request.known?.actor?.accountId ?? networkOf(addressOf(request))
 }
 
-/** Carries something out on behalf of somebody: the changes that it makes are theirs. */
+/** Runs a function on behalf of a caller, to whom its changes are attributed. */
 export function onBehalfOf<Result>(origin: Origin, run: () => Result): Result {
   return current.run(origin, run)
 }

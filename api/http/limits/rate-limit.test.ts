@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RateLimiter } from './rate-limit.ts'
 
-/** As many callers as are kept in mind at once. */
+/** The number of callers that are remembered at once. */
 const KEPT = 100_000
 
 /** One request a minute for each address, and no time passes. */
@@ -22,7 +22,7 @@ test('a busy caller’s bucket is kept however many others come, and each of the
     if (other % (KEPT / 2) === 0) expect(take('a')).toBe(false)
   }
   expect(take('a')).toBe(false)
-  // To look through all that are kept for each of those would take minutes.
+  // Searching all remembered callers for each of those would take minutes.
   expect(performance.now() - startedAt).toBeLessThan(60_000)
 })
 

@@ -34,17 +34,16 @@ const MAX_BUCKETS = 100_000
 
 /**
  * Token buckets: each caller may spend a minute's worth at once, and gets it back evenly over a minute. They are in
- * memory: a restart forgives. Where several processes answer requests each has an equal share of the limits, so that
- * all of them together let no more pass.
+ * memory, so a restart resets them. If several processes answer requests, each has an equal share of the limits.
  */
 export class RateLimiter {
   readonly #limits: Readonly<Record<Policy, number>>
   readonly #clock: Clock
   readonly #answering: () => number
-  /** More callers than that: who has not asked for longest is forgiven. */
+  /** The most callers that are remembered; beyond that, the least recent one is forgotten. */
   readonly #buckets = new Recent<Bucket>(MAX_BUCKETS)
 
-  /** @param answering how many processes answer requests */
+  /** @param answering the number of processes that answer requests */
   constructor(limits: RateLimits, clock: Clock, answering: () => number = () => 1) {
     this.#limits = { ...limits, refused: limits.writes, own: limits.writes }
     this.#answering = answering
@@ -64,7 +63,7 @@ export class RateLimiter {
     const now = this.#clock.now()
     const key = keyOf(policy, caller)
     const bucket = this.#buckets.get(key) ?? { left: quota, at: now }
-    // A clock that was set back must not take away what a caller had.
+    // A clock that was set back must not reduce a caller's allowance.
     const left = Math.min(quota, bucket.left + Math.max(0, now - bucket.at) * perMs)
     const isAllowed = left >= 1
     const rest = isAllowed ? left - 1 : left
@@ -92,12 +91,12 @@ export function networkOf(address: string): string {
   return firstGroups(address, 4)
 }
 
-/** The /48 that an address of IPv6 is in: who has one /64 often has all of it. Null of IPv4. */
+/** The /48 of an IPv6 address: the owner of a /64 often has all of it. Null for IPv4. */
 export function siteOf(address: string): string | null {
   return networkOf(address).includes(':') ? firstGroups(address, 3) : null
 }
 
-/** @param count how many groups of 16 bits of an IPv6 address count */
+/** @param count the number of 16-bit groups of an IPv6 address that count */
 function firstGroups(address: string, count: number): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped) return mapped

@@ -1,12 +1,12 @@
-/** A map with a bound. What was not set for longest makes place for what comes, rather than memory be filled. */
+/** A map of bounded size. The entry that was not set for the longest time makes room for new ones. */
 export class Recent<Value> {
   readonly #most: number
   /** In the order of use. */
   readonly #values = new Map<string, Value>()
-  /** One for good: what it has passed is gone. Each new one would walk over the holes that deleted keys leave. */
+  /** A single iterator, since a new one would walk over the holes of deleted keys each time. */
   readonly #oldest = this.#values.keys()
 
-  /** @param most how many it keeps */
+  /** @param most the number of entries that it keeps */
   constructor(most: number) {
     this.#most = most
   }
@@ -16,7 +16,7 @@ export class Recent<Value> {
   }
 
   set(key: string, value: Value): void {
-    // Taken out first, so that the map is in the order of use.
+    // The key is removed first, so that the map stays in the order of use.
     this.#values.delete(key)
     this.#values.set(key, value)
     if (this.#values.size <= this.#most) return

@@ -2,18 +2,18 @@ import { FairQueue } from '../../concurrency.ts'
 
 /** Time in which requests may begin within one turn of the event loop. */
 const BUDGET_MS = 2
-/** The same while there is but one caller: the more begins at once, the fewer commits it takes. */
+/** The same for a single caller: the more requests begin at once, the fewer commits they need. */
 const BUDGET_ALONE_MS = 20
-/** After this long without another one, a caller is alone. */
+/** The time without other callers after which a caller counts as the only one. */
 const ALONE_AFTER_MS = 1_000
-/** So many connections go before a request. */
+/** The number of connections that are accepted before a request. */
 const MAX_ACCEPTED = 16
 
 /**
- * Says when a request begins, so that one caller's many do not hold up another's few. They begin in rounds, one of each
- * caller, and only for a moment in each turn of the event loop: what they have caused, such as the commit that they
- * share, comes before more of them. Connections go before requests: Node accepts one in a turn, so a neighbour's would
- * wait for as many turns as others came before it, and these must be short.
+ * Decides when requests begin, so that many requests of one caller do not delay the few of another. They begin in
+ * rounds, one of each caller, and only for a moment in each turn of the event loop, so that their work, such as the
+ * shared commit, comes before further requests. Connections come before requests: Node accepts one in each turn, so a
+ * connection waits for as many turns as there are earlier ones, and turns must be short.
  */
 export class Turns {
   readonly #now: () => number
@@ -45,7 +45,7 @@ export class Turns {
     })
   }
 
-  /** To be called for each connection that was accepted. */
+  /** Call it for each connection that was accepted. */
   accepted(): void {
     this.#accepted += 1
     // If there are more, the next one comes in the next turn.
@@ -62,7 +62,7 @@ export class Turns {
     if (now - this.#since >= (now < this.#aloneAt ? BUDGET_MS : BUDGET_ALONE_MS)) return
     this.#isBeginning = true
     this.#beginNext()
-    // A tick that follows promises: by then, what was begun has gone as far as it can without waiting.
+    // A tick after promises: by then, the started requests have run until they wait for something.
     queueMicrotask(() =>
       process.nextTick(() => {
         this.#isBeginning = false

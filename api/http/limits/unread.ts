@@ -21,9 +21,9 @@ class Unread {
   readonly #onSocket = new WeakMap<Socket, Set<() => void>>()
 
   /**
-   * Counts a reply until it is taken, or its connection is closed.
+   * Counts a reply until it is sent, or its connection is closed.
    * @param caller an account's id, or an address
-   * @returns false where the caller has too much of others to take first; a single one is never too long
+   * @returns false if the caller has too many unread replies; a single one is never too long
    */
   take(caller: string, bytes: number, reply: ServerResponse, socket: Socket): boolean {
     if (socket.destroyed) return true
@@ -37,9 +37,9 @@ class Unread {
     return true
   }
 
-  /** Closes the connection of a reply that is not taken in time. */
+  /** Closes the connection of a reply that is not read in time. */
   async limit(reply: ServerResponse, socket: Socket, clock: Clock): Promise<void> {
-    // Nearly all are taken at once, and cost no timer.
+    // Almost all replies are sent at once, and need no timer.
     await new Promise(setImmediate)
     if (reply.writableFinished || socket.destroyed) return
     const taken = new AbortController()
@@ -48,12 +48,12 @@ class Unread {
     if (!taken.signal.aborted) reply.destroy()
   }
 
-  /** Says whether a reply would most likely be refused, so that it need not be built. */
+  /** True if a reply would most likely be refused, so that it need not be built. */
   isFull(caller: string): boolean {
     return this.#full.has(caller)
   }
 
-  /** Calls back once: when all of a reply is on its way, or its connection is closed. */
+  /** Calls back once: when a whole reply is sent, or its connection is closed. */
   #onceTaken(reply: ServerResponse, socket: Socket, then: () => void): void {
     const replies = this.#repliesOn(socket)
     const release = () => {
@@ -63,7 +63,7 @@ class Unread {
     reply.once('finish', release).once('close', release)
   }
 
-  /** Replies that wait behind another one of their connection are not told that it is closed. */
+  /** Replies that are queued behind another one do not notice that their connection is closed. */
   #repliesOn(socket: Socket): Set<() => void> {
     const known = this.#onSocket.get(socket)
     if (known) return known
@@ -82,8 +82,8 @@ class Unread {
 }
 
 /**
- * Refuses to read more for a caller who does not take what there is. What changed something is told in any case. Bounds
- * the time for a reply, streams apart, which look after themselves.
+ * Refuses reads of a caller with too many unread replies; replies to changes are always sent. It also limits the time
+ * for a reply, except for streams, which have limits of their own.
  */
 export function boundUnread(http: FastifyInstance, clock: Clock): void {
   const unread = new Unread()

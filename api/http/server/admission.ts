@@ -33,7 +33,7 @@ interface Door {
 
 const NOBODY: Caller = { actor: null, signedIn: null, refusal: null }
 
-/** Finds out who asks and counts the request, before anything else is looked at. */
+/** Identifies the caller and counts the request, before any other check. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
   const caller = await findCaller(request, door)
   const counted = countOf(request, caller)
@@ -80,20 +80,20 @@ async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> 
     const isSecure = isByTls(request, door.publicUrl)
     const address = addressOf(request)
     const caller = await door.authenticate({ authorization, cookie, accountId, address, isSecure })
-    // Nobody signs a token by accident; cookies come with whatever a page makes its browser send.
+    // Tokens are sent on purpose; cookies are sent with every request that a page causes.
     if (caller.signedIn) requireOwnPage(request, door.publicUrl)
     return caller
   } catch (error) {
-    // Also where the reply is a 404 or 429: its headers tell whether the token is valid.
+    // This includes replies with 404 or 429, since their headers reveal whether the token is valid.
     if (authorization) door.security.refused(request, toApiError(error))
     return { ...NOBODY, refusal: error }
   }
 }
 
 /**
- * Lets those pass whom a route is for.
- * @throws ApiError the reason why there is no actor or person, origin_not_allowed, insufficient_scope, operator_required,
- * two_factor_required
+ * Checks that the caller may use a route.
+ * @throws ApiError the reason why there is no actor or person, origin_not_allowed, insufficient_scope,
+ * operator_required, two_factor_required
  */
 export async function holdTo(
   route: Route,
@@ -101,7 +101,7 @@ export async function holdTo(
   { publicUrl, requireOperator }: Pick<Door, 'publicUrl' | 'requireOperator'>,
 ): Promise<void> {
   const { scope } = route
-  // Else another page could sign its visitor in, as somebody else.
+  // Otherwise another page could sign its visitor in as somebody else.
   if (scope === 'anybody') {
     refuseForeignPage(request, publicUrl)
     return

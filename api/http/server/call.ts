@@ -22,11 +22,11 @@ declare module 'fastify' {
     known: Known | null
   }
   interface FastifyContextConfig {
-    /** Neither counted nor asked for a token. */
+    /** True if it is not counted and needs no token. */
     isFree?: true
     /** The operationId. */
     action?: string
-    /** Counted as a read, whatever its method. */
+    /** True if it counts as a read, whatever its method. */
     isRead?: true
     /** Counted by person or token. */
     isOwn?: true
@@ -42,7 +42,7 @@ interface Exchange {
   publicUrl?: string | undefined
 }
 
-/** The argument of a route's `run`. Parts that only few routes use are made on demand. */
+/** The argument of a route's `run`. Parts that only a few routes use are created on demand. */
 export class HttpCall implements Call<string, unknown, unknown, unknown> {
   readonly #exchange: Exchange
 
@@ -96,7 +96,7 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
     return lastEventIdOf(this.#exchange.request)
   }
 
-  // Routes take these apart from their call: they must not look for `this`.
+  // Routes destructure these from their call, so they must not use `this`.
   get remember() {
     const { known, idempotency } = this.#exchange
     return async (tx: Queries, id: string) =>
@@ -138,7 +138,7 @@ export function signedInOf({ signedIn, actor, refusal }: Caller): SignedIn {
   throw actor ? personRequired() : (refusal ?? new Error('the request reached its route without the hooks'))
 }
 
-/** An empty one is what a client sends that has seen nothing yet. */
+/** A client that has not seen any event yet sends an empty one. */
 function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
   const id = headers['last-event-id']
   return typeof id === 'string' && id !== '' ? id : undefined
@@ -146,7 +146,7 @@ function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
 
 function hangupOf({ raw }: FastifyReply): AbortSignal {
   const hangup = new AbortController()
-  // A reply that was sent closes too.
+  // `close` is also emitted after a complete reply.
   raw.once('close', () => raw.writableFinished || hangup.abort())
   if (raw.destroyed) hangup.abort()
   return hangup.signal

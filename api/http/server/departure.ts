@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 const ANSWER_MS = 5_000
 const LOOK_EVERY_MS = 20
 
-/** Ends a server so that clients lose nothing: what they have sent is answered. */
+/** Stops a server so that clients lose nothing: requests that were sent are answered. */
 export class Departure {
   readonly #http: FastifyInstance
   readonly #sockets = new Set<Socket>()
@@ -24,12 +24,12 @@ export class Departure {
     })
   }
 
-  /** From here on each connection has one reply more, which asks the client to open another one elsewhere. */
+  /** From here on, each connection gets one more reply, which asks the client to reconnect elsewhere. */
   begin(): void {
     this.#isLeaving = true
   }
 
-  /** @param lingerMs how long clients may use the connections that they keep open: a request may be on its way */
+  /** @param lingerMs the time for which clients may use open connections, as a request may be on its way */
   async end(lingerMs: number): Promise<void> {
     const until = performance.now() + lingerMs
     while (performance.now() < until && this.#sockets.size > 0) await sleep(LOOK_EVERY_MS)

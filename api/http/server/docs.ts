@@ -10,12 +10,12 @@ export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { p
  * server: it loads nothing from another host.
  */
 export function mountDocs(http: FastifyInstance, document: object): void {
-  // Half a megabyte: writing it anew for each who asks would hold up all others.
+  // It has half a megabyte: serializing it for each request would delay all others.
   const text = Buffer.from(JSON.stringify(document))
   http.get(`${PREFIX}/openapi.json`, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60').send(text),
   )
-  // The viewer is 4 MB of script: it is loaded when somebody first looks at it.
+  // The viewer has 4 MB of scripts, so it is loaded with the first request for it.
   let viewer: Promise<FastifyInstance> | null = null
   const show: RouteHandlerMethod = async (request, reply) => {
     viewer ??= openViewer()
@@ -23,13 +23,13 @@ export function mountDocs(http: FastifyInstance, document: object): void {
       method: 'GET',
       url: request.url,
     })
-    // In the words of this server, which are the same for every path that is not there.
+    // This is the reply of this server for every path that does not exist.
     if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
     const { 'content-type': type = 'text/html', location } = headers
     if (typeof location === 'string') reply.header('location', location)
     reply.code(statusCode).header('content-type', type)
     if (!type.startsWith('text/html')) return reply.send(rawPayload)
-    // Without one of its own, browsers ask for /favicon.ico, and report that it is not there.
+    // Without an icon, browsers request /favicon.ico and report that it is missing.
     const page = rawPayload.toString().replace('<head>', '<head><link rel="icon" href="data:,">')
     return reply.header('content-security-policy', policyOf(page)).send(page)
   }
@@ -37,7 +37,7 @@ export function mountDocs(http: FastifyInstance, document: object): void {
   http.get(`${PREFIX}/docs/*`, show)
 }
 
-/** The viewer may run its own scripts and those that its page holds as it is served, and ask this server alone. */
+/** The viewer may run its own scripts and the inline scripts of its page, and may only connect to this server. */
 function policyOf(page: string): string {
   const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
   const hashes = inline.map(([, script = '']) => `'sha256-${hash('sha256', script, 'base64')}'`)
@@ -54,7 +54,7 @@ function policyOf(page: string): string {
   ].join('; ')
 }
 
-/** A little server of its own, never listening, whose replies are passed on. */
+/** A separate small server, which does not listen, and whose replies are passed on. */
 async function openViewer(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const viewer: FastifyInstance = Fastify()

@@ -6,8 +6,8 @@ export type Checks = Readonly<Record<string, () => Promise<unknown>>>
 const PATIENCE_MS = 2_000
 
 /**
- * Mounts what load balancers and supervisors ask, without a token and outside of rate limits: /healthz, whether the
- * process answers, and /readyz, whether it can do its work, with the parts that can't.
+ * Mounts the health checks for load balancers and supervisors, without tokens and rate limits. /healthz shows that the
+ * process answers; /readyz shows whether it can work, and which parts can't.
  */
 export function mountHealth(http: FastifyInstance, needs: readonly Checks[]): void {
   const looks = needs.flatMap((checks, need) =>
@@ -31,7 +31,7 @@ export function mountHealth(http: FastifyInstance, needs: readonly Checks[]): vo
   })
 }
 
-/** One look at a time, for all who ask meanwhile: strangers ask as often as they like, and looking takes work. */
+/** Simultaneous requests share one check: strangers may send any number of them, and a check takes work. */
 function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   let present: Promise<Result> | null = null
   return () => {
@@ -40,7 +40,7 @@ function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   }
 }
 
-/** Names no more than the state: a stranger need not read paths and addresses. */
+/** The reply only has the state: strangers must not see paths and addresses. */
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'failed' | 'no answer'> {
   const late = Promise.withResolvers<'no answer'>()
   const timer = setTimeout(() => late.resolve('no answer'), PATIENCE_MS)

@@ -18,18 +18,18 @@ export interface StoredReply {
   status: number
   headers: Record<string, string>
   body: string
-  /** The line for the security log, written again at each repeat. */
+  /** The line for the security log, which every repeat writes again. */
   report?: Report | null
 }
 
-/** The right, and the duty, to carry out the request of a key. */
+/** The claim to a key, whose holder carries out its request. */
 export interface Claim {
   accountId: string
   scope: string
   key: string
   /** The time after which the request counts as dead; a request that takes over the key moves it on. */
   until: number
-  /** The object that an earlier try had made before it died: only its reply is missing. */
+  /** The object that an earlier attempt created before its process died: only its reply is missing. */
   createdId: string | null
 }
 
@@ -90,8 +90,8 @@ export class Idempotency {
   }
 
   /**
-   * Notes, in the transaction that makes it, what the request makes: a second try then finds it.
-   * @throws ApiError idempotency_key_in_use where the request took so long that its repeat has taken its place
+   * Notes the object that the request creates, in the same transaction, so that a second attempt finds it.
+   * @throws ApiError idempotency_key_in_use if the request took so long that a repeat has taken it over
    */
   async remember(tx: Queries, claim: Claim, id: string): Promise<void> {
     const { numUpdatedRows } = await tx
@@ -107,7 +107,7 @@ export class Idempotency {
     await this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(holding(claim)).execute()
   }
 
-  /** The request came to nothing that may be repeated as it is: the key is free again. */
+  /** Releases the key of a request without a result to repeat. */
   async giveUp(claim: Claim): Promise<void> {
     await this.#db.deleteFrom('idempotency_keys').where(holding(claim)).where('made_id', 'is', null).execute()
   }
@@ -134,7 +134,7 @@ export class Idempotency {
     return this.#db.selectFrom('idempotency_keys').selectAll().where(matches(claim)).executeTakeFirst()
   }
 
-  /** @returns what the first try had made, by the row as it is once nobody else can note anything there */
+  /** @returns the object that the first attempt created, read once no other attempt can note one */
   #takeOver(claim: Claim, now: number): Promise<Pick<IdempotencyKeyTable, 'made_id'> | undefined> {
     return this.#db
       .updateTable('idempotency_keys')
@@ -146,7 +146,7 @@ export class Idempotency {
       .executeTakeFirst()
   }
 
-  /** A key that is a day old is free again, though its row may not have been deleted yet. */
+  /** A key that is a day old is free again, even if its row was not deleted yet. */
   async #forgetOld(claim: Claim, now: number): Promise<void> {
     await this.#db
       .deleteFrom('idempotency_keys')
@@ -158,7 +158,7 @@ export class Idempotency {
 
 type Keys = SelectQueryBuilder<Schema, 'idempotency_keys', { account_id: string; scope: string; key: string }>
 
-/** Deletes some of the keys that are free again; @returns how many */
+/** Deletes some of the keys that are free again. @returns the number deleted */
 export function forgetKeys(db: Database, now: number, limit: number): Promise<number> {
   return deleteSome(db, (keys) => keys.where('created_at', '<=', now - KEPT_MS), limit)
 }
@@ -225,7 +225,7 @@ function matches({ accountId, scope, key }: Claim) {
   return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) => eb.and({ account_id: accountId, scope, key })
 }
 
-/** The same, for as long as no other try has taken it over. */
+/** The same, as long as no other attempt has taken it over. */
 function holding(claim: Claim) {
   return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) =>
     eb.and([matches(claim)(eb), eb('claimed_until', '=', claim.until)])

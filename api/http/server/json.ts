@@ -6,13 +6,13 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 import { callerOf } from '../limits/origin.ts'
 import type { Turns } from '../limits/turns.ts'
 
-/** Far more than anything here takes. */
+/** Far more than any request of this API needs. */
 const MAX_DEPTH = 32
 const MAX_VALUES = 1000
-/** Bytes of a body that takes as long to read as other requests do in all, so that it waits for a turn of its own. */
+/** The size of a body whose parsing takes as long as other requests in all, so that it waits for a separate turn. */
 const LONG_BODY = 16_384
 
-/** Takes bodies of JSON, and of nothing else. */
+/** Parses bodies of JSON, and refuses any other type. */
 export function acceptJson(http: FastifyInstance, turns: Turns): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
@@ -26,7 +26,7 @@ export function acceptJson(http: FastifyInstance, turns: Turns): void {
 }
 
 /**
- * The text of a body, which is then to be parsed.
+ * Returns the text of a body, which is parsed afterwards.
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json
  */
 function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
@@ -46,14 +46,14 @@ function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
       httpProblems.payload_too_large,
       `The body must have at most ${MAX_VALUES} values, nested at most ${MAX_DEPTH} levels deep.`,
     )
-  // Decoding puts U+FFFD in the place of what is no UTF-8: something else would be stored than was sent.
+  // Decoding replaces invalid UTF-8 by U+FFFD: the stored text would differ from the one sent.
   if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body is not valid UTF-8.')
   return bytes.toString()
 }
 
 /** JSON is in UTF-8 (RFC 8259, 8.1) and its type has no such parameter, but many clients send it. */
 function charsetOf(contentType: string): string {
-  // Almost every request has none, and is spared the parser.
+  // Almost every request has none, and skips the parser.
   if (!/charset/i.test(contentType)) return 'utf-8'
   return new MIMEType(contentType).params.get('charset') ?? 'utf-8'
 }

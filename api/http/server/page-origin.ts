@@ -5,7 +5,7 @@ type Asked = Pick<FastifyRequest, 'headers' | 'host' | 'method'>
 
 /**
  * Returns true if the page that sends a request belongs to this service, as its browser says. Null means that the
- * request does not tell: those of programs do not, nor do those of old browsers that only read.
+ * request does not show it, such as requests of programs, and reads of old browsers.
  * @param publicUrl the address at which customers find the service, if it is known
  */
 function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boolean | null {
@@ -22,7 +22,7 @@ function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boo
 }
 
 /**
- * A page of another origin gets nothing, a program that says nothing of pages does.
+ * Refuses requests of pages of other origins; programs, which name no page, are accepted.
  * @throws ApiError origin_not_allowed
  */
 export function refuseForeignPage(request: Asked, publicUrl: string | undefined): void {
@@ -30,8 +30,8 @@ export function refuseForeignPage(request: Asked, publicUrl: string | undefined)
 }
 
 /**
- * A browser sends its cookies with whatever any page makes it send: what changes something must come from a page of
- * this service, and say so.
+ * A browser sends its cookies with requests of any page. So a change must come from a page of this service, and show
+ * that.
  * @throws ApiError origin_not_allowed
  */
 export function requireOwnPage(request: Asked, publicUrl: string | undefined): void {
@@ -56,7 +56,7 @@ export function isByTls(
   return protocol === 'https' || (known?.protocol === 'https:' && known.host === host)
 }
 
-/** The error for a token where only a person will do. */
+/** The error for a token on a route that requires a person. */
 export function personRequired(): ApiError {
   return new ApiError(
     httpProblems.person_required,

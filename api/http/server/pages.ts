@@ -14,7 +14,7 @@ export interface Pages {
 interface Asset {
   type: string
   plain: Buffer
-  /** By the name of the coding, the best first; fonts have none. */
+  /** The encoded content by the name of its encoding, the best first; fonts have none. */
   codings: readonly (readonly [name: string, bytes: Buffer])[]
 }
 
@@ -63,8 +63,8 @@ export function isForPage({ method, url = '', headers }: IncomingMessage): boole
 }
 
 /**
- * Mounts the console at `/`; without one that leads to the API's description. Its files never change and are cached for
- * ever; the page names them, and is not cached.
+ * Mounts the console at `/`; without a console, `/` redirects to the API's description. Its files never change and are
+ * cached for ever; the page names them, and is not cached.
  */
 export function mountPages(http: FastifyInstance, pages: Pages | null): void {
   if (!pages) {
@@ -91,7 +91,7 @@ export function mountPages(http: FastifyInstance, pages: Pages | null): void {
     })
 }
 
-/** Scripts are this server's files alone. Styles too, and those that the terminal's emulator makes, by the nonce. */
+/** Only this server's files are allowed as scripts and styles, and by the nonce the styles of the terminal emulator. */
 const policy = (nonce: string) =>
   [
     "default-src 'self'",

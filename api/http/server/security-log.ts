@@ -10,7 +10,7 @@ import { networkOf } from '../limits/rate-limit.ts'
 /** One line of the log. Its values are ours or checked; text from outside stands in JSON strings. */
 export interface SecurityEvent {
   event: 'sign_in_failed' | 'request_refused' | Report['event']
-  /** The code of the problem that a refusal was replied with. */
+  /** The code of the problem in the reply to a refused request. */
   code: string | null
   /** The operationId of the route; "none" for a path that does not exist. */
   action: string
@@ -74,7 +74,7 @@ export class SecurityLog {
     this.#loop.start()
   }
 
-  /** Writes what was left out so far. */
+  /** Writes the summaries of events that were left out so far. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     this.#endWindows(Number.POSITIVE_INFINITY)
@@ -112,7 +112,7 @@ export class SecurityLog {
     this.#endWindows(now)
     const strangers = isOfStranger(event) ? this.#window(STRANGERS, event, now) : null
     if (strangers && strangers.lines >= LINES_OF_STRANGERS) {
-      // So that there are never more windows of strangers than lines.
+      // This keeps the number of strangers' windows below the number of lines.
       strangers.suppressed += 1
       return false
     }
@@ -136,7 +136,7 @@ export class SecurityLog {
 
   #endWindows(now: number): void {
     for (const [key, { endsAt, suppressed, last }] of this.#windows) {
-      // A clock that was set back must not keep them.
+      // A clock that was set back must not keep them open.
       if (endsAt > now && endsAt <= now + WINDOW_MS) return
       this.#windows.delete(key)
       if (suppressed === 0) continue

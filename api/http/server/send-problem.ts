@@ -4,7 +4,7 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 
 export const BODY_LIMIT = 256 * 1024
 
-/** Turns an error into the one that a client gets; a bug of ours stays as it is. */
+/** Converts an error to the one that a client gets; a bug of ours stays unchanged. */
 export function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
@@ -54,7 +54,7 @@ export function prepareProblem(
   }
   const known = problem as ApiError // by the lines above
   if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
-  // Nobody reads what is left of a body that was refused.
+  // Nobody reads the rest of a refused body.
   if (isBodyComing(request)) reply.header('connection', 'close')
   const document = known.toProblem(request.id, request.originalUrl.split('?')[0] ?? '')
   reply
@@ -65,7 +65,7 @@ export function prepareProblem(
   return JSON.stringify(document)
 }
 
-/** Says whether the client is still sending a body that nobody reads. */
+/** True if the client is still sending a body that nobody reads. */
 export function isBodyComing({ raw }: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
   return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')

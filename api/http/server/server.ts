@@ -48,13 +48,13 @@ export interface HttpOptions {
   requireOperator: (signedIn: SignedIn) => Promise<void>
   rateLimiter: RateLimiter
   turns: Turns
-  /** Runs a request in the name of its caller, who has a share of what all need. (default: nothing is shared) */
+  /** Runs a request on behalf of its caller, who has a share of common resources (default: nothing is shared). */
   asCaller?: (caller: string, run: () => void) => void
   idempotency: Idempotency
   log: FastifyBaseLogger
   clock: Clock
   security: SecurityLog
-  /** Ranges of the proxies whose X-Forwarded-For is believed. */
+  /** Ranges of the proxies whose X-Forwarded-For is trusted. */
   trustProxy: readonly string[]
   /** Called for each request that was replied to. */
   observe?:
@@ -64,7 +64,7 @@ export interface HttpOptions {
   validateReplies?: boolean
 }
 
-/** A path that no route has, for requests whose own can't be decoded. */
+/** A path without a route, for requests whose path can't be decoded. */
 const UNREADABLE = '/unreadable'
 
 function isReadable(url: string): boolean {
@@ -86,7 +86,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
     genReqId: () => randomUUID(),
     // Ids of any length reach the routes, which answer 404; Node bounds the whole head of a request.
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 16_384 },
-    // Input that never becomes a request counts, too: nonsense is no way around the limit.
+    // Input that never becomes a request counts, too: invalid input must not bypass the limit.
     clientErrorHandler: (error, socket) =>
       refuseRaw(error, socket, options.rateLimiter.take('anonymous', socket.remoteAddress ?? '').headers),
     // The router would refuse an unreadable path before the hooks know the caller and the proxy.
@@ -143,17 +143,17 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
     reply.header('x-request-id', request.id)
     await admit(request, reply, options)
     requireHost(request)
-    // Also where there is nothing, the body is looked at.
+    // The body is checked even if the path does not exist.
     if (request.is404) requireShortType(request)
   })
   const { asCaller } = options
-  // With a callback: what an async hook begins would not last until the handler.
+  // This uses a callback, because the context of an async hook would not last until the handler.
   if (asCaller) http.addHook('onRequest', (request, _reply, done) => asCaller(callerOf(request), done))
 }
 
 function answerErrors(http: FastifyInstance, { routes, sockets, security, rateLimiter }: HttpOptions): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
-    // Bytes that came with the head are taken from the socket only after the first look at it.
+    // Bytes that arrived with the head are read from the socket only after its first check.
     if (isBodyComing(request)) await new Promise(setImmediate)
     const problem = toApiError(error)
     const isNoted = error === request.known?.refusal && request.headers.authorization
@@ -177,7 +177,10 @@ function requireHost({ raw }: FastifyRequest): void {
     throw new ApiError(httpProblems.bad_request, 'The request has no Host header, which HTTP/1.1 requires.')
 }
 
-/** Before anybody parses it: parsers of its parameters take longer than it is. @throws ApiError unsupported_media_type */
+/**
+ * Checks the length of a Content-Type before it is parsed, since parsers of its parameters are slow on long values.
+ * @throws ApiError unsupported_media_type
+ */
 function requireShortType({ headers }: FastifyRequest): void {
   if ((headers['content-type']?.length ?? 0) > MAX_CONTENT_TYPE)
     throw new ApiError(
@@ -193,8 +196,8 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   const checkBody = route.body && compileCheck('body', route.body)
   const [success = 200] = Object.keys(route.reply).map(Number)
 
-  // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and
-  // in the contract's order; and JSON.stringify is faster than what it would make of those of replies.
+  // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and in
+  // the contract's order; and JSON.stringify is faster than its serializers for replies.
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
@@ -242,7 +245,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
   })
 }
 
-/** Tags what is shown; a reader who has seen just this needs no body (RFC 9110, 13.1.2). */
+/** Adds an ETag to a reply; a client that has this version gets no body (RFC 9110, 13.1.2). */
 function tagReply(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -9,18 +9,18 @@ import { refuseForeignPage } from './page-origin.ts'
 /** A browser sends this much at once only when pasting; longer text comes in pieces. */
 const MAX_MESSAGE = 64 * 1024
 
-/** A place that takes WebSockets. It checks itself who opens one. */
+/** An endpoint for WebSockets. It authorizes their clients itself. */
 export interface SocketRoute {
   /** The name under which it is counted and logged. */
   id: string
   /** Relative to /v1. */
   path: string
-  /** The subprotocol that both sides speak; a client offers it together with what proves who it is. */
+  /** The subprotocol of both sides; a client offers it together with its credential. */
   protocol: string
   /**
    * @param offered the other subprotocols
-   * @returns what takes the socket
-   * @throws ApiError for a client that gets none
+   * @returns the handler of the socket
+   * @throws ApiError if the client is refused
    */
   admit(offered: readonly string[], address: string): Promise<(socket: WebSocket) => void>
 }
@@ -33,7 +33,7 @@ export function isForSocket(routes: readonly SocketRoute[], { method, url = '', 
 
 /**
  * Mounts them. Their requests pass the same hooks as all others: they are counted, and refused with problem documents.
- * @param publicUrl where customers find the service, if it is known
+ * @param publicUrl the address at which customers find the service, if it is known
  */
 export function mountSockets(
   http: FastifyInstance,
