@@ -39,7 +39,7 @@ export function sshKeys(call: Call) {
     get: (ssh_key_id: string, options?: CallOptions) =>
       call('GET /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
     create: (body: SshKeyCreate, options?: CallOptions) => call('POST /account/ssh_keys', { body }, options),
-    /** Changes its name. */
+    /** Renames the key. */
     update: (ssh_key_id: string, body: SshKeyUpdate, options?: CallOptions) =>
       call('PATCH /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id }, body }, options),
     /** Servers created with it keep it. */
@@ -61,7 +61,7 @@ export function tokens(call: Call) {
       call('GET /account/tokens/{token_id}', { path: { token_id } }, options),
     /** The reply is the only place that has its value. */
     create: (body: TokenCreate, options?: CallOptions) => call('POST /account/tokens', { body }, options),
-    /** Revokes it immediately, and those created with it, unless `keep_children` says otherwise. */
+    /** Revokes it immediately, and the tokens created with it unless `keep_children` is true. */
     delete: (
       token_id: string,
       { keep_children, ...options }: CallOptions & { keep_children?: boolean } = {},
@@ -84,7 +84,7 @@ export function audit(call: Call) {
   const list = (query: Query<'GET /account/audit'> = {}, options?: CallOptions) =>
     call('GET /account/audit', { query }, options)
   return {
-    /** One page of who changed what, and from where. */
+    /** One page of the audit log: changes with their actors and addresses. */
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'audit_id', {}, options),

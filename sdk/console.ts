@@ -17,22 +17,22 @@ export interface ConsoleOptions extends CallOptions {
   WebSocket?: SocketClass | undefined
 }
 
-/** A serial console that is open. Iterate over it for what the guest prints, the last 64 KiB first. */
+/** An open serial console. Iterate over it for the guest's output, which starts with the last 64 KiB. */
 export interface ServerConsole extends AsyncIterable<Uint8Array> {
-  /** Types; text is sent as UTF-8. Without effect once it has ended. */
+  /** Sends input; text is sent as UTF-8. It has no effect once the console has closed. */
   write(data: string | Uint8Array): void
   /** Ends the iteration. */
   close(): void
   /**
-   * Why it has ended, as the API says: `server_off`, `access_ended`, `idle`, `service_stopping`, or `disconnected`;
-   * null while it is open, and if it was closed by `close`.
+   * The reason why it closed, as the API reports it: `server_off`, `access_ended`, `idle`, `service_stopping`, or
+   * `disconnected`; null while it is open, and if it was closed by `close`.
    */
   readonly ending: string | null
 }
 
 const PROTOCOL = 'berth.console.v1'
 
-/** @throws TypeError where there is no WebSocket; errors as of any call; ConnectionError */
+/** @throws TypeError if there is no WebSocket; the errors of any call; ConnectionError */
 export async function openConsole(
   settings: Settings,
   call: Call,
@@ -65,7 +65,7 @@ class OpenConsole implements ServerConsole {
     this.#socket = socket
     this.#open = new Promise((resolve, reject) => {
       socket.addEventListener('open', () => resolve())
-      // The reason is in neither of them where a browser may not know it.
+      // Browsers may hide the reason; then it is in neither of them.
       socket.addEventListener('error', (event) => reject(textOf(event, 'message')))
       socket.addEventListener('close', (event) => reject(textOf(event, 'reason')))
     })

@@ -8,17 +8,17 @@ import type {
 } from './openapi.ts'
 import type { Call, CallOptions, Settings } from './request.ts'
 
-/** Letting in a program on a machine without a browser (RFC 8628). */
+/** Logins of programs on machines without a browser (RFC 8628). */
 export function deviceLogins({ sleep }: Settings, call: Call) {
   const token = (body: DeviceTokenRequest, options?: CallOptions) =>
     call('POST /device/token', { body }, options)
   return {
     /** The codes: show the person `user_code` and `verification_uri`. */
     start: (body: DeviceLoginRequest, options?: CallOptions) => call('POST /device', { body }, options),
-    /** Asks once for the token. */
+    /** Requests the token once. */
     token,
     /**
-     * Asks for the token until a person has decided, as often as the service allows.
+     * Polls for the token until a person has decided, as often as the service allows.
      * @throws BerthError access_denied, expired_token
      */
     wait: async ({ device_code, interval, expires_in }: DeviceLoginStart, options?: CallOptions) => {
@@ -29,7 +29,7 @@ export function deviceLogins({ sleep }: Settings, call: Call) {
         try {
           return await token({ device_code }, options)
         } catch (error) {
-          // A network that fails in between is no answer.
+          // A network error in between is not a decision.
           if (waited >= expires_in || !isWorthAsking(error)) throw error
           if (isBerthError(error, 'slow_down')) seconds += interval
         }

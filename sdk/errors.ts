@@ -9,7 +9,7 @@ export interface ProblemMembers {
   operation_in_progress: { operation_id: string }
   slow_down: { interval: number }
   ssh_key_exists: { ssh_key_id: string }
-  /** `max_server` is the largest that fits there now; 0 where none does. */
+  /** `max_server` is the largest server that fits there now; 0 if none fits. */
   capacity_unavailable: {
     max_server: { cpu: number; ram_mb: number; disk_gb: number }
     alternatives: { zone_slug: string; cpu_type: 'amd' | 'intel' }[]
@@ -36,7 +36,7 @@ export class BerthError<Code extends string = ErrorCode | (string & {})> extends
   readonly errors: NonNullable<Problem['errors']>
   /** The whole reply, with the members for its code. */
   readonly problem: ProblemOf<Code>
-  /** How long to wait before the next attempt, if the API says so. */
+  /** The time to wait before the next attempt, if the API gives one. */
   readonly retryAfterMs: number | null
 
   constructor(problem: ProblemOf<Code> & { code: Code }, retryAfterMs: number | null = null) {
@@ -64,10 +64,10 @@ export function isBerthError(error: unknown, code?: string): boolean {
   return error instanceof BerthError && (code === undefined || error.code === code)
 }
 
-/** How Node's fetch names the ports that no fetch connects to. */
+/** The error of Node's fetch for ports that fetch must not connect to. */
 const BAD_PORT = 'bad port'
 
-/** There was no reply: nothing listens there, the connection broke, or the browser blocked the request. */
+/** There was no reply: no program listens there, the connection broke, or the browser blocked the request. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 
@@ -83,7 +83,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Node's fetch says only "fetch failed"; its cause says why. */
+/** Node's fetch only reports "fetch failed"; the cause has the reason. */
 function rootOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause !== undefined) return rootOf(error.cause)

@@ -61,7 +61,7 @@ const follower = (settings: Settings) =>
           attempt = 0
           retryMs = message.retryMs ?? retryMs
           lastEventId = message.id ?? lastEventId
-          // The API's description gives the type of what the stream sends.
+          // The API's description has the type of the stream's messages.
           if (message.data !== '') yield JSON.parse(message.data) as Event
         }
       } catch (error) {

@@ -14,7 +14,7 @@ const into = (
 const ssh = into('tcp', '22', 'SSH')
 const ping = into('icmp', null, 'Ping')
 
-/** Rules that a new firewall can start with. */
+/** Initial rules for a new firewall. */
 export const firewallTemplates = {
   ssh: [ssh, ping],
   web: [ssh, into('tcp', '80', 'HTTP'), into('tcp', '443', 'HTTPS'), into('udp', '443', 'HTTP/3'), ping],
@@ -24,7 +24,7 @@ export function firewalls(call: Call) {
   const list = (query: Query<'GET /firewalls'> = {}, options?: CallOptions) =>
     call('GET /firewalls', { query }, options)
   return {
-    /** One page, newest first; with server_id those that the server has. */
+    /** One page, newest first; `server_id` selects the ones of a server. */
     list,
     /** All, page by page. */
     listAll: (query: Query<'GET /firewalls'> = {}, options?: CallOptions) =>
@@ -32,7 +32,7 @@ export function firewalls(call: Call) {
     get: (firewall_id: string, options?: CallOptions) =>
       call('GET /firewalls/{firewall_id}', { path: { firewall_id } }, options),
     create: (body: FirewallCreate, options?: CallOptions) => call('POST /firewalls', { body }, options),
-    /** Changes what is given; rules replace all rules at once. */
+    /** Changes the given fields; `rules` replaces all rules at once. */
     update: (firewall_id: string, body: FirewallUpdate, options?: CallOptions) =>
       call('PATCH /firewalls/{firewall_id}', { path: { firewall_id }, body }, options),
     delete: (firewall_id: string, options?: CallOptions) =>

@@ -84,7 +84,7 @@ export function typesOf({ paths, components }: OpenApi): string {
   ].join('\n\n')
 }
 
-/** @throws for a field without an enum */
+/** @throws Error for a field without an enum */
 function listOf(name: string, place: string, { schemas }: OpenApi['components']): string {
   const [schema = '', field = ''] = place.split('.')
   const values = schemas[schema]?.properties?.[field]?.enum
@@ -124,7 +124,7 @@ function routeType(
   ])
 }
 
-/** @throws where a reference leads nowhere */
+/** @throws Error if a reference does not resolve */
 function resolve<Part extends object>(part: Part | Reference, components: Record<string, Part>): Part {
   if (!('$ref' in part)) return part
   const named = components[part.$ref.split('/').at(-1) ?? '']
@@ -136,7 +136,7 @@ function contentType({ content = {} }: Body): string | undefined {
   return Object.values(content).map(({ schema }) => typeOf(schema))[0]
 }
 
-/** One object for all forms that an object can have: which of its fields go together, the service says best. */
+/** One type for all alternatives of an object: the service reports best which of its fields exclude each other. */
 function mixed(schema: Schema, named: Record<string, Schema>): Schema {
   if (!schema.oneOf) return schema
   const forms = schema.oneOf.map((form) => resolve<Schema>(form, named))
@@ -151,7 +151,7 @@ function mixed(schema: Schema, named: Record<string, Schema>): Schema {
   return { type: 'object', properties, required }
 }
 
-/** @throws for an unknown kind of schema, rather than guess */
+/** @throws Error for an unknown kind of schema, rather than guess */
 function typeOf(schema: Schema): string {
   if (schema.$ref) return schema.$ref.replace('#/components/schemas/', '')
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
@@ -186,7 +186,7 @@ function objectType({ properties, required = [], additionalProperties }: Schema)
   return block(additionalProperties === true ? [...members, '[member: string]: unknown'] : members)
 }
 
-// Undefined is the same as left out: neither is sent.
+// Undefined means the same as a missing field: neither is sent.
 const member = (name: string, type: string, isRequired: boolean) =>
   isRequired ? `${name}: ${type}` : `${name}?: ${type} | undefined`
 const comment = (text?: string) => (text ? `/** ${text} */\n` : '')

@@ -23,12 +23,12 @@ export function members(call: Call) {
     /** Also revokes the tokens that the person created. */
     delete: (member_id: string, options?: CallOptions) =>
       call('DELETE /account/members/{member_id}', { path: { member_id } }, options),
-    /** Takes the person who is signed in out of an account. */
+    /** Removes the signed-in person from an account. */
     leave: (body: AccountChoice, options?: CallOptions) => call('POST /person/leave', { body }, options),
   }
 }
 
-/** Those who are asked into the account. */
+/** Invitations to the account. */
 export function invitations(call: Call) {
   const list = (query: Query<'GET /account/invitations'> = {}, options?: CallOptions) =>
     call('GET /account/invitations', { query }, options)

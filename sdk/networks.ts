@@ -6,7 +6,7 @@ export function networks(call: Call) {
   const list = (query: Query<'GET /networks'> = {}, options?: CallOptions) =>
     call('GET /networks', { query }, options)
   return {
-    /** One page, newest first; with server_id those that the server is in. */
+    /** One page, newest first; `server_id` selects the networks of a server. */
     list,
     /** All, page by page. */
     listAll: (query: Query<'GET /networks'> = {}, options?: CallOptions) =>

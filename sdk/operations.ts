@@ -21,7 +21,7 @@ const PATIENCE_MS = 30_000
 type Page = Query<'GET /operations'>
 export type OperationFilter = Omit<Page, 'limit' | 'offset'>
 
-/** How long a request may take that was asked to wait. */
+/** The timeout of a request with `wait`. */
 export const patience = ({ wait = 0 }: { wait?: number | undefined }) => ({
   timeoutMs: wait * 1000 + PATIENCE_MS,
 })
@@ -34,7 +34,7 @@ export const operationsOf =
 
 export function operations(call: Call) {
   const list = (query: Page = {}, options?: CallOptions) => call('GET /operations', { query }, options)
-  /** Replies at once; with `wait` when the operation finishes, or after that many seconds. */
+  /** Replies at once; with `wait`, when the operation finishes, or after that many seconds. */
   const get = (
     operation_id: string,
     query: Query<'GET /operations/{operation_id}'> = {},
@@ -55,7 +55,7 @@ export function operations(call: Call) {
   return {
     /** One page of all operations of the account, newest first; `subject_id` selects those of one server. */
     list,
-    /** All that match, page by page. */
+    /** All matching items, page by page. */
     listAll: (filter: OperationFilter = {}, options?: CallOptions) =>
       everyItem(list, 'operation_id', filter, options),
     get,

@@ -22,29 +22,29 @@ import type {
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
-/** Signing up and in, on a page of the service: the session is a cookie that no script sees. */
+/** Signing up and in, on a page of the service: the session is a cookie that scripts cannot read. */
 export const signIn = (call: Call) => ({
   /** Shows the ways to sign in that the operator allows. */
   options: (options?: CallOptions) => call('GET /sign-in/options', {}, options),
   withPassword: (body: SignInRequest, options?: CallOptions) => call('POST /sign-in', { body }, options),
-  /** The second step, with the ticket of the first and a code. */
+  /** Completes the second step, with the ticket of the first and a code. */
   withCode: (body: TicketUse, options?: CallOptions) => call('POST /sign-in/two-factor', { body }, options),
   /** Gets a challenge for a passkey. */
   beginPasskey: (options?: CallOptions) => call('POST /sign-in/passkey-challenge', {}, options),
   withPasskey: (body: PasskeyUse, options?: CallOptions) => call('POST /sign-in/passkey', { body }, options),
   /** Gets the page of the OpenID Connect provider to open. */
   beginProvider: (options?: CallOptions) => call('POST /sign-in/provider/begin', {}, options),
-  /** With what the provider led back with. */
+  /** Completes a sign-in with the query of the provider's redirect. */
   withProvider: (body: ProviderAnswer, options?: CallOptions) =>
     call('POST /sign-in/provider', { body }, options),
-  /** With a one-time link of the operator. */
+  /** Signs in with a one-time link from the operator. */
   withLink: (body: LinkUse, options?: CallOptions) => call('POST /sign-in/link', { body }, options),
   signOut: (options?: CallOptions) => call('POST /sign-out', {}, options),
   /** Sends a link to an address. */
   signUp: (body: AddressRequest, options?: CallOptions) => call('POST /sign-up', { body }, options),
   completeSignUp: (body: SignUpCompletion, options?: CallOptions) =>
     call('POST /sign-up/complete', { body }, options),
-  /** Sends a link to choose another password with. */
+  /** Sends a link for choosing another password. */
   resetPassword: (body: AddressRequest, options?: CallOptions) =>
     call('POST /password-reset', { body }, options),
   completeReset: (body: PasswordReset, options?: CallOptions) =>
@@ -58,13 +58,13 @@ export const person = (call: Call) => ({
   /** Ends all other sessions. */
   changePassword: (body: PasswordChange, options?: CallOptions) =>
     call('POST /person/password', { body }, options),
-  /** Sends a link to the address to be. */
+  /** Sends a link to the new address. */
   requestEmailChange: (body: EmailChangeRequest, options?: CallOptions) =>
     call('POST /person/email', { body }, options),
-  /** With the link of the mail. Ends all other sessions. */
+  /** Confirms the new address with the link of the mail. Ends all other sessions. */
   confirmEmailChange: (body: LinkUse, options?: CallOptions) =>
     call('POST /person/email/confirm', { body }, options),
-  /** Deletes the person for good, with everything that signs them in. Accounts that only they are in are closed. */
+  /** Deletes the person for good, with everything that signs them in. Accounts without other members are closed. */
   delete: (body: PersonDeletion = {}, options?: CallOptions) =>
     call('POST /person/delete', { body }, options),
   /** Gets a secret for an app. */
@@ -81,12 +81,12 @@ export const person = (call: Call) => ({
   addIdentity: (body: IdentityTicket, options?: CallOptions) =>
     call('POST /person/identity', { body }, options),
   removeIdentity: (options?: CallOptions) => call('DELETE /person/identity', {}, options),
-  /** Goes on with another account of the person. */
+  /** Switches the session to another account of the person. */
   chooseAccount: (body: AccountChoice, options?: CallOptions) =>
     call('POST /person/account', { body }, options),
 })
 
-/** The keys that sign the person in. */
+/** The passkeys of the person. */
 export function passkeys(call: Call) {
   const list = (query: Query<'GET /person/passkeys'> = {}, options?: CallOptions) =>
     call('GET /person/passkeys', { query }, options)
@@ -95,7 +95,7 @@ export function passkeys(call: Call) {
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'passkey_id', {}, options),
-    /** Gets what the browser makes a passkey of. */
+    /** Gets the options with which the browser creates a passkey. */
     begin: (body: PasswordProof = {}, options?: CallOptions) =>
       call('POST /person/passkey-challenge', { body }, options),
     create: (body: PasskeyCreate, options?: CallOptions) => call('POST /person/passkeys', { body }, options),

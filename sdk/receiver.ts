@@ -15,7 +15,7 @@ export interface ReceivedMessage {
   secret: string
   /** The request's headers, from Node's `http` or from a `Request`. */
   headers: Headers | Record<string, string | string[] | undefined>
-  /** The text as it came: JSON that was parsed and written again has another signature. */
+  /** The body as it was received: JSON that was parsed and serialized again has another signature. */
   body: string
 }
 
@@ -24,11 +24,11 @@ export class WebhookSignatureError extends Error {
   override readonly name = 'WebhookSignatureError'
 }
 
-/** Clocks may differ by this much; what is older may be a copy that somebody kept. */
+/** Clocks may differ by this much; an older message may be a replay. */
 const TOLERANCE_SECONDS = 5 * 60
 
 /**
- * Reads what was posted to an endpoint.
+ * Verifies and parses a message that was posted to an endpoint.
  * @throws WebhookSignatureError unless the service has signed it with this secret, within five minutes
  */
 export async function readWebhook({ secret, headers, body }: ReceivedMessage): Promise<WebhookMessage> {
@@ -43,7 +43,7 @@ export async function readWebhook({ secret, headers, body }: ReceivedMessage): P
   throw new WebhookSignatureError('The message is not signed with this secret.')
 }
 
-/** Not every TypeScript knows CryptoKey as a type. */
+/** The type CryptoKey is not available in every TypeScript configuration. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 function keyOf(secret: string): Promise<Key> {

@@ -16,7 +16,7 @@ export interface Settings extends Retries {
 /** Options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** Timeout of one attempt; default: that of the client. */
+  /** Timeout of one attempt; default: the timeout of the client. */
   timeoutMs?: number | undefined
   /** For a POST: the key under which it is carried out only once. Default: a new one for each call. */
   idempotencyKey?: string | undefined
@@ -134,7 +134,7 @@ function fill(path: string, values: object): string {
   const known = new Map<string, unknown>(Object.entries(values))
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = known.get(name)
-    // An empty one, or one with slashes and dots, would name another route.
+    // An empty value, or one with slashes and dots, would name another route.
     if (typeof value !== 'string' || !/^[\w-]+$/.test(value))
       throw new TypeError(`${name} must be an id, not "${value}".`)
     return value
@@ -190,7 +190,7 @@ function isProblemDocument(value: unknown): value is Problem {
   )
 }
 
-/** For a reply that is not from Berth, but from a proxy or another program at this address. */
+/** The error for a reply that is not from Berth, but from a proxy or another program at this address. */
 export function unexpected(reply: Response, how: string): BerthError {
   const problem = {
     type: 'about:blank',

@@ -46,7 +46,7 @@ export function retryAfterOf({ headers }: Response): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
-/** @throws the signal's reason when it is aborted meanwhile */
+/** @throws the signal's reason if it is aborted meanwhile */
 export const sleep: Sleep = (ms, signal) =>
   new Promise((resolve, reject) => {
     const abort = () => {

@@ -12,7 +12,7 @@ export function servers(settings: Settings, call: Call) {
   return {
     /** One page, newest first unless `sort` is given. */
     list,
-    /** All that match, page by page. */
+    /** All matching items, page by page. */
     listAll: (filter: ServerFilter = {}, options?: CallOptions) =>
       everyItem(list, 'server_id', filter, options),
     get: (server_id: string, options?: CallOptions) =>
@@ -39,7 +39,9 @@ export function servers(settings: Settings, call: Call) {
     ) => call('GET /servers/{server_id}/metrics', { path: { server_id }, query }, options),
     /** Lists the operations of a server, even of a deleted one: one page, newest first. */
     operations: operationsOf(call),
-    /** An operation on it as it stands; with `wait` when it is over, or after that many seconds. */
+    /**
+     * Gets an operation on the server; with `wait`, the reply comes when it has finished, or after that many seconds.
+     */
     operation: (
       server_id: string,
       operation_id: string,
@@ -58,7 +60,7 @@ export function servers(settings: Settings, call: Call) {
       call('POST /servers/{server_id}/stop', { path: { server_id }, body }, options),
     reboot: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/reboot', { path: { server_id }, body }, options),
-    /** Opens the serial console: iterate over it for what the guest prints, and write what is typed. */
+    /** Opens the serial console: iterate over it for the guest's output, and write the input to it. */
     console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
   }
 }

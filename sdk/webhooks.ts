@@ -28,7 +28,7 @@ export function webhooks(settings: Settings, call: Call) {
     create: (body: WebhookCreate, options?: CallOptions) => call('POST /webhooks', { body }, options),
     update,
     /**
-     * Enables a webhook, has its endpoint sent a challenge unless it is verified, and waits for the result: see
+     * Enables a webhook, sends its endpoint a challenge unless it is verified, and waits for the result in
      * `verification`. It stays `pending` with an `error` while further challenges follow.
      */
     verify: async (webhook_id: string, options?: CallOptions): Promise<Webhook> => {

@@ -39,7 +39,7 @@ export async function serverMetrics(
   const types = (query.type ?? seriesTypes.join()).split(',')
   const issues = [...spanIssues(start, end), ...typeIssues(types)]
   if (issues.length > 0) throw invalid(issues)
-  // The finest samples that reach back as far; of the last tier some may be gone, of older times all are.
+  // The finest samples that reach back as far. Some of the last tier may be deleted already, and all older ones are.
   const tier = tiers.find(({ keptFor }) => start >= now - keptFor * 1000) ?? tiers[2]
   const step = stepOf((end - start) / 1000, query.step, Math.max(tier.resolution, sampleSeconds))
   const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
@@ -70,7 +70,7 @@ export async function serverMetrics(
   }
 }
 
-/** Samples of a tier as far as they are made, and the finest from there on. */
+/** The samples of a tier as far as they exist, and the finest samples after them. */
 async function piecesOf(
   db: Queries,
   series: number,
@@ -92,7 +92,7 @@ function spanOf(query: MetricsQuery, now: number): { start: number; end: number 
 
 function spanIssues(start: number, end: number): Issue[] {
   for (const [name, time] of Object.entries({ end, start })) {
-    // RFC 3339 has leap seconds, 23:59:60, and JavaScript has not.
+    // RFC 3339 has leap seconds, 23:59:60, but JavaScript does not.
     if (Number.isNaN(time)) return [queryIssue(name, 'invalid_format', `${name} must not be a leap second.`)]
     // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't write.
     if (time < FIRST_MOMENT || time > LAST_MOMENT)
@@ -110,19 +110,19 @@ function typeIssues(types: readonly string[]): Issue[] {
   return types.every(isKnown) ? [] : [queryIssue('type', 'not_in_enum', message)]
 }
 
-/** The step that was asked for, or a longer one where samples are further apart or the points would be too many. */
+/** The requested step, or a longer one if samples are further apart or there would be too many points. */
 function stepOf(seconds: number, asked: number | undefined, apart: number): number {
   const least = Math.max(apart, seconds / (asked === undefined ? FEW_POINTS : MAX_POINTS))
   if (asked !== undefined && asked >= least) return asked
   return NICE_STEPS.find((step) => step >= least) ?? LONGEST_SPAN
 }
 
-/** Rounded to hundredths: more would be made up. */
+/** Rounds to hundredths: more digits would suggest a precision that does not exist. */
 function scaled(value: number | null | undefined, scale: number): number | null {
   return typeof value === 'number' ? Math.round(value * scale * 100) / 100 : null
 }
 
-/** Servers that samples may be kept of: what the SQL of servers joins. */
+/** The servers that samples may exist for; the SQL of servers joins it. */
 export function meteredServers(db: Queries) {
   return db.selectFrom('meters').select('server_id')
 }

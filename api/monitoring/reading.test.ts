@@ -20,7 +20,7 @@ const look = (measuredAt: number, more: Partial<Measurement>): Measurement => ({
   ...more,
 })
 
-/** Returns the readings and the usage after each of these looks at one machine. */
+/** Returns the readings and the usage after each of these measurements of one machine. */
 function follow(...looks: Measurement[]) {
   let reading: Reading | null = null
   return looks.map((measured) => {
@@ -99,6 +99,6 @@ test('a rate over too long or too short a time, or of a counter that went back, 
   ])
   expect(at(20_000, 4_999)).toBeNull()
   expect(at(11_000, 6_020)).toBe(100)
-  // Found running long after its start, with nothing to compare it with.
+  // The machine was first seen long after its start, without an earlier reading to compare.
   expect(follow(look(500_000, { cpuMs: 400_000 }))).toEqual([{ cpu: null, read: null, total: null }])
 })

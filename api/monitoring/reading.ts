@@ -3,22 +3,22 @@ import type { Measurement } from '../drivers/driver.ts'
 type CounterName = 'cpuMs' | 'diskReadBytes' | 'diskWriteBytes' | 'networkRxBytes' | 'networkTxBytes'
 type Counters = Record<CounterName, number | null>
 
-/** A look at a machine that runs, as it is kept for the next one. */
+/** A measurement of a running machine, kept for the next one. */
 export interface Reading {
   at: number
   /** Names the machine's process: its counters began at 0 then. */
   startedAt: number
-  /** As the process counts. */
+  /** The counters of the process. */
   counters: Counters
   /** The totals of all earlier processes of the machine. */
   before: Counters
-  /** Both together, as far as they were ever known. */
+  /** The sums of both, as far as they were ever known. */
   totals: Counters
-  /** The totals up to which traffic is written down by months; missing: none is. */
+  /** The totals up to which traffic is recorded by month; missing: none is recorded. */
   written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
 }
 
-/** Usage between two looks: percent of all cores, and bytes a second. */
+/** Usage between two measurements: percent of all cores, and bytes a second. */
 export interface Usage {
   cpu: number | null
   diskRead: number | null
@@ -34,8 +34,8 @@ export interface Usage {
 export const SHORTEST_MS = 500
 
 /**
- * Carries totals on over the end of a process, which takes its counters with it.
- * @returns null where the machine is off
+ * Carries totals over the end of a process, when its counters are lost.
+ * @returns null if the machine is off
  */
 export function nextReading(previous: Reading | null, measured: Measurement): Reading | null {
   const { measuredAt, startedAt } = measured
@@ -51,8 +51,8 @@ export function nextReading(previous: Reading | null, measured: Measurement): Re
 }
 
 /**
- * The rates since the last look, or since the start of a process that was not seen before. Unknown after a pause of
- * more than `longestMs`: what was used in it says nothing about now.
+ * The rates since the last look, or since the start of a process that was not seen before. They are unknown after a
+ * pause of more than `longestMs`, whose usage says nothing about the present.
  */
 export function usageSince(previous: Reading | null, measured: Measurement, longestMs: number): Usage {
   const since = sinceWhen(previous, measured)

@@ -18,36 +18,36 @@ interface SamplerOptions {
   drivers: Drivers
   log: Logger
   peers: Peers
-  /** Servers whose machines may be on, and all that are not gone. */
+  /** The servers whose machines may be on, and all existing servers. */
   servers: { powered: store.PoweredServers; present: store.ServerIds }
   /** Between two rounds. */
   everySeconds: number
 }
 
-/** So many servers are written in one transaction: few commits, and requests need not wait for long in between. */
+/** The number of servers written in one transaction: few commits, and requests need not wait for long in between. */
 const BATCH = 500
 /** The number of servers that a round checks for old samples, and the most samples that it deletes. */
 const CLEANED_SERVERS = 50
 const CLEANED_SAMPLES = 20_000
 const DELETE_AT_ONCE = 2_000
-/** A rate over a longer pause than this many rounds says nothing about the slot that it would stand in. */
+/** A rate over a pause of more rounds than this says nothing about its slot. */
 const LONGEST_ROUNDS = 3
-/** The last process may have died before it rolled up what it had read; what was made already stays as it is. */
+/** The previous process may have died before it aggregated its samples; existing aggregates stay unchanged. */
 const AGAIN_MS = 3_600_000
 const MIB = 2 ** 20
 
 type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
 
 /**
- * Measures all machines in rounds and keeps what they used. Rounds follow each other on the multiples of the
- * interval, so that each stands for the slot that ends with it; one that takes too long costs slots, which stay empty.
+ * Measures all machines in rounds and stores their usage. Rounds follow each other on the multiples of the interval, so
+ * that each stands for the slot that ends with it; one that takes too long costs slots, which stay empty.
  */
 export class Sampler {
   readonly #options: SamplerOptions
   readonly #loop: Loop
-  /** Up to when, in ms, samples are rolled up; null: not known yet. */
+  /** The time in ms up to which samples are aggregated; null: not known yet. */
   #rolledUpTo: number | null = null
-  /** The last series that was looked through for old samples. */
+  /** The last series that was checked for old samples. */
   #cleaned = 0
 
   constructor(options: SamplerOptions) {
@@ -70,7 +70,7 @@ export class Sampler {
     await this.#loop.stop()
   }
 
-  /** One measurement of all machines, and what has become due since the last one. */
+  /** Runs one measurement of all machines, and the aggregations that are due since the last one. */
   async round(): Promise<void> {
     const { db, clock, servers: from } = this.#options
     const now = clock.now()
@@ -90,7 +90,7 @@ export class Sampler {
     await this.#cleanUp(now)
   }
 
-  /** Each pool by itself: one whose driver is down costs no other its samples. */
+  /** Measures each pool separately, so that a driver that is down does not affect the samples of others. */
   async #measure(servers: readonly Metered[]): Promise<Map<string, Measurement>> {
     const { drivers, log } = this.#options
     const pools = [...Map.groupBy(servers, ({ pool }) => pool)]
@@ -151,7 +151,7 @@ export class Sampler {
     })
   }
 
-  /** Makes the coarser samples that have become due in between. */
+  /** Computes the coarser samples that are due. */
   async #rollUp(since: number, now: number): Promise<void> {
     const { db } = this.#options
     for (const [at, { resolution: to, madeEvery }] of tiers.entries()) {
@@ -168,7 +168,9 @@ export class Sampler {
     }
   }
 
-  /** A piece of an endless walk through all servers: what is past its time goes, and all of those that are gone. */
+  /**
+   * Runs one step of an endless walk through all servers: deletes expired samples, and all samples of deleted servers.
+   */
   async #cleanUp(now: number): Promise<void> {
     const { db, servers } = this.#options
     const meters = await store.nextMeters(db, servers.present, this.#cleaned, CLEANED_SERVERS)
@@ -181,7 +183,7 @@ export class Sampler {
     let left = CLEANED_SAMPLES
     for (const samples of due.filter(({ series }) => series.length > 0))
       for (let deleted = DELETE_AT_ONCE; deleted === DELETE_AT_ONCE; left -= deleted) {
-        // The next round goes on with the same servers.
+        // The next round continues with the same servers.
         if (left <= 0) return
         deleted = await store.deleteSamples(db, { ...samples, limit: DELETE_AT_ONCE })
         await breathe()

@@ -14,7 +14,7 @@ interface Series {
 
 const MIB = 2 ** 20
 
-/** All that metrics show, in the order in which they are shown. */
+/** All series of the metrics, in the order in which they are shown. */
 export const seriesTable = [
   { name: 'cpu.usage', type: 'cpu', unit: 'percent', column: 'cpu', scale: 0.01 },
   { name: 'memory.used', type: 'memory', unit: 'bytes', column: 'memory_mb', scale: MIB },

@@ -12,7 +12,7 @@ import { tiers } from './tiers.ts'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
-/** Rates over a longer time than this are no rates of now. */
+/** Rates over a longer time than this are not current. */
 const LONGEST_MS = 180_000
 
 interface StatsOptions {
@@ -62,7 +62,7 @@ export async function serverFigures(
   }
 }
 
-/** Since the last sample, or that sample's own rates where it is only just taken. */
+/** The rates since the last sample, or that sample's own rates if it is very recent. */
 async function usageNow(
   db: Database,
   meter: MeterTable | undefined,

@@ -48,7 +48,7 @@ export function saveMeters(tx: Queries, rows: readonly MeterTable[]) {
     .execute()
 }
 
-/** Changes a reading, unless a round has taken its place. */
+/** Changes a reading, unless a round has replaced it. */
 export function saveReading(db: Queries, { server_id, read_at }: MeterTable, reading: string) {
   return db
     .updateTable('meters')
@@ -58,7 +58,7 @@ export function saveReading(db: Queries, { server_id, read_at }: MeterTable, rea
     .execute()
 }
 
-/** Two rounds in one slot: the first holds. */
+/** If two rounds fall in one slot, the first one counts. */
 export function insertSamples(tx: Queries, rows: readonly SampleTable[]) {
   return tx
     .insertInto('samples')
@@ -84,10 +84,13 @@ export const VALUES = [
 ] as const satisfies readonly (keyof SampleTable)[]
 export type ValueColumn = (typeof VALUES)[number]
 
-/** The beginning of the slot that a sample falls in. A literal: PostgreSQL takes two parameters for different. */
+/**
+ * The beginning of the slot that a sample falls in. It is a literal, because PostgreSQL would treat two parameters as
+ * different expressions.
+ */
 const slotOf = (seconds: number) => sql<number>`at - at % ${sql.lit(seconds)}`
 
-/** Makes samples of one tier, the means, of those of a finer one. Does nothing where they are made already. */
+/** Computes the samples of one tier as means of a finer one. Does nothing if they exist already. */
 export function rollUp(
   tx: Queries,
   series: readonly number[],
@@ -120,7 +123,7 @@ export interface Piece {
   until: number
 }
 
-/** Means over each step of pieces that follow each other, in order; a step without samples is left out. */
+/** Returns the means over each step of consecutive pieces, in order; steps without samples are left out. */
 export async function averages(
   db: Queries,
   series: number,
@@ -146,7 +149,7 @@ export async function averages(
     .execute()
 }
 
-/** A sample counts for as long as its slot is. */
+/** A sample is weighted by the length of its slot. */
 function meanOf(column: ValueColumn) {
   const value = sql.ref(column)
   return sql<number | null>`cast(sum(${value} * resolution) as double precision)
@@ -179,7 +182,7 @@ export async function nextMeters(db: Queries, present: ServerIds, after: number,
 
 /**
  * Deletes samples of these series from before `at`, at most `limit`.
- * @returns how many went
+ * @returns the number deleted
  */
 export async function deleteSamples(
   db: Queries,

@@ -16,7 +16,7 @@ export interface TrafficTable {
   out_bytes: number
 }
 
-/** The last look at each server's machine: what the next one is compared with. */
+/** The last measurement of each server's machine, which the next one is compared with. */
 export interface MeterTable {
   server_id: string
   /** Stands for the server in its samples. */
@@ -29,9 +29,9 @@ export interface MeterTable {
 /** A server's usage in one slot of time; null is unknown. */
 export interface SampleTable {
   series: number
-  /** Seconds: how long the slot is; the finest are as long as the sampler's interval. */
+  /** The length of the slot in seconds; the finest slots are as long as the sampler's interval. */
   resolution: number
-  /** Seconds since the epoch: when the slot begins. */
+  /** The beginning of the slot, in seconds since the epoch. */
   at: number
   /** 1/100 percent of all cores. */
   cpu: number | null

@@ -2,12 +2,12 @@ import type { Lent, Queries } from '../database/database.ts'
 import type { Reading } from './reading.ts'
 import type { TrafficTable } from './tables.ts'
 
-/** Returns the traffic of a server since it was last recorded; null: none, as far as is known. */
+/** Returns the traffic of a server since it was last recorded; null: no known traffic. */
 export function trafficSince(
   previous: Reading | null,
   { at, totals }: Reading,
 ): Pick<TrafficTable, 'month' | 'in_bytes' | 'out_bytes'> | null {
-  // A reading of an earlier version has not been written down, and nobody knows in which months it was.
+  // The traffic of an earlier version's reading was not recorded, and its months are unknown.
   const before = previous && (previous.written ?? previous.totals)
   const grown = (name: 'networkRxBytes' | 'networkTxBytes') =>
     Math.max(0, (totals[name] ?? 0) - (before?.[name] ?? 0))
@@ -79,7 +79,7 @@ function monthOf(at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
 }
 
-/** Deletes the traffic of months that began before a moment. @returns how many rows */
+/** Deletes the traffic of months that began before a moment. @returns the number of rows deleted */
 export async function forgetTraffic(db: Queries, before: number, limit: number): Promise<number> {
   const old = db.selectFrom('traffic').select(['server_id', 'month']).where('month', '<', before).limit(limit)
   const rows = await old.execute()

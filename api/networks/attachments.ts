@@ -112,8 +112,8 @@ export async function detach(
 }
 
 /**
- * Puts a server that is about to be created into networks.
- * @returns what its row says of them
+ * Adds a server that is about to be created to networks.
+ * @returns the memberships for its row
  * @throws ApiError network_address_unavailable, validation_failed
  */
 export async function joinAll(
@@ -147,7 +147,7 @@ export function networkIssues(
   })
 }
 
-/** Takes a server out of a network. Fine if it is not in it. */
+/** Removes a server from a network; does nothing if it is not in the network. */
 export async function leave(
   tx: Queries,
   serverRows: Pick<AttachedServers, 'update'>,

@@ -6,7 +6,7 @@ import type { NetworkTable } from './tables.ts'
 /** A server's row says in JSON which networks it is in. */
 type Member = { networks: string }
 
-/** A network as the row of a server in it has it. */
+/** A network, as the row of a member server stores it. */
 interface Membership extends Pick<NetworkTable, 'network_id' | 'number' | 'ip_range'> {
   ipv4: string
 }

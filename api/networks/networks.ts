@@ -124,7 +124,7 @@ export async function addNetwork(
   })
 }
 
-/** @returns whether it was written: another one may have its number */
+/** @returns false if it was not written, because another network has its number */
 async function insert(tx: Queries, row: NetworkTable): Promise<boolean> {
   const { numInsertedOrUpdatedRows: written } = await tx
     .insertInto('networks')
@@ -134,7 +134,7 @@ async function insert(tx: Queries, row: NetworkTable): Promise<boolean> {
   return written !== 0n
 }
 
-/** @throws ApiError network_not_found, where it was deleted since */
+/** @throws ApiError network_not_found if it was deleted since */
 export function renameNetwork(
   { db, clock }: NetworksOptions,
   { account_id, network_id }: NetworkTable,
@@ -179,8 +179,8 @@ export function lockNetwork(
 }
 
 /**
- * Puts a server into a network, whose row is locked.
- * @param wanted an address; else it gets the first free one
+ * Adds a server to a network, whose row is locked.
+ * @param wanted an address (default: the first free one)
  * @returns its address
  * @throws ApiError validation_failed, network_attached, network_address_unavailable
  */
@@ -212,7 +212,7 @@ export async function joinNetwork(
   return ipv4
 }
 
-/** Takes a server out of networks that it is in. */
+/** Removes a server from its networks. */
 export async function leaveNetworks(
   tx: Queries,
   accountId: string,

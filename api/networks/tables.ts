@@ -13,7 +13,7 @@ export interface NetworkTable {
   zone_slug: string
   /** A CIDR of private IPv4 addresses. */
   ip_range: string
-  /** The number that drivers know it by; no other network has it. */
+  /** The unique number by which drivers identify it. */
   number: number
   created_at: number
   updated_at: number

@@ -11,8 +11,8 @@ import type { OperationTable } from './tables.ts'
 export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
 
 /**
- * Whether an operation is unfinished. The values are written out and not parameters: only so do the databases see
- * that their partial indexes apply.
+ * Whether an operation is unfinished. The values are literals and not parameters, so that the databases can use their
+ * partial indexes.
  */
 export const isActive = (column: 'status' | 'due.status' = 'status') =>
   sql<boolean>`${sql.ref(column)} IN ('pending', 'running')`
@@ -135,7 +135,7 @@ export function activeOperations(db: Queries) {
 /** Operations stay readable for a week after their subject is gone. */
 const KEPT_MS = 7 * 24 * 3600_000
 
-/** To be called in the transaction in which a subject goes: its operations can be read for a while yet. */
+/** Call it in the transaction that deletes a subject: its operations stay readable for a while. */
 export async function subjectIsGone(tx: Queries, subject: Subject, now: number): Promise<void> {
   await tx
     .updateTable('operations')
@@ -165,7 +165,7 @@ function readable(db: Queries, accountId: string, filter: OperationFilter, now: 
   return matching
 }
 
-/** An operation of the account that can still be read. @param subject must be its, where one is given */
+/** An operation of the account that can still be read. @param subject the subject that it must have, if given */
 export function findOperation(
   db: Queries,
   accountId: string,
@@ -193,7 +193,7 @@ export function listOperations(
 /** The number of recent operations among which failed ones are counted, which bounds the cost of counting. */
 export const FAILED_AMONG = 10_000
 
-/** The operations of all accounts that are not over, or have failed lately, newest first: for operators. */
+/** The unfinished and recently failed operations of all accounts, newest first: for operators. */
 export function operationsOfAll(db: Queries, state: 'active' | 'failed', page: Page) {
   const newest = db
     .selectFrom('operations')
@@ -208,7 +208,7 @@ export function operationsOfAll(db: Queries, state: 'active' | 'failed', page: P
   return pageOf(wanted.orderBy('operation_id', 'desc'), page)
 }
 
-/** Ends the subject's active operation, where there is one, as canceled. */
+/** Cancels the subject's active operation, if there is one. */
 export function cancelActive(tx: Queries, subject: Subject, now: number) {
   return tx
     .updateTable('operations')
@@ -220,7 +220,7 @@ export function cancelActive(tx: Queries, subject: Subject, now: number) {
     .executeTakeFirst()
 }
 
-/** Deletes all operations of servers that are to be forgotten. */
+/** Deletes all operations of servers whose rows are about to be deleted. */
 export async function forgetOperations(tx: Queries, serverIds: readonly string[]): Promise<void> {
   await tx.deleteFrom('operations').where('server_id', 'in', serverIds).execute()
 }

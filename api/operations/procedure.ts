@@ -1,7 +1,10 @@
 import type { Queries } from '../database/database.ts'
 import type { OperationTable } from './tables.ts'
 
-/** An operation in the hands of its procedure. `Data` is what the request asked for and what steps tell later ones. */
+/**
+ * An operation in the hands of its procedure. `Data` has the parameters of the request, and values that steps pass to
+ * later ones.
+ */
 export type Operation<Data> = Omit<OperationTable, 'data'> & { data: Data }
 export type Outcome = { status: 'succeeded' } | { status: 'failed'; code: string; message: string }
 
@@ -15,7 +18,7 @@ export type StepResult<Kept> =
   | { kind: 'done'; data: Kept }
   | { kind: 'fail'; code: string; message: string }
 
-/** Go on with another step; `data` is kept for the later ones. */
+/** Continue with another step; `data` is kept for later ones. */
 export const next = <Kept = undefined>(
   step: string,
   progress: number,
@@ -38,13 +41,13 @@ export type Step<Data> = (
 export interface Procedure<Data> {
   steps: Readonly<Record<string, Step<Data>>>
   /**
-   * Called once the outcome is known: looks at the world, then returns what to write. The write shares the
+   * Called once the outcome is known: inspects the machine, then returns the changes to write. The write shares the
    * transaction that ends the operation, so that both happen or neither.
    */
   conclude(operation: Operation<Data>, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
 }
 
-/** A procedure as the engine runs it: only the procedure itself knows what is in the row's data. */
+/** A procedure as the engine runs it: only the procedure itself knows the contents of the row's data. */
 export interface Runner {
   /** The names of its steps. */
   steps: readonly string[]
@@ -56,7 +59,7 @@ export interface Runner {
 /** The procedures that features hand to the engine, by the type of the subject and then by that of the operation. */
 export type Procedures = Readonly<Record<string, Readonly<Record<string, Runner>>>>
 
-/** The names of all steps, by which the table of operations has them too. */
+/** The names of all steps, as stored in the table of operations. */
 export function stepNames(procedures: Procedures): string[] {
   return Object.entries(procedures).flatMap(([subject, types]) =>
     Object.entries(types).flatMap(([type, { steps }]) => steps.map((step) => `${subject}.${type}.${step}`)),

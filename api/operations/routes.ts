@@ -17,7 +17,7 @@ export interface OperationRoutesOptions {
   operationSchemas: OperationSchemas
 }
 
-/** The operations of an account, whatever they are carried out on. */
+/** The operations of an account, on all kinds of subjects. */
 export function operationRoutes({ db, clock, engine, operationSchemas }: OperationRoutesOptions): Route[] {
   const { Operation, OperationQuery } = operationSchemas
   return [

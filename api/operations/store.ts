@@ -6,7 +6,7 @@ import { isActive } from './operations.ts'
 import type { Outcome } from './procedure.ts'
 import type { OperationTable } from './tables.ts'
 
-/** The operations that a process looks for. */
+/** The operations that a process can take. */
 interface Look {
   now: number
   /** The names of steps that it can carry out. */
@@ -26,15 +26,15 @@ interface Claim extends Look {
 const PICKS = 3
 
 /**
- * Takes due operations, the accounts in turn, so that nobody waits for all that another one has ordered; what another
- * process is just taking is left to it.
+ * Takes due operations, the accounts in turn, so that no account waits for all operations of another. It skips
+ * operations that another process is just taking.
  */
 export async function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
   for (let pick = 0; pick < PICKS; pick += 1) {
     const ids = await pickInTurns(db, by)
     if (ids.length === 0) return []
     const taken = await take(db, ids, by)
-    // Else another process had picked the same and was sooner: what comes after these may be free.
+    // Otherwise another process took the same ones first; later operations may be free.
     if (taken.length > 0) return taken
   }
   return []
@@ -68,7 +68,10 @@ function take(
   )
 }
 
-/** The ids of those to take: the first of each account, then the second of each; what accounts hold counts as taken. */
+/**
+ * The ids of the operations to take: the first of each account, then the second of each. Operations that accounts hold
+ * count as taken.
+ */
 async function pickInTurns(db: Database, { limit, share = limit, held, ...look }: Claim): Promise<string[]> {
   const heldBy = (account: string) => held?.get(account) ?? 0
   const allHeld = [...(held?.values() ?? [])].reduce((sum, count) => sum + count, 0)
@@ -88,7 +91,7 @@ async function pickInTurns(db: Database, { limit, share = limit, held, ...look }
     .where('turn', '<=', share)
     .orderBy('turn')
     .orderBy('next_run_at')
-    // So many of them at most are over their share.
+    // At most this many of them exceed their share.
     .limit(limit + allHeld)
     .execute()
   return rows
@@ -159,14 +162,14 @@ export async function takeOverLeases(db: Database): Promise<void> {
   await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where(isLeased()).execute()
 }
 
-/** The process of this name is dead: others may carry on with what it had taken. */
+/** Releases the operations of a dead process, so that others can continue them. */
 export async function releaseLeasesOf(tx: Queries, owner: string): Promise<void> {
   const free = { lease_owner: null, lease_until: 0 }
   await tx.updateTable('operations').set(free).where('lease_owner', '=', owner).where(isLeased()).execute()
 }
 
 /**
- * @param ids what it carries out: a claim whose answer was lost is not renewed
+ * @param ids the operations in progress: a claim whose reply was lost is not renewed
  * @returns the operations of this owner that are still active
  */
 export async function renewLeases(
@@ -185,8 +188,8 @@ export async function renewLeases(
 }
 
 /**
- * Writes how far an operation is.
- * @returns false where it is no longer running for this owner: canceled, or taken by another process
+ * Records the progress of an operation.
+ * @returns false if it no longer runs for this owner: it was canceled, or taken by another process
  */
 export async function saveStep(
   db: Queries,
@@ -207,12 +210,12 @@ export async function saveStep(
   return row?.status === 'running'
 }
 
-/** Undoes what was written for an operation that turned out to be no longer ours. */
+/** Rolls back writes for an operation that is no longer ours. */
 class NotOurs extends Error {}
 
 /**
- * Ends an operation and writes what follows from it, both or neither. What follows comes first: it locks the
- * subject's row before the operation's, as every request does, so that no two transactions wait for each other.
+ * Ends an operation and writes its consequences in one transaction. The consequences come first: they lock the
+ * subject's row before the operation's, as every request does, to avoid deadlocks.
  */
 export async function settle(
   db: Database,

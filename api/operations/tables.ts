@@ -10,14 +10,17 @@ export interface OperationTable {
   /** The object that the operation is carried out on: its kind, such as `server`, and its id. */
   subject_type: string
   subject_id: string
-  /** The server that it concerns; null where it concerns none. */
+  /** The server that it concerns; null if it concerns none. */
   server_id: string | null
   /** The type of the operation, in the words of the subject's feature. */
   type: string
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   step: string
   progress: number
-  /** JSON: what the request asked for and what steps tell later ones; dataOf of operations/procedure.ts reads it. */
+  /**
+   * JSON: the parameters of the request, and values that steps pass to later ones; dataOf of operations/procedure.ts
+   * reads it.
+   */
   data: string
   error_code: string | null
   error_message: string | null
@@ -30,6 +33,6 @@ export interface OperationTable {
   created_at: number
   started_at: number | null
   finished_at: number | null
-  /** Until when customers can read it; null as long as its subject is there. */
+  /** The time until which customers can read it; null as long as its subject exists. */
   readable_until: number | null
 }

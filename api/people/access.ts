@@ -59,8 +59,8 @@ function noAccount(): ApiError {
 }
 
 /**
- * Lets the people pass who run this installation: what they see and do concerns every account, so that a password alone
- * is too little.
+ * Checks that a person runs this installation. Operators see and change every account, so they need more than a
+ * password.
  * @throws ApiError operator_required, two_factor_required
  */
 export async function requireOperator(db: Database, { personId }: SignedIn): Promise<void> {
@@ -77,7 +77,7 @@ export async function requireOperator(db: Database, { personId }: SignedIn): Pro
     )
 }
 
-/** Tells which tokens and sessions are still valid, so that what they have opened may stay open. */
+/** Determines which tokens and sessions are still valid, so that their streams and consoles may stay open. */
 export class CredentialAccess implements Access {
   readonly #db: Database
   readonly #clock: Clock
@@ -105,7 +105,7 @@ export class CredentialAccess implements Access {
     return (await this.stillValid([credential])).has(credential)
   }
 
-  /** Sessions with each account that they may see now, and the role in it. */
+  /** The sessions with each account that they may access, and the role in it. */
   async #openSessions(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set()
     const rows = await liveMemberships(this.#db, this.#clock, ids)

@@ -57,12 +57,12 @@ export interface PortsOptions {
 
 const QUICK_TRIES = 16
 
-/** Newest first; the one for SSH last. */
+/** Newest first; the port for SSH is last. */
 export function listPorts(db: Queries, serverId: string, page: Page) {
   return pageOf(inOrder(db, serverId), page)
 }
 
-/** All of them, in the order of lists. */
+/** All ports of a server, in the order of lists. */
 export function allPorts(db: Queries, serverId: string): Promise<PortTable[]> {
   return inOrder(db, serverId).execute()
 }
@@ -79,7 +79,7 @@ export function findPort(db: Queries, accountId: string, serverId: string, portI
     .executeTakeFirst()
 }
 
-/** The ports that lead to these servers, now or from their next start on, by server. */
+/** The ports that lead to these servers, now or after their next start, by server. */
 export async function portsOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, PortTable[]>> {
   if (serverIds.length === 0) return new Map()
   const rows = await db
@@ -92,7 +92,7 @@ export async function portsOf(db: Queries, serverIds: readonly string[]): Promis
   return Map.groupBy(rows, (row) => row.server_id)
 }
 
-/** The same of all servers that a query finds. */
+/** The same for all servers of a query. */
 export async function portsOfAll(
   db: Queries,
   servers: Lent<{ server_id: string }>,
@@ -151,12 +151,14 @@ async function hasFixedPorts(
   return state && state.power === 'running' && state.hasFixedPorts === true
 }
 
-/** Locks the account's row, so that two orders do not take the same room. @throws ApiError quota_exceeded */
+/**
+ * Locks the account's row, so that two orders do not use the same part of the quota. @throws ApiError quota_exceeded
+ */
 export async function requirePortQuota(tx: Queries, accountId: string, requested: number): Promise<void> {
   await requireRoom(tx, await lockAccount(tx, accountId), portQuota, requested)
 }
 
-/** Publishes a port that the account's quota has room for. @throws ApiError port_taken */
+/** Publishes a port that the account's quota allows. @throws ApiError port_taken */
 export async function addPort(
   tx: Queries,
   { clock, sshPorts, hostOf }: Pick<PortsOptions, 'clock' | 'sshPorts' | 'hostOf'>,
@@ -248,7 +250,7 @@ export async function moveSsh(
   range: PortRange,
   server: Parameters<typeof publishSsh>[2],
 ): Promise<number> {
-  // Before the old one is given up, so that it is not chosen again.
+  // The new port is taken before the old one is released, so that the old one is not chosen again.
   const port = await publishSsh(tx, range, server)
   await tx
     .deleteFrom('ports')
@@ -265,8 +267,8 @@ export async function withdrawPorts(tx: Queries, serverId: string): Promise<void
 }
 
 /**
- * Takes a host port that nobody has: a certain one, or any of a range. Random ones are tried first: that costs the
- * same for ten ports as for ten thousand, and one that was just given back is not handed to a stranger.
+ * Takes a free host port: a given one, or any of a range. Random ones are tried first: that costs the same for ten
+ * ports as for ten thousand, and a port that was just released is unlikely to go to another customer.
  */
 async function takeHostPort(
   tx: Queries,

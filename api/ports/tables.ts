@@ -11,7 +11,7 @@ export interface PortTable {
   protocol: 'tcp' | 'udp'
   port: number
   host_port: number
-  /** 1 for the one that leads to SSH, which is the service's. */
+  /** 1 for the port that leads to SSH, which the service manages. */
   is_system: number
   created_at: number
   /** `pending` and `closing` ports open and close at the next start, if the ports of a running server are fixed. */

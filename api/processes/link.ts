@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { connectionTo } from '../database/postgres.ts'
 import { type Listener, Listeners, type Topic, topics } from './peers.ts'
 
-/** Held by those who serve an installation: by one alone, or by several together. */
+/** The lock of the processes that serve an installation: exclusive for a single process, shared for several. */
 const SERVING = 0x6265_7274
 /** The channel that all processes listen to. */
 const CHANNEL = 'berth'
@@ -21,7 +21,7 @@ const RECONNECT_EVERY_MS = 500
 const TIME = 'SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint) AS now'
 const DRIFT_MS = 100
 
-/** Others serve the installation, in a way that leaves no room for this process. */
+/** Other processes serve the installation, and exclude this one. */
 export class InUse extends Error {
   override readonly name = 'InUse'
 }
@@ -33,15 +33,15 @@ interface LinkOptions {
   /** Whether no other process may serve the installation. */
   isAlone: boolean
   log: Logger
-  /** Called where the lock was lost with the connection, and others have it by now. */
+  /** Called if the lock was lost with the connection, and other processes have taken it. */
   usurped: () => void
 }
 
 /**
- * A connection to PostgreSQL that a service keeps open as long as it runs. Its lock says that the installation is
- * served; it is the session's, and ends with the process, however that ends. Over it processes tell each other what has
- * happened, outside of the transactions in which it does: a commit that notifies waits for all others that do. And it
- * has the time of the database, by which all of them act, whatever the clocks of their machines say.
+ * A connection to PostgreSQL that a service keeps open as long as it runs. Its lock shows that the installation is
+ * served. The lock belongs to the session, so it ends with the process in any case. Processes notify each other over
+ * it, outside of transactions, because commits with notifications wait for each other. It also provides the database's
+ * time, which all processes use instead of the clocks of their machines.
  */
 export class Link {
   readonly #options: LinkOptions
@@ -52,7 +52,7 @@ export class Link {
   readonly #stopping = new AbortController()
   #client: pg.Client
   #running: Promise<void> = Promise.resolve()
-  /** By how much the database's clock is ahead of one that only counts. */
+  /** The difference between the database's clock and a monotonic clock. */
   #ahead = Number.NEGATIVE_INFINITY
 
   private constructor(options: LinkOptions, client: pg.Client) {
@@ -61,7 +61,7 @@ export class Link {
     this.#listen()
   }
 
-  /** @throws InUse, and what pg throws where the database can't be reached */
+  /** @throws InUse, and the errors of pg if the database can't be reached */
   static async open(options: LinkOptions): Promise<Link> {
     const link = new Link(options, await connect(options))
     await link.#readTime()
@@ -69,7 +69,7 @@ export class Link {
     return link
   }
 
-  /** Goes on counting where the database is away; steps of this machine's clock do not count. */
+  /** It continues to count while the database is unreachable, regardless of changes to this machine's clock. */
   readonly clock: Clock = {
     now: () => Math.round(performance.now() + this.#ahead),
     sleep: systemClock.sleep,
@@ -81,7 +81,7 @@ export class Link {
     await this.#client.end().catch(() => {})
   }
 
-  /** Tells this process at once, and the others soon. */
+  /** Notifies this process at once, and the others soon. */
   readonly ring = (topic: Topic, ids: readonly string[] = []): void => {
     this.#listeners.tell(topic, ids)
     const gathered = this.#news.get(topic) ?? new Set()
@@ -93,8 +93,8 @@ export class Link {
   readonly on = (topic: Topic, listener: Listener): void => this.#listeners.on(topic, listener)
 
   /**
-   * Keeps the installation for this process alone.
-   * @throws InUse where other processes serve it
+   * Reserves the installation for this process alone.
+   * @throws InUse if other processes serve it
    */
   async beAlone(): Promise<void> {
     const { rows } = await this.#client.query<Held>('SELECT pg_try_advisory_lock($1) AS is_held', [SERVING])
@@ -111,7 +111,7 @@ export class Link {
     })
     this.#news.clear()
     const text = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
-    // A lost message does no lasting harm: the other processes also look by themselves.
+    // A lost message does no lasting harm, because the other processes also poll.
     await this.#client.query(text, [CHANNEL, messages]).catch(() => {})
     this.#isTelling = false
     if (this.#news.size > 0) this.#tellSoon()
@@ -131,7 +131,7 @@ export class Link {
     })
   }
 
-  /** Tries the connection out again and again, and makes another one when it is gone. */
+  /** Checks the connection regularly, and opens another one if it is lost. */
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
@@ -155,7 +155,7 @@ export class Link {
     const { rows } = await this.#client.query<{ now: string }>(TIME)
     const took = performance.now() - asked
     const ahead = Number(rows[0]?.now) - asked - took / 2
-    // It was read at some moment of these: what they leave open is no difference.
+    // The time was read at some moment between these; within that uncertainty, there is no difference.
     if (Math.abs(ahead - this.#ahead) > DRIFT_MS + took / 2) this.#ahead = ahead
   }
 
@@ -183,7 +183,7 @@ interface Held {
   is_held: boolean
 }
 
-/** pg's types do not have it. */
+/** It is missing in pg's types. */
 function ownProcessId(client: pg.Client): number | undefined {
   return 'processID' in client && typeof client.processID === 'number' ? client.processID : undefined
 }
@@ -195,7 +195,7 @@ async function connect({
   isAlone,
 }: Pick<LinkOptions, 'url' | 'name' | 'isAlone'>): Promise<pg.Client> {
   const client = new pg.Client({ ...connectionTo(url, name), query_timeout: ANSWER_MS })
-  // Its end is what is looked at.
+  // Only its end matters.
   client.on('error', () => {})
   await client.connect()
   const lock = isAlone ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared'

@@ -9,7 +9,7 @@ import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Peers, type Role, type Topic } from './peers.ts'
 
 const BEAT_EVERY_MS = 2_000
-/** A process that was not heard of for so long is dead: others take over what it had. */
+/** The time without heartbeats after which a process counts as dead, and others take over its work. */
 const SILENT_MS = 8_000
 /** A machine whose clock is further from the database's has logs with wrong times. */
 const SKEW_MS = 3_000
@@ -23,7 +23,7 @@ interface MembersOptions {
   bells: Pick<Peers, 'ring' | 'on'>
 }
 
-/** Gives back all that a dead process had taken, in the transaction that declares it dead. */
+/** Releases everything that a dead process had taken, in the transaction that declares it dead. */
 type Heir = (tx: Queries, owner: string) => Promise<void>
 
 /**
@@ -58,13 +58,13 @@ export class Members implements Peers {
     this.#heirs.push(heir)
   }
 
-  /** Resolves when the others know of this process, and it of its duties. */
+  /** Resolves when the other processes know this one, and this one knows its duties. */
   async start(): Promise<void> {
     await this.beat()
     this.#loop.start({ isPauseFirst: true })
   }
 
-  /** Leaves what it does for all to others. */
+  /** Leaves its duties to other processes. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     this.#held.clear()
@@ -81,7 +81,7 @@ export class Members implements Peers {
   }
 
   holds(duty: Duty): boolean {
-    // Not heard by the others for as long, it may be dead to them.
+    // After this time without heartbeats, the others may have declared this process dead.
     return this.#held.has(duty) && performance.now() - this.#beatAt < SILENT_MS
   }
 
@@ -93,11 +93,11 @@ export class Members implements Peers {
     this.#options.bells.on(topic, listener)
   }
 
-  /** Says that this process is there, and takes over from those that are silent. */
+  /** Sends a heartbeat, and takes over from processes that are silent. */
   async beat(): Promise<void> {
     const { db, role } = this.#options
     const beganAt = performance.now()
-    // As a caller of its own, so that no work of the service keeps it from a connection.
+    // It counts as a separate caller, so that no other work of the service keeps it from a connection.
     const hasInherited = await asCaller('beat', () =>
       db.transaction().execute(async (tx) => {
         await this.#sign(tx)
@@ -137,7 +137,7 @@ export class Members implements Peers {
       .execute()
   }
 
-  /** The service acts by the database's clock, whatever this machine's says; its logs do not. */
+  /** The service uses the database's clock, but its logs use this machine's. */
   #compareClocks(now: number): void {
     const skew_ms = now - systemClock.now()
     const isOff = Math.abs(skew_ms) > SKEW_MS
@@ -149,7 +149,7 @@ export class Members implements Peers {
     this.#isOff = isOff
   }
 
-  /** By the database's clock alone: that of a machine may be wrong. */
+  /** This uses only the database's clock, since that of a machine may be wrong. */
   async #takeOver(tx: Queries): Promise<boolean> {
     const dead = await tx
       .deleteFrom('processes')
@@ -163,7 +163,7 @@ export class Members implements Peers {
     await tx
       .updateTable('duties')
       .set({ owner: this.processId })
-      // Those that only a newer version has are left to that.
+      // Duties that only a newer version knows are left to its processes.
       .where('name', 'in', duties)
       .where((eb) =>
         eb.or([

@@ -20,12 +20,12 @@ export interface Peers {
   readonly answering: number
   /**
    * Notifies all processes: this one at once, the others in some milliseconds, or never if the database is away.
-   * Listeners must therefore also look by themselves now and then.
+   * Listeners must therefore also poll now and then.
    */
   ring(topic: Topic, ids?: readonly string[]): void
-  /** @param listener is given no ids where it may have missed some */
+  /** @param listener gets no ids if it may have missed some */
   on(topic: Topic, listener: (ids: readonly string[]) => void): void
-  /** Leaves the others, who take over what this process did for all. */
+  /** Leaves the other processes, which take over the duties of this one. */
   stop(): Promise<void>
 }
 

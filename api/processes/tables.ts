@@ -16,7 +16,7 @@ export interface ProcessTable {
   seen_at: number
 }
 
-/** A duty that one process does for all of them. */
+/** A duty that one process has for all of them. */
 export interface DutyTable {
   name: string
   /** A process that may be gone; null: nobody had it yet. */

@@ -33,7 +33,7 @@ const INTERVAL_MS = 5_000
 const TOLERANCE_MS = 500
 /** Limit for all networks together. */
 const MOST_WAITING = 10_000
-/** No vowels, so that no code is a word, and nothing that looks like something else. */
+/** There are no vowels, so that no code is a word, and no letters that look alike. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 
@@ -156,7 +156,7 @@ export class DeviceLogins {
   }
 
   /**
-   * The program's token, once somebody has approved it; it is given once.
+   * Returns the program's token once a person has approved the login. It is returned only once.
    * @throws ApiError authorization_pending, slow_down, access_denied, expired_token, quota_exceeded, account_suspended
    */
   async redeem(deviceCode: string): Promise<TokenTable & { value: string }> {
@@ -193,7 +193,7 @@ export class DeviceLogins {
     const person = await personById(db, personId)
     if (!person) throw denied()
     return asPerson(person, () =>
-      // In the same transaction: of two that ask at once one has it.
+      // This is in the same transaction, so that only one of two simultaneous requests gets it.
       mintToken({ db, clock, roleNow }, actor, wanted, async (tx) => {
         const { numDeletedRows } = await tx
           .deleteFrom('device_logins')
@@ -207,7 +207,7 @@ export class DeviceLogins {
     )
   }
 
-  /** In memory: a program that asks often must not write often. */
+  /** It is in memory, so that frequent polls do not cause writes. */
   #pending(hash: string): ApiError {
     const now = this.#options.clock.now()
     const { at, everyMs } = this.#pace.get(hash) ?? { at: now, everyMs: INTERVAL_MS }
@@ -238,7 +238,7 @@ export function withDash(code: string): string {
   return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 }
 
-/** The scopes that a login asks for; null: all that the role has. */
+/** The scopes that a login requests; null: all scopes of the role. */
 export function askedScopes({ scopes }: Pick<DeviceLoginTable, 'scopes'>): ScopeName[] | null {
   return scopes === null ? null : (scopes.split(' ') as ScopeName[]) // as the schema let them in
 }
@@ -247,7 +247,7 @@ function scopesFor(login: DeviceLoginTable, { role }: MemberTable): readonly Sco
   return askedScopes(login) ?? roleScopes[role]
 }
 
-/** A scope that a program asks for and a member lacks. */
+/** A scope that a program requests and a member lacks. */
 function beyondRole(login: DeviceLoginTable, member: MemberTable) {
   const own = covered(roleScopes[member.role])
   return covered(scopesFor(login, member)).find((scope) => !own.includes(scope))

@@ -4,15 +4,15 @@ declare module '../../database/schema.ts' {
   }
 }
 
-/** A program on a machine without a browser that asks to be let in. */
+/** A program on a machine without a browser that requests access. */
 export interface DeviceLoginTable {
-  /** SHA-256 of what the program asks with, hex. */
+  /** SHA-256 of the program's device code, hex. */
   device_hash: string
-  /** Keyed hash of what a person types: it is short. */
+  /** Keyed hash of the code that a person types, because the code is short. */
   user_hash: string
   client_name: string
   address: string
-  /** Separated by spaces; null: those of the role of who approves. */
+  /** Scopes separated by spaces; null: the scopes of the approver's role. */
   scopes: string | null
   /** The person who approved it. */
   account_id: string | null

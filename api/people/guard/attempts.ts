@@ -20,8 +20,8 @@ interface Allowance {
 }
 
 /**
- * Counts what may be tried of somebody only so often, such as passwords and mails: in the database, for all processes
- * together. There is one row for each whose attempts are not forgotten, which says until when; a day's is none.
+ * Limits attempts by key, such as passwords of a person and mails to an address, in the database for all processes
+ * together. There is one row for each key with recent attempts, with the time at which they are all forgotten.
  */
 export class Attempts {
   readonly #db: Database
@@ -31,7 +31,7 @@ export class Attempts {
   /** Refused keys, with the time at which each is checked again. */
   readonly #refused = new Recent<{ until: number; waitMs: number }>(MOST_KEYS)
 
-  /** @param name of what is counted */
+  /** @param name the name of the limit */
   constructor({ db, clock }: { db: Database; clock: Clock }, name: string, allowance: Allowance) {
     this.#db = db
     this.#clock = clock
@@ -50,7 +50,7 @@ export class Attempts {
     throw tooMany(waitMs)
   }
 
-  /** It was no attempt after all. */
+  /** Takes back an attempt that turned out not to be one. */
   async giveBack(key: string): Promise<void> {
     this.#refused.delete(key)
     await this.#db
@@ -60,7 +60,10 @@ export class Attempts {
       .execute()
   }
 
-  /** One statement that writes where there is room: of any number at once no more than may do so. @returns how long to wait */
+  /**
+   * Counts an attempt with one statement if the limit allows, so that simultaneous attempts cannot exceed it. @returns
+   * the time to wait
+   */
   async #count(key: string, now: number): Promise<number> {
     const { burst, everyMs } = this.#allowance
     const attempt_key = this.#rowOf(key)
@@ -92,11 +95,11 @@ export class Attempts {
       .select('expires_at')
       .where('attempt_key', '=', attempt_key)
       .executeTakeFirst()
-    // Given back since, the next one is counted anew.
+    // The attempts were forgotten since, so the next one is counted anew.
     return Math.max(1, (row?.expires_at ?? 0) + everyMs - most)
   }
 
-  /** Not in words: strangers type whose attempts these are. */
+  /** The key is hashed, because it may contain text from strangers. */
   #rowOf(key: string): string {
     return hash('sha256', `${this.#name} ${key}`, 'base64url')
   }
@@ -112,12 +115,13 @@ function tooMany(waitMs: number): ApiError {
   )
 }
 
-/** A /48 may try this many times as often as one network. It may be an office, or one person's. */
+/** The factor by which the limit of a /48 exceeds that of one network. It may belong to an office, or to one person. */
 const OF_A_SITE = 8
 
 /**
- * Counts what is tried from networks: an IPv4 address or a /64 of IPv6, and the /48 around that. In memory, as strangers
- * have any number of them: a restart forgives. Where several processes answer requests each has an equal share.
+ * Limits attempts by network: an IPv4 address or an IPv6 /64, and the /48 around that. They are kept in memory, because
+ * strangers have any number of networks, and a restart resets them. If several processes answer requests, each has an
+ * equal share.
  */
 export class NetworkAttempts {
   readonly #clock: Clock
@@ -134,11 +138,11 @@ export class NetworkAttempts {
 
   /** Counts one. @throws ApiError rate_limited */
   take(address: string): void {
-    // The narrow one first: what it refuses is nobody else's loss.
+    // The narrow limit comes first, so that attempts that it refuses do not count for others.
     for (const [key, share] of this.#shares(address)) this.#take(key, share)
   }
 
-  /** It was no attempt after all. */
+  /** Takes back an attempt that turned out not to be one. */
   giveBack(address: string): void {
     for (const [key, { everyMs }] of this.#shares(address)) {
       const until = this.#until.get(key)
@@ -148,14 +152,14 @@ export class NetworkAttempts {
 
   #take(key: string, { burst, everyMs }: Allowance): void {
     const now = this.#clock.now()
-    // A clock that was set back must not hold anybody for longer than it ever would.
+    // A clock that was set back must not block anybody for longer than usual.
     const until = Math.min(Math.max(now, this.#until.get(key) ?? now), now + burst * everyMs)
     const waitMs = until + everyMs - now - burst * everyMs
     if (waitMs > 0) throw tooMany(waitMs)
     this.#until.set(key, until + everyMs)
   }
 
-  /** This process's share of what a network may try, and of what the site around it may. */
+  /** This process's share of the limits of a network, and of the site around it. */
   #shares(address: string): [key: string, share: Allowance][] {
     const processes = this.#peers.answering
     const { burst, everyMs } = this.#allowance

@@ -7,17 +7,17 @@ import type { Attempts } from './attempts.ts'
 
 const MOST_KNOWN = 100_000
 
-/** From which networks people sign in: what strangers use up of theirs elsewhere is no loss to them there. */
+/** The networks from which people sign in. Attempts of strangers from elsewhere do not block people there. */
 export class KnownPlaces {
   readonly #db: Database
-  /** Since the start, also of those who have signed out again. */
+  /** The networks since the start, including those of people who have signed out. */
   readonly #recent = new Recent<true>(MOST_KNOWN)
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  /** A person has signed in from there. */
+  /** Records that a person has signed in from a network. */
   note(email: string, address: string): void {
     this.#recent.set(keyOf(email, address), true)
   }

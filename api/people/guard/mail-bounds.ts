@@ -17,7 +17,7 @@ export class MailBounds {
   readonly #known: KnownPlaces
   readonly #byNetwork: NetworkAttempts
   readonly #byEmail: Attempts
-  /** Mails to one address from one network, so that strangers elsewhere do not use up the person's own. */
+  /** The limit of mails to one address from one network, so that strangers elsewhere do not use up the person's own. */
   readonly #byBoth: Attempts
 
   constructor(options: { db: Database; clock: Clock; peers: Pick<Peers, 'answering'> }, known: KnownPlaces) {
@@ -35,7 +35,7 @@ export class MailBounds {
    */
   async take(given: string, visit: Visit): Promise<string> {
     const email = canonicalEmail(given)
-    // The narrow ones first: what these refuse is nobody else's loss.
+    // The narrow limits come first, so that mails that they refuse do not count for others.
     this.#byNetwork.take(visit.address)
     await this.#byBoth.take(`${networkOf(visit.address)} ${email}`)
     await this.#known.take(this.#byEmail, email, visit.address)

@@ -18,21 +18,21 @@ export interface Cost {
 const COST: Cost = { logN: 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const KEY_BYTES = 32
-/** Node has four threads for such work, and for the files that others wait for. */
+/** Node has four threads for such work, which also read files for other requests. */
 const AT_ONCE = 2
 const MOST_WAITING = 30
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
 /**
- * Hashes and compares passwords, in threads, two at once. What a stranger may make it compute has a bound: who comes
- * when many wait is told to come back.
+ * Hashes and compares passwords in threads, two at once. To limit the work that strangers cause, callers are refused
+ * when many are waiting.
  */
 export class Passwords {
   readonly #cost: Cost
   readonly #slots = new Semaphore(AT_ONCE)
 
-  /** @param cost of hashes to be; those that are there say theirs */
+  /** @param cost the cost of new hashes; existing hashes contain theirs */
   constructor(cost: Cost = COST) {
     this.#cost = cost
   }
@@ -70,7 +70,7 @@ export class Passwords {
     return this.#slots.run(() => derive(typed, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }))
   }
 
-  /** Before anything is written for one that comes too late. @throws ApiError rate_limited */
+  /** Refuses a caller when too many are waiting, before anything is written. @throws ApiError rate_limited */
   requireRoom(): void {
     if (this.#slots.waiting < MOST_WAITING) return
     throw new ApiError(

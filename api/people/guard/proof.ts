@@ -39,7 +39,7 @@ export class Proof {
     password: string | undefined,
     field: string,
   ): Promise<PersonTable> {
-    // Right ones too: each change is a mail.
+    // This also counts correct passwords, because each change sends a mail.
     await this.#byPerson.take(personId)
     const person = await findPerson(this.#db, personId)
     if (person.password === null) {
@@ -53,7 +53,7 @@ export class Proof {
   }
 }
 
-/** Asks of somebody to have signed in just now. @throws ApiError sign_in_again */
+/** Requires a recent sign-in. @throws ApiError sign_in_again */
 export async function requireRecent(db: Queries, clock: Clock, sessionId: string): Promise<void> {
   if ((await sessionStart(db, sessionId)) > clock.now() - RECENT_MS) return
   throw new ApiError(

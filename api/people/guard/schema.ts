@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { MAX_PASSWORD, MIN_PASSWORD } from './passwords.ts'
 
-/** As it is sent to sign in: whatever is wrong with it is not what the caller is told. */
+/** A password as it is sent to sign in: the reply does not reveal its faults. */
 export const password = (description: string) =>
   Type.String({
     minLength: 1,

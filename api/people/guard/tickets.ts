@@ -64,7 +64,7 @@ export class Tickets {
     }
   }
 
-  /** Uses a ticket up: of several who try at once, one has it. @throws ApiError ticket_invalid */
+  /** Uses up a ticket; only one of several simultaneous attempts succeeds. @throws ApiError ticket_invalid */
   async spend(tx: Queries, { ticketId, expiresAt }: Ticket<keyof Contents>): Promise<void> {
     const { numInsertedOrUpdatedRows = 0n } = await tx
       .insertInto('spent_tickets')

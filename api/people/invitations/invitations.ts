@@ -26,7 +26,7 @@ import { invitationView } from './view.ts'
 const LIVES_MS = 7 * 24 * 3600_000
 const MINUTE = 60_000
 
-/** People who are asked into accounts, by mail. */
+/** Invitations of people to accounts, by mail. */
 export class Invitations {
   readonly #options: SignInOptions
   readonly #byAccount: Attempts
@@ -42,7 +42,7 @@ export class Invitations {
   }
 
   /**
-   * Invites somebody, in place of an earlier invitation to the same address.
+   * Invites a person; an earlier invitation to the same address is replaced.
    * @throws ApiError role_not_allowed, already_member, quota_exceeded, rate_limited
    */
   async create(
@@ -114,9 +114,9 @@ export class Invitations {
   }
 
   /**
-   * Makes who was invited a member: the person who is signed in, or one who signs up by it.
-   * @param signedIn called where somebody must be
-   * @returns a new session, where one was made
+   * Makes the invited person a member: the person who is signed in, or a person who signs up by the link.
+   * @param signedIn called if a person must be signed in
+   * @returns a new session, if one was created
    * @throws ApiError link_invalid, invitation_for_another, sign_up_closed, validation_failed, rate_limited
    */
   async accept(
@@ -211,7 +211,7 @@ function open(db: Queries, clock: Clock, accountId: string) {
     .where('expires_at', '>', clock.now())
 }
 
-/** Takes an invitation back. @throws ApiError role_not_allowed, invitation_not_found where it was used meanwhile */
+/** Withdraws an invitation. @throws ApiError role_not_allowed, invitation_not_found if it was used meanwhile */
 export function withdrawInvitation(
   db: Database,
   clock: Clock,
@@ -224,7 +224,7 @@ export function withdrawInvitation(
   })
 }
 
-/** @returns false where it is gone already */
+/** @returns false if it is gone already */
 async function removeRow(tx: Queries, clock: Clock, invitation: InvitationTable): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('invitations')

@@ -17,7 +17,7 @@ export interface Facts {
   reason: string
 }
 
-/** Changes that a person is told about by mail. */
+/** Changes that a person is notified of by mail. */
 export type Notice =
   | 'password_changed'
   | 'email_changed'
@@ -34,7 +34,10 @@ export type Notice =
 
 export type Kind = 'sign_up' | 'known' | 'reset' | 'unknown' | 'email' | 'email_taken' | 'invitation' | Notice
 
-/** The mail of a notice. What was added stays when the password is another one: so it is looked through too. */
+/**
+ * The mail of a notice. Passkeys and tokens stay valid after a change of the password, so the mail also asks the person
+ * to check them.
+ */
 const notice =
   (button: string, after: string) =>
   (subject: string, ...before: string[]): Letter => ({ subject, before, button, after })

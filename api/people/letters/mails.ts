@@ -4,7 +4,7 @@ import { type Facts, type Kind, letters } from './letters.ts'
 
 /**
  * A mail in the reader's language, as text and as a page.
- * @param link where its button leads
+ * @param link the target of its button
  */
 export function letter(
   to: { email: string; language: PersonTable['language'] },

@@ -14,7 +14,7 @@ export interface Notify {
   secrets: Secrets
   /** Address at which people open the console. */
   siteUrl: () => string
-  /** Called after a mail was put in. */
+  /** Called after a mail was queued. */
   mailed: () => void
 }
 

@@ -170,7 +170,7 @@ export function changeRole(
 ): Promise<MemberRow> {
   const { accountId } = actor
   return db.transaction().execute(async (tx) => {
-    // Held, so that of two owners who go at once one stays.
+    // The account is locked, so that one of two owners who leave at once remains.
     await lockAccount(tx, accountId)
     const member = await findMember(tx, accountId, memberId)
     if (!member) throw notFound(peopleProblems.member_not_found)
@@ -215,7 +215,7 @@ export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): P
   await tell(tx, 'member.deleted', row, clock.now())
 }
 
-/** The others in the account of a member. */
+/** The other members of a member's account. */
 export function membersBeside(tx: Queries, { account_id, member_id }: MemberTable) {
   return tx.selectFrom('members').where('account_id', '=', account_id).where('member_id', '<>', member_id)
 }

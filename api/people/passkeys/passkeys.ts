@@ -15,10 +15,13 @@ import type { PasskeyTable } from '../person/tables.ts'
 
 const MOST_PASSKEYS = 10
 
-/** Ed25519, P-256 and RSA, as the console asks for them. Left to itself the library tries what is experimental in Node. */
+/**
+ * Ed25519, P-256 and RSA, as the console requests them. By default the library tries algorithms that are experimental
+ * in Node.
+ */
 const ALGORITHMS = [-8, -7, -257]
 
-/** Loaded when it is first wanted: it knows every vendor's certificates. */
+/** It is loaded on first use, because it contains every vendor's certificates. */
 const webauthn = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
@@ -79,7 +82,10 @@ export class Passkeys {
     }
   }
 
-  /** Keeps one that a browser has made. @throws ApiError ticket_invalid, passkey_refused, passkey_limit_reached */
+  /**
+   * Stores a passkey that a browser has created. @throws ApiError ticket_invalid, passkey_refused,
+   * passkey_limit_reached
+   */
   async create({ personId, sessionId }: SignedIn, made: Made): Promise<PasskeyTable> {
     const { db, clock, mailed } = this.#options
     const ticket = this.#tickets.open('passkey', made.ticket)
@@ -122,7 +128,7 @@ export class Passkeys {
       const attestation = Buffer.from(made.attestation, 'base64url')
       const object = (await helpers()).decodeAttestationObject(attestation)
       const format = object.get('fmt')
-      // Nobody is asked who made the key. A statement with certificates would have their addresses fetched.
+      // No attestation of the key's vendor is requested. Verifying one would fetch the addresses in its certificates.
       if (format !== 'none' && (format !== 'packed' || object.get('attStmt').get('x5c')))
         throw refused(personId)
       const { verified, registrationInfo } = await (await webauthn()).verifyRegistrationResponse({
@@ -192,7 +198,7 @@ export class Passkeys {
       },
       expectedChallenge,
       ...this.#expected,
-      // Keys that several devices share count nothing: the challenge is what is used once.
+      // Synchronized keys have no counter; the challenge prevents replays.
       credential: { id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter: 0 },
     })
   }
@@ -255,7 +261,7 @@ function ofPerson(db: Queries, personId: string) {
   return db.selectFrom('passkeys').selectAll().where('person_id', '=', personId)
 }
 
-/** Notes that one has signed in. @returns false where it was removed meanwhile */
+/** Records the use of a passkey. @returns false if it was removed meanwhile */
 export async function notePasskeyUse(tx: Queries, passkeyId: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('passkeys')

@@ -1,4 +1,4 @@
-/** By TLS a name that a browser takes from this very host alone: no neighbour's page can put one there. */
+/** Over TLS, browsers accept this name only from this very host: no other host of the domain can set it. */
 const nameOf = (isSecure: boolean) => (isSecure ? '__Host-berth_session' : 'berth_session')
 
 /** Reads the session secret from a Cookie header. @returns null if there is none */
@@ -8,7 +8,7 @@ export function readCookie(header: string | undefined, isSecure: boolean): strin
   return found?.trim().slice(start.length) || null
 }
 
-/** The Set-Cookie header of a session. @param value null: the cookie goes */
+/** The Set-Cookie header of a session. @param value null deletes the cookie */
 export function writeCookie(value: string | null, isSecure: boolean, livesMs: number): string {
   const maxAge = value === null ? 0 : Math.floor(livesMs / 1000)
   const always = 'Path=/; HttpOnly; SameSite=Lax'

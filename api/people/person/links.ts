@@ -9,7 +9,7 @@ const HOUR = 3600_000
 /** Lifetime of a link, by purpose. */
 export const linkLivesMs = { sign_up: 24 * HOUR, reset: HOUR, sign_in: 24 * HOUR, email: HOUR } as const
 
-/** 256 bits that a link or a cookie carries. */
+/** A secret of 256 bits for a link or a cookie. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
@@ -19,7 +19,7 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret)
 }
 
-/** Makes a link; an earlier one for the same ends. @returns its secret, which is nowhere else */
+/** Creates a link; an earlier one for the same purpose is revoked. @returns its secret, which is not stored */
 export async function createLink(
   tx: Queries,
   clock: Clock,
@@ -58,13 +58,13 @@ export async function findLink(
   return link
 }
 
-/** Uses a link up: of several who try at once, one has it. @throws ApiError link_invalid */
+/** Uses up a link; only one of several simultaneous attempts succeeds. @throws ApiError link_invalid */
 export async function redeemLink(tx: Queries, link: LinkTable): Promise<void> {
   const { numDeletedRows } = await tx.deleteFrom('links').where('hash', '=', link.hash).executeTakeFirst()
   if (numDeletedRows === 0n) throw linkInvalid()
 }
 
-/** Ends the links that went to an address. */
+/** Revokes the links that were mailed to an address. */
 export async function endLinks(tx: Queries, email: string): Promise<void> {
   await tx.deleteFrom('links').where('email', '=', email).execute()
 }
@@ -76,7 +76,7 @@ export function linkInvalid(): ApiError {
   )
 }
 
-/** A page of the console. @param secret goes behind the #, which browsers keep to themselves */
+/** The address of a page of the console. @param secret the part after the #, which browsers do not send */
 export function pageOn({ siteUrl }: { siteUrl: () => string }, path: string, secret: string): URL {
   const url = new URL(path, siteUrl())
   url.hash = secret

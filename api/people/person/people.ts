@@ -6,7 +6,7 @@ import { currentOrigin, onBehalfOf } from '../../http/limits/origin.ts'
 import { sessionEnded } from './sessions.ts'
 import type { PersonTable } from './tables.ts'
 
-/** Addresses are the same person's in whatever letters they are written. */
+/** Upper and lower case make no difference in an address. */
 export function canonicalEmail(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
@@ -26,7 +26,7 @@ export async function findPerson(db: Queries, personId: string): Promise<PersonT
   return person
 }
 
-/** @returns null where somebody has the address already */
+/** @returns null if the address is taken */
 export async function createPerson(
   tx: Queries,
   clock: Clock,

@@ -10,7 +10,7 @@ import { hashSecret, linkInvalid, newSecret } from './links.ts'
 import type { LinkTable, PersonTable, SessionTable } from './tables.ts'
 
 const DAY = 24 * 3600_000
-/** A session ends at the latest after this, and earlier where nobody uses it. */
+/** A session ends at the latest after this time, and earlier if it is not used. */
 export const SESSION_LIVES_MS = 90 * DAY
 const IDLE_MS = 14 * DAY
 /** Limit for each person. A new session ends the one that was used least recently. */
@@ -39,7 +39,7 @@ export function heldPerson(tx: Queries, personId: string): Promise<PersonTable |
   return held.returningAll().executeTakeFirst()
 }
 
-/** Holds the person whom a link was mailed to. @throws ApiError link_invalid */
+/** Locks the person to whom a link was mailed. @throws ApiError link_invalid */
 export async function heldReader(tx: Queries, { person_id, email }: LinkTable): Promise<PersonTable> {
   const person = person_id === null ? undefined : await heldPerson(tx, person_id)
   // If the person has changed their address since, somebody else may read that mailbox.
@@ -47,7 +47,7 @@ export async function heldReader(tx: Queries, { person_id, email }: LinkTable): 
   return person
 }
 
-/** For what takes a while after a request was let in: its session may have ended meanwhile. @throws ApiError session_ended */
+/** Checks the session again after slow work, since it may have ended meanwhile. @throws ApiError session_ended */
 export async function requireSession(
   tx: Queries,
   { personId, sessionId }: Pick<SignedIn, 'personId' | 'sessionId'>,
@@ -64,7 +64,7 @@ export function sessionEnded(personId: string | null): ApiError {
   )
 }
 
-/** Signs a person in, who is held. @returns the session, and what its cookie holds, which is nowhere else */
+/** Signs in a person, whose row is locked. @returns the session, and the secret of its cookie, which is not stored */
 export async function createSession(
   tx: Queries,
   clock: Clock,
@@ -96,7 +96,7 @@ export async function createSession(
   return { session, secret }
 }
 
-/** The account that the person used last, or else the first that they joined. */
+/** The account that the person used last, or otherwise the first that they joined. */
 async function lastAccount(db: Queries, personId: string): Promise<string | null> {
   const memberships = await db
     .selectFrom('members')
@@ -168,7 +168,7 @@ export async function endSession(db: Queries, personId: string, sessionId: strin
   return numDeletedRows > 0n
 }
 
-/** Ends the sessions of a person. @param but the one that goes on */
+/** Ends the sessions of a person. @param but the session that continues */
 export async function endSessions(tx: Queries, personId: string, but: string | null = null): Promise<void> {
   await holdPerson(tx, personId)
   let all = tx.deleteFrom('sessions').where('person_id', '=', personId)
@@ -184,7 +184,7 @@ export async function moveSession(db: Queries, sessionId: string, accountId: str
     .execute()
 }
 
-/** The sessions of a person who is no longer in an account are in none. */
+/** Removes the account from the sessions of a person who has left it. */
 export async function leaveAccount(
   tx: Queries,
   { accountId, personId }: { accountId: string; personId: string },
@@ -193,7 +193,7 @@ export async function leaveAccount(
   await here.set({ account_id: null }).where('person_id', '=', personId).execute()
 }
 
-/** The live ones among these sessions, with the accounts and roles of their people. */
+/** The valid ones among these sessions, with the accounts and roles of their people. */
 export function liveMemberships(db: Queries, clock: Clock, sessionIds: readonly string[]) {
   const now = clock.now()
   return db

@@ -21,7 +21,7 @@ export interface PersonTable {
   email: string
   name: string
   language: 'en' | 'ru'
-  /** As people/passwords.ts writes it; null where none was chosen. */
+  /** As people/passwords.ts writes it; null if none was chosen. */
   password: string | null
   /** 1 if the person runs this installation. */
   is_operator: number
@@ -42,7 +42,7 @@ export interface SessionTable {
   person_id: string
   /** The account that requests are for unless they name one. */
   account_id: string | null
-  /** SHA-256 of what the cookie holds, hex. */
+  /** SHA-256 of the cookie's secret, hex. */
   hash: string
   address: string
   user_agent: string
@@ -58,7 +58,7 @@ export interface LinkTable {
   purpose: 'sign_up' | 'reset' | 'sign_in' | 'email'
   /** The address that it was mailed to. */
   email: string
-  /** Null where nobody has the address yet. */
+  /** Null if nobody has the address yet. */
   person_id: string | null
   language: 'en' | 'ru'
   created_at: number
@@ -72,7 +72,7 @@ export interface TwoFactorTable {
   secret: string
   /** Null until a first code has shown that the app has it. */
   enabled_at: number | null
-  /** The 30 seconds of the last code that was taken: none before counts again. */
+  /** The step of the last accepted code: earlier codes are not accepted again. */
   last_step: number
   created_at: number
 }
@@ -88,7 +88,7 @@ export interface RecoveryCodeTable {
 export interface PasskeyTable {
   passkey_id: string
   person_id: string
-  /** As its authenticator names it, base64url. */
+  /** The id that its authenticator gave it, base64url. */
   credential_id: string
   /** COSE, base64url. */
   public_key: string
@@ -126,7 +126,7 @@ export interface InvitationTable {
   role: MemberTable['role']
   /** SHA-256 of the link's secret, hex. */
   hash: string
-  /** E-mail address of who sent it; null for a token or the operator. */
+  /** E-mail address of the person who sent it; null for a token or the operator. */
   invited_by: string | null
   created_at: number
   expires_at: number

@@ -32,8 +32,8 @@ interface Parts {
 }
 
 /**
- * Deletes a person and everything that signs them in. The audits of their accounts keep what they did.
- * An account that is left without members is closed.
+ * Deletes a person with their credentials and sessions. The audits of their accounts keep their actions. An account
+ * that is left without members is closed.
  * @throws ApiError last_owner, account_in_use, wrong_code, and of Proof
  */
 export async function deletePerson(
@@ -45,7 +45,7 @@ export async function deletePerson(
   const { person_id: personId } = person
   await twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
     await noteChange(tx, options, person, 'person_deleted')
-    // In one order, so that two who go at once never wait for each other.
+    // Accounts are locked in one order, so that two simultaneous deletions never wait for each other.
     for (const accountId of (await accountIdsOf(tx, personId)).sort()) {
       await lockAccount(tx, accountId)
       const member = await membership.first(tx, { accountId, personId })

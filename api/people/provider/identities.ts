@@ -14,7 +14,7 @@ import { identityOf } from './store.ts'
 
 export type IdentityOptions = Notify & { db: Database; clock: Clock }
 
-/** The person whom a provider means, held. */
+/** Finds the person of a provider's identity, and locks them. */
 export async function personOfIdentity(
   tx: Queries,
   identity: Pick<IdentityTable, 'issuer' | 'subject'>,
@@ -53,7 +53,9 @@ export async function setIdentity(tx: Queries, row: IdentityTable): Promise<void
   if (numInsertedOrUpdatedRows === 0n) throw ticketInvalid()
 }
 
-/** Connects a person who has signed in otherwise. @throws ApiError ticket_invalid, identity_for_another, sign_in_again */
+/**
+ * Connects a person who has signed in another way. @throws ApiError ticket_invalid, identity_for_another, sign_in_again
+ */
 export async function addIdentity(
   options: IdentityOptions & { tickets: Tickets },
   { personId, sessionId }: SignedIn,
@@ -77,7 +79,7 @@ export async function addIdentity(
   mailed()
 }
 
-/** Also ends all other sessions: somebody else may be in there. @throws ApiError identity_not_found */
+/** Also ends all other sessions, since somebody else may use them. @throws ApiError identity_not_found */
 export async function removeIdentity(
   options: IdentityOptions,
   { personId, sessionId }: SignedIn,

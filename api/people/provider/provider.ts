@@ -7,12 +7,12 @@ import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 import { messageOf } from '../../message-of.ts'
 import { EMAIL, peopleProblems } from '../person/schema.ts'
 
-/** Loaded when it is first wanted. */
+/** It is loaded on first use. */
 const library = () => import('openid-client')
 
 const TIMEOUT_S = 10
 const MOST_BYTES = 256 * 1024
-/** After how long the provider is asked again how it works. */
+/** The time after which the provider's configuration is fetched again. */
 const KNOWN_MS = 24 * 3600_000
 const ADDRESS = new RegExp(EMAIL)
 
@@ -35,12 +35,12 @@ export interface Expected {
 export interface Identity {
   issuer: string
   subject: string
-  /** Null where the provider does not vouch for one. */
+  /** Null if the provider has not verified one. */
   email: string | null
   name: string | null
 }
 
-/** The provider does not answer, or not as one. */
+/** The provider does not answer, or its answer is invalid. */
 class ProviderDown extends Error {}
 
 /** The OpenID Connect provider of the operator's choice: authorization code, PKCE, state and nonce. */
@@ -100,7 +100,7 @@ export class Provider {
       })
       const claims = tokens.claims()
       if (!claims) throw this.#refused()
-      // Many providers name the address there alone.
+      // Many providers return the e-mail address only there.
       const hasMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint
       const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {}
       return this.#identityOf({ ...more, ...claims })
@@ -125,7 +125,7 @@ export class Provider {
     }
   }
 
-  /** As the provider describes itself; many who ask at once ask once. */
+  /** The provider's configuration; simultaneous callers share one request. */
   async #configuration(): Promise<Configuration> {
     const now = this.#options.clock.now()
     if (!this.#known || this.#known.until <= now)
@@ -143,7 +143,7 @@ export class Provider {
     const { issuer, clientId, clientSecret } = this.#options.provider
     const { allowInsecureRequests, customFetch, discovery, enableNonRepudiationChecks, ...auth } =
       await library()
-    // As the provider wants it, of which it tells only in the reply; Basic is what all have unless they say so.
+    // The client authentication that the provider supports; Basic is the default of the standard.
     const authenticate: typeof auth.None extends () => infer Auth ? Auth : never = (server, ...rest) => {
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
       if (clientSecret === null) return auth.None()(server, ...rest)
@@ -156,7 +156,7 @@ export class Provider {
       [customFetch]: boundedFetch,
       execute: [
         enableNonRepudiationChecks,
-        // boundedFetch decides which addresses may do without TLS.
+        // boundedFetch decides which addresses need no TLS.
         ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
       ],
     })
@@ -183,7 +183,7 @@ export class Provider {
   }
 }
 
-/** TLS, or this machine. */
+/** Allows addresses with TLS, and those of this machine. */
 function requireSafe(url: URL): URL {
   const { protocol, hostname } = url
   const isLocal = protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
@@ -191,7 +191,7 @@ function requireSafe(url: URL): URL {
   throw new ProviderDown(`${url.origin} is not reached by TLS`)
 }
 
-/** However much the provider sends, so much is read. */
+/** The most bytes that are read of the provider's reply. */
 async function boundedFetch(url: string, options: object): Promise<Response> {
   requireSafe(new URL(url))
   try {

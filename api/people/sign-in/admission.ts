@@ -69,7 +69,7 @@ export class Admission {
     this.byNetwork = new NetworkAttempts(options, { burst: 20, everyMs: MINUTE / 2 })
   }
 
-  /** Continues after the first factor. @param person who must be held (`heldPerson`) */
+  /** Continues after the first factor. @param person must be locked (`heldPerson`) */
   async enter(tx: Queries, person: PersonTable, visit: Visit): Promise<Entry | Pending> {
     const { person_id: personId, password } = person
     if (!(await isTwoFactorOn(tx, personId))) return this.admit(tx, person, visit)

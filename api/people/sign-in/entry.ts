@@ -18,7 +18,7 @@ interface Answer {
   report(report: Report): void
 }
 
-/** Sets the cookie of the session that was just made, or asks for what is still missing. */
+/** Sets the cookie of the new session, or returns a ticket for the missing second factor. */
 export async function letIn(
   db: Database,
   entry: Entry | Pending,

@@ -143,7 +143,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
   ]
 }
 
-/** The step that follows all others where there is a second factor. */
+/** The second step of every way to sign in, if there is a second factor. */
 function codeRoute({ db }: Options, signIns: SignIns): Route {
   return route({
     id: 'signInByCode',

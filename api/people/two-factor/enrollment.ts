@@ -18,7 +18,7 @@ export async function showTwoFactor(db: Queries, personId: string) {
   return { enabledAt, recoveryCodesLeft: left }
 }
 
-/** @returns false where there was none that was on */
+/** @returns false if it was not on */
 export async function removeTwoFactor(tx: Queries, personId: string): Promise<boolean> {
   const wasOn = await isTwoFactorOn(tx, personId)
   await tx.deleteFrom('two_factors').where('person_id', '=', personId).execute()

@@ -1,6 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** As apps for codes expect it, many of which look at no parameter: RFC 6238 with SHA-1, 6 digits, 30 seconds. */
+/**
+ * RFC 6238 with SHA-1, 6 digits and 30 seconds: the defaults of authenticator apps, many of which ignore parameters.
+ */
 const DIGITS = 6
 const STEP_MS = 30_000
 /** Bits that RFC 4226 recommends, in bytes. */
@@ -17,7 +19,7 @@ export function codeOf(secret: Buffer, step: number): string {
   return String(number % 10 ** DIGITS).padStart(DIGITS, '0')
 }
 
-/** The step whose code this is: the present one, or one beside it, as clocks differ. */
+/** The step that a code belongs to: the current one or a neighbouring one, because clocks differ. */
 export function stepOf(secret: Buffer, code: string, now: number): number | null {
   const present = Math.floor(now / STEP_MS)
   const isCode = (step: number) => timingSafeEqual(Buffer.from(codeOf(secret, step)), Buffer.from(code))

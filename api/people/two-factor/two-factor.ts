@@ -37,7 +37,9 @@ export class TwoFactor {
     this.#byPerson = new Attempts(options, 'codes', { burst: 10, everyMs: HOUR })
   }
 
-  /** Makes a secret, in the place of one that no code was shown of. @throws ApiError two_factor_on, and of Proof */
+  /**
+   * Creates a secret; one that was not confirmed by a code is replaced. @throws ApiError two_factor_on, and of Proof
+   */
   async begin(signedIn: SignedIn, password: string | undefined) {
     const { db, clock, siteUrl } = this.#options
     const { person_id, email } = await this.#proof.require(signedIn, password, 'password')
@@ -66,7 +68,10 @@ export class TwoFactor {
     return { secret: toBase32(secret), uri: otpauthUri(secret, { site: new URL(siteUrl()).host, email }) }
   }
 
-  /** Turns it on: the app has the secret. Ends all other sessions. @throws ApiError wrong_code, rate_limited */
+  /**
+   * Turns two-factor authentication on, once a code shows that the app has the secret. Ends all other sessions. @throws
+   * ApiError wrong_code, rate_limited
+   */
   async confirm(signedIn: SignedIn, code: string): Promise<string[]> {
     const { personId, sessionId } = signedIn
     const { db, clock } = this.#options
@@ -94,7 +99,10 @@ export class TwoFactor {
     return codes
   }
 
-  /** Turns it off. Ends all other sessions. @throws ApiError two_factor_off, wrong_code, and of Proof */
+  /**
+   * Turns two-factor authentication off. Ends all other sessions. @throws ApiError two_factor_off, wrong_code, and of
+   * Proof
+   */
   async disable(signedIn: SignedIn, given: { password?: string; code: string }): Promise<void> {
     await this.#change(signedIn, given, async (tx, person) => {
       await removeTwoFactor(tx, person.person_id)
@@ -103,7 +111,9 @@ export class TwoFactor {
     })
   }
 
-  /** Makes recovery codes in the place of those that are left. @throws ApiError two_factor_off, wrong_code, and of Proof */
+  /**
+   * Creates recovery codes, which replace the earlier ones. @throws ApiError two_factor_off, wrong_code, and of Proof
+   */
   replaceCodes(signedIn: SignedIn, given: { password?: string; code: string }): Promise<string[]> {
     return this.#change(signedIn, given, async (tx, person) => {
       await noteChange(tx, this.#options, person, 'recovery_codes')
@@ -148,7 +158,10 @@ export class TwoFactor {
     return result
   }
 
-  /** Counts a try at a code, unless it succeeds. Recovery codes are too long to be guessed. @throws ApiError rate_limited */
+  /**
+   * Counts an attempt at a code, unless it succeeds. Recovery codes are too long to be guessed. @throws ApiError
+   * rate_limited
+   */
   async withCode<Result>(
     { person_id }: PersonTable,
     code: string,
@@ -160,7 +173,10 @@ export class TwoFactor {
     return result
   }
 
-  /** Uses a code up, of the app or for recovery: of several who try at once, one has it. @throws ApiError wrong_code */
+  /**
+   * Uses up a code of the app or a recovery code; only one of several simultaneous attempts succeeds. @throws ApiError
+   * wrong_code
+   */
   async useCode(tx: Queries, person: PersonTable, code: string): Promise<void> {
     const { person_id: personId } = person
     const isRight = isTotp(code)
@@ -199,7 +215,7 @@ export class TwoFactor {
   }
 }
 
-/** @returns them in groups, as people copy them; hashes alone are kept */
+/** @returns the codes in groups, as people copy them; only their hashes are stored */
 async function writeCodes(tx: Queries, personId: string): Promise<string[]> {
   const codes = Array.from({ length: RECOVERY_CODES }, generatePassword)
   await tx.deleteFrom('recovery_codes').where('person_id', '=', personId).execute()

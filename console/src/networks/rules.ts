@@ -55,7 +55,7 @@ export function ruleOf(draft: Draft): Rule {
   }
 }
 
-/** Rules that a new firewall can start with. */
+/** Initial rules for a new firewall. */
 export const templates = { ...firewallTemplates, empty: [] }
 
 export type Template = keyof typeof templates

@@ -1,6 +1,6 @@
 import { berth } from '../client.ts'
 
-/** Loaded when it is first wanted. */
+/** It is loaded on first use. */
 const webauthn = () => import('@simplewebauthn/browser')
 
 interface NewPasskey {
