@@ -13,9 +13,9 @@ export interface Started {
 }
 
 /**
- * Begins an operation on a server, whose row is locked: writes it, and the status that goes with it.
- * @param change what else changes with it
- * @param runAt not before this moment; default: at once
+ * Begins an operation on a server, whose row is locked: writes the operation and the server's new status.
+ * @param change further changes of the row
+ * @param runAt the earliest time of its first step (default: at once)
  */
 export async function begin<Type extends ServerOperation>(
   tx: Queries,
@@ -32,7 +32,7 @@ export async function begin<Type extends ServerOperation>(
 
 /**
  * Writes a new server and begins its create.
- * @returns null where another transaction has just taken the server's number
+ * @returns null if another transaction has just taken the server's number
  */
 export async function beginCreate(
   tx: Queries,

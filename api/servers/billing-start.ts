@@ -1,17 +1,16 @@
 import type { Outcome } from '../operations/procedure.ts'
 import { BOOT_MS, type BootData, type ServerOperation } from './operations.ts'
 
-/** When an operation turned the machine on; null where it has not come so far. */
+/** The time at which an operation turned the machine on; null if it has not come that far. */
 export function bootTime({ ready_by }: BootData): number | null {
   return ready_by === undefined ? null : ready_by - BOOT_MS
 }
 
 /**
- * From when a server that was not billed is, after an operation: from power-on, whether or not its guest ever
- * answered; else from the success of what reserved its place for the customer. A create that failed before power-on
- * failed for our reasons, and is free.
- * @param isOn whether the machine is on at the end of the operation
- * @returns null where it still costs nothing
+ * Returns the time from which a server is billed after an operation: from power-on, even if its guest never answered,
+ * otherwise from the success of its create. A create that failed before power-on was our fault, and is free.
+ * @param isOn true if the machine is on at the end of the operation
+ * @returns null if it still costs nothing
  */
 export function billingStart(
   { type, data }: { type: ServerOperation; data: BootData },

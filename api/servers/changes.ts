@@ -34,7 +34,7 @@ export async function updateMetadata(
   { labels, delete_protection, project_id, name, description }: ServerUpdate,
 ): Promise<ServerTable> {
   if (project_id !== undefined && project_id !== server.project_id) {
-    // Two moves in opposite directions would each wait for the other's project: the account comes first.
+    // The account is locked first, because two moves in opposite directions would otherwise deadlock on the projects.
     await lockAccount(tx, server.account_id)
     if (!(await countInProject(tx, server.account_id, project_id, 1))) throw invalid([unknownProject()])
     await countInProject(tx, server.account_id, server.project_id, -1)

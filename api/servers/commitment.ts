@@ -30,7 +30,7 @@ async function ordered(tx: Queries, accountId: string): Promise<Ordered> {
   return { cost: cost + growth, balance }
 }
 
-/** One statement, so that a create that ends meanwhile is in one of the sums. */
+/** It is one statement, so that a create that ends meanwhile is in one of the sums. */
 async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isResizing: boolean }> {
   const { billed, unbilled, resizing, balance } = await tx
     .selectNoFrom([
@@ -48,7 +48,8 @@ async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isRes
 }
 
 /**
- * The balance must cover all that the account has ordered, and what comes to it. The account's row is locked.
+ * Checks that the balance covers everything that the account has ordered, and the addition. The account's row must be
+ * locked.
  * @param added units an hour
  * @throws ApiError insufficient_balance
  */

@@ -63,12 +63,12 @@ export async function serverDetails(
   }
 }
 
-/** Lets a client see whether its user data is what the server was created with, which is kept sealed. */
+/** A hash by which clients compare their user data with the server's, which is stored sealed. */
 function userDataHash({ secrets }: DetailsOptions, { user_data }: ServerTable): string | null {
   return user_data === null ? null : hash('sha256', secrets.open(user_data))
 }
 
-/** Zone, template and preset as the catalogue has them now; null where the operator took one off. */
+/** Zone, template and preset as the catalogue has them now; null if the operator has removed one. */
 async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: ServerTable) {
   const zone = findZone(catalog, server.zone_slug)
   const template = findTemplate(catalog, server.template_id)
@@ -88,7 +88,7 @@ function sshCard(options: DetailsOptions, actor: Actor, server: ServerTable): Se
   const { host, port, username } = sshView(options, server)
   const keys = storedKeys(server)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
-  // A password opens the server: only a token that may change the server gets to see it.
+  // A password gives access to the server, so only a token that may change the server gets it.
   const password =
     server.password !== null && holds(actor, 'servers:write') ? options.secrets.open(server.password) : null
   return {

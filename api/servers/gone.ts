@@ -5,13 +5,13 @@ import { forgetOperations } from '../operations/operations.ts'
 import { deleteRows } from './store.ts'
 
 /**
- * Deletes the rows of servers that were deleted before a moment and never cost anything; the usage of an account names
- * the others for good. Each call looks at the next `limit` servers, so that no call takes long.
+ * Deletes the rows of servers that were deleted before a moment and never cost anything; an account's usage needs the
+ * others for good. Each call looks at the next `limit` servers, so that no call takes long.
  * @returns a function that deletes and returns how many
  */
 export function goneServers() {
   const beginning = { deletedAt: 0, serverId: '' }
-  /** The last server that was looked at. */
+  /** The last server that was checked. */
   let place = beginning
   return async (db: Database, before: number, limit: number): Promise<number> => {
     const rows = await deletedAfter(db, place, before).limit(limit).execute()

@@ -9,7 +9,7 @@ import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Lets an action begin on a server whose row is locked, if its status allows it.
+ * Checks that the status of a server, whose row is locked, allows an action.
  * @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance
  */
 export async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {

@@ -8,7 +8,7 @@ import { formatMoney } from '../money.ts'
 import { serverTraffic } from '../monitoring/traffic.ts'
 import type { ServerTable } from './tables.ts'
 
-/** The traffic of a server in this calendar month, and the cost of that and of its time, in units. */
+/** The traffic of a server in this calendar month, and the costs of the traffic and the time, in units. */
 export async function monthDetails({ db, clock }: { db: Database; clock: Clock }, server: ServerTable) {
   const { server_id, traffic_gb, traffic_price, bandwidth_mbit } = server
   const now = wholeSecond(clock.now())

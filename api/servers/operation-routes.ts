@@ -22,7 +22,7 @@ interface OperationRoutesOptions {
   operationSchemas: OperationSchemas
 }
 
-/** The operations of one server, also of one that is gone. */
+/** The operations of one server, including a deleted one. */
 export function operationRoutes(options: OperationRoutesOptions): Route[] {
   return [listRoute(options), objectRoute(options)]
 }

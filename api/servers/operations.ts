@@ -21,13 +21,13 @@ export interface BootData {
 
 /** Data of an operation that turns a machine off. */
 export interface OffData {
-  /** Without asking the guest. */
+  /** True to power off without shutting down the guest. */
   force?: boolean
   /** Time that the guest may take to shut down. */
   timeout_seconds?: number
-  /** End of that time, set when the guest was asked. Milliseconds since the epoch. */
+  /** End of that time, set when the shutdown was requested. Milliseconds since the epoch. */
   off_by?: number
-  /** The server becomes suspended rather than stopped, and after a top-up this. */
+  /** If set, the server becomes suspended rather than stopped, and gets this status after a top-up. */
   suspend?: NonNullable<ServerTable['suspended_from']>
 }
 

@@ -52,7 +52,7 @@ const plan = {
   disk_gb: Type.Optional(customSize.disk_gb),
 }
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
-/** Part of a schema's rules: these fields must be there, these must not; the rest is not its affair. */
+/** One rule of a schema: the fields that must exist, and those that must not; other fields are not affected. */
 const fields = (required: readonly string[], forbidden: readonly string[], known: object = {}) => ({
   required,
   properties: {
@@ -147,7 +147,7 @@ const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, 
 const isPreset = Type.Enum(['preset'], { description: PLAN_TYPE })
 const isCustom = Type.Enum(['custom'], { description: PLAN_TYPE })
 
-/** The two orders, as the API's description has them: planRules say the same, field by field. */
+/** The two kinds of orders for the API's description; planRules express the same, field by field. */
 const orderForms = (title: string, description: string, template_id: TSchema) => {
   const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
   return {
@@ -183,7 +183,7 @@ export const ServerCreate = Type.Object(
 )
 export type ServerCreate = Static<typeof ServerCreate>
 
-/** The body of create; what a price does not depend on may be left out. */
+/** The body of create, in which fields that do not affect the price are optional. */
 export const QuoteRequest = Type.Object(
   { ...order, template_id: Type.Optional(TemplateId) },
   orderForms('QuoteRequest', 'A server to quote', Type.Optional(TemplateId)),

@@ -4,7 +4,7 @@ import type { DriverName } from '../drivers/modules/modules.ts'
 import { presentServers } from './queries.ts'
 import { moveServers } from './store.ts'
 
-/** The pool of whichever driver was the default one, before pools had the names of their drivers. */
+/** The pool of the default driver, from the time before pools had the names of their drivers. */
 const UNNAMED = 'local'
 
 /** The servers whose pool does not say which driver runs them. */
@@ -13,7 +13,7 @@ export async function unnamedPool(db: Database): Promise<string[]> {
   return rows.map(({ server_id }) => server_id)
 }
 
-/** Gives those servers to a driver's pool, and what they hold with them. */
+/** Moves those servers and their reservations to a driver's pool. */
 export async function namePool(db: Database, driver: DriverName): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await moveUsage(tx, UNNAMED, driver)

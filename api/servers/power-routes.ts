@@ -23,7 +23,7 @@ export interface PowerRoutesOptions {
   operationSchemas: OperationSchemas
 }
 
-/** Turning a server on and off, and its end. */
+/** Routes that turn a server on and off, and delete it. */
 export function powerRoutes(options: PowerRoutesOptions, load: ServerLoader): Route[] {
   return [deleteRoute(options, load), ...turnRoutes(options, load)]
 }

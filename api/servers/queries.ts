@@ -9,7 +9,7 @@ import type { ServerTable } from './tables.ts'
 
 const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting' THEN 0 ELSE 1 END`
 
-/** All servers, also those that are gone or being deleted. */
+/** All servers, including deleted ones and those being deleted. */
 export function allServers(db: Queries) {
   return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
 }

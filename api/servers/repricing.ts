@@ -11,8 +11,8 @@ import { listPricedBefore, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Moves servers, and public addresses, to prices that the operator has said to hold for existing servers too, from the moment that was
- * said: also where the service was down at that moment, but never for hours that were charged already.
+ * Moves existing servers and public addresses to prices with an `existing_from`, from that time on. This also works if
+ * the service was down at that time, but never changes hours that were charged already.
  */
 export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
   const due = catalog.prices.flatMap((entry) =>
@@ -54,7 +54,7 @@ async function moveToPrice(
   if (isBilled && price) await changeRate(tx, billedServer(server), price, at)
 }
 
-/** No change of prices makes a server slower that somebody has; null: as fast as it goes. */
+/** A change of prices never reduces the bandwidth of an existing server; null: unlimited. */
 function noSlower({ bandwidth_mbit: own }: ServerTable, { traffic: { bandwidthMbit: sold } }: Plan) {
   return { bandwidth_mbit: own === null || sold === null ? null : Math.max(own, sold) }
 }

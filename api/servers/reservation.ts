@@ -6,15 +6,15 @@ import type { ServerTable } from './tables.ts'
 type Place = Pick<ServerTable, 'account_id' | 'zone_slug' | 'cpu_type' | 'pool'>
 
 /**
- * Takes what a server, or the growth of one, weighs on the account's quotas.
- * @param servers how many servers more the account has with it: 1 for a new one, 0 for growth
+ * Reserves a server, or its growth, in the account's quotas.
+ * @param servers the number of additional servers: 1 for a new one, 0 for growth
  * @throws ApiError quota_exceeded
  */
 export function reserveQuota(tx: Queries, place: Place, size: Size, servers: 0 | 1): Promise<void> {
   return takeQuota(tx, place.account_id, { servers, ...parts(size) })
 }
 
-/** Gives back what reserveQuota and the order's transaction took. */
+/** Releases the reservations of reserveQuota and of the order's transaction. */
 export async function release(
   tx: Queries,
   { account_id, pool }: Pick<ServerTable, 'account_id' | 'pool'>,

@@ -7,8 +7,8 @@ import { findServer, getServer, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Locks a server to change what it has.
- * @returns undefined where it is gone, or is not the one that is meant
+ * Locks a server to change its resources.
+ * @returns undefined if it is gone, or not the intended one
  * @throws ApiError operation_in_progress
  */
 async function lockToChange(

@@ -70,7 +70,7 @@ export class Servers {
         await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
         await requireProtectable(tx, this.#options.capacity, [server])
       }
-      // Else one reboot after the other would keep a server from being suspended.
+      // Otherwise repeated reboots would keep a server from being suspended.
       if (type === 'reboot')
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       const now = clock.now()
@@ -86,8 +86,9 @@ export class Servers {
 
   /**
    * Changes metadata at once; a change of the configuration becomes a resize operation.
-   * @param check looks at the server as it is, where nobody else can change it
-   * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded, capacity_unavailable
+   * @param check is called with the current server, while it is locked
+   * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded,
+   * capacity_unavailable
    */
   async update(
     actor: Actor,
@@ -102,7 +103,7 @@ export class Servers {
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, serverSubject(before.server_id)))
-      // By the locked row: a resize that ended since it was found may have grown the disk.
+      // This uses the locked row, because a resize may have grown the disk since the server was found.
       const now = clock.now()
       const plan = isResize ? resizePlan(this.#options.catalog, server, request, now) : null
       await guard(tx, server, 'update')
@@ -122,8 +123,8 @@ export class Servers {
   }
 
   /**
-   * Deletes in every status; what was running on the server is canceled. A second call finds the same operation.
-   * @param options.isForced also if it is protected: for operators
+   * Deletes a server in any status, and cancels its operation in progress. A second call returns the same operation.
+   * @param options.isForced true to delete it even if it is protected: for operators
    * @throws ApiError server_not_found, delete_protected
    */
   async remove(serverId: string, { isForced = false } = {}): Promise<Started> {
@@ -150,9 +151,9 @@ export class Servers {
     return started
   }
 
-  /** A server that is deleted while its first guest boots has run. */
+  /** A server that is deleted during its first boot counts as having run. */
   async #endBilling(tx: Queries, server: ServerTable, active: OperationTable | undefined): Promise<void> {
-    // Those that turn a machine on keep a BootData, the others nothing that it has.
+    // Operations that turn a machine on keep a BootData; the data of others has none of its fields.
     const bootedAt = active ? bootTime(dataOf<BootData>(active)) : null
     if (server.billed_since === null && bootedAt === null) return
     if (server.billed_since === null) await changeRate(tx, billedServer(server), server, bootedAt ?? 0)

@@ -6,7 +6,7 @@ export type { ServerStatus }
 /** The actions on a server. `update` changes metadata, `resize` the configuration. */
 export type Action = 'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'
 
-/** The operation that a transient status belongs to. Every other status is settled. */
+/** The operation that a transient status belongs to. Every other status is stable. */
 export const transient = {
   creating: 'create',
   starting: 'start',
@@ -72,10 +72,10 @@ export function checkAction(action: Action, status: ServerStatus, { force = fals
   return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'
 }
 
-/** The machine should be on, and no operation looks after it. */
+/** The machine should be on, and no operation is in progress on it. */
 export const watchedIn: readonly ServerStatus[] = ['running']
 
-/** The machine should be off, and no operation looks after it. */
+/** The machine should be off, and no operation is in progress on it. */
 export const offIn: readonly ServerStatus[] = ['stopped', 'suspended']
 
 /** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */

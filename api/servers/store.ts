@@ -18,7 +18,7 @@ import { LISTED, type ListedServer } from './view.ts'
 /**
  * Writes a new server, and records the event.
  * @param begin writes its first operation, which is in the event
- * @returns that operation; null where another transaction has just taken the server's number
+ * @returns that operation; null if another transaction has just taken the server's number
  */
 export async function insertServer(
   tx: Queries,
@@ -36,7 +36,7 @@ export async function insertServer(
   return operation
 }
 
-/** A server of the account that is not gone. */
+/** A server of the account, unless it is deleted. */
 export function findServer(
   db: Queries,
   accountId: string,
@@ -49,7 +49,7 @@ const ofAccount = prepared((db, { accountId, serverId }: { accountId: string; se
   alive(db).selectAll().where('server_id', '=', serverId).where('account_id', '=', accountId),
 )
 
-/** Any server, also one that is gone: for operations, which know no account. */
+/** Any server, including a deleted one: for operations, which know no account. */
 export async function getServer(db: Queries, serverId: string): Promise<ServerTable> {
   const server = await byId.first(db, { serverId })
   if (!server) throw new Error(`no such server: ${serverId}`)
@@ -123,7 +123,7 @@ const listedOfAccount = prepared((db, { accountId, serverId }: { accountId: stri
 
 const FILTERS = ['project_id', 'zone_slug', 'status', 'plan_type', 'cpu_type', 'template_id', 'name'] as const
 
-/** The page that is requested most: all servers, newest first. */
+/** The most requested page: all servers, newest first. */
 const newest = prepared(
   (db, { accountId, limit, offset }: { accountId: string; limit: number; offset: number }) =>
     alive(db)
@@ -148,7 +148,7 @@ export async function listServers(db: Queries, accountId: string, filter: Server
   for (const term of filter.label === undefined ? [] : selecting(filter.label))
     matching = matching.where(term)
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
-  // Ids are in order of time, so that newest first is a walk along an index.
+  // Ids are in order of creation, so that "newest first" is an index scan.
   const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
   const items = await sorted
     .select(LISTED)
@@ -163,7 +163,7 @@ export async function listServers(db: Queries, accountId: string, filter: Server
   return { items, total }
 }
 
-/** All servers of an account are counted as they come and go: counting rows would cost more with each. */
+/** The number of an account's servers is kept in its row, because counting rows would cost more with each server. */
 async function countServers(db: Queries, accountId: string): Promise<number> {
   return (await findAccount(db, accountId)).servers_used
 }
@@ -226,7 +226,7 @@ export type Connected = Pick<
 > &
   Pick<AccountTable, 'is_smtp_open'>
 
-/** Those of these servers that are not gone. */
+/** Returns those of these servers that are not deleted. */
 export function listConnected(db: Queries, ids: readonly string[]): Promise<Connected[]> {
   if (ids.length === 0) return Promise.resolve([])
   return connected(db).where('server_id', 'in', ids).execute()
@@ -259,7 +259,7 @@ export function countByStatus(db: Queries) {
     .execute()
 }
 
-/** Servers that cost something though their account's time of grace, which began before a moment, is over. */
+/** Billed servers of accounts whose grace period is over: it began before a moment. */
 export function listOverdue(db: Queries, moment: number) {
   return alive(db)
     .innerJoin(accountsOverdue(db, moment).as('overdue'), 'overdue.account_id', 'servers.account_id')
@@ -276,7 +276,7 @@ export function unbilledCost(db: Queries, accountId: string) {
     .where('account_id', '=', accountId)
     .where(isOrdered)
     .where((eb) =>
-      // No pair of terms with an or, for which PostgreSQL would look at what all accounts have in these statuses.
+      // It avoids OR, for which PostgreSQL would read the servers of all accounts in these statuses.
       eb
         .case()
         .when('billed_since', 'is', null)
@@ -286,7 +286,7 @@ export function unbilledCost(db: Queries, accountId: string) {
     )
 }
 
-/** In the words of the index `servers_ordered`: neither database sees otherwise that it has all that is asked for. */
+/** The condition repeats that of the index `servers_ordered`, because otherwise neither database uses the index. */
 const isOrdered = sql<boolean>`status NOT IN ('running', 'stopped', 'stopping', 'error', 'deleting')`
 
 /** True if a server of the account is suspended for this reason. */
@@ -306,7 +306,7 @@ export function resizingServers(db: Queries, accountId: string) {
   return alive(db).where('account_id', '=', accountId).where('status', '=', statusDuring.resize)
 }
 
-/** Servers that are to be suspended because their account is, or because it is closed. */
+/** Servers to suspend because their account is suspended or closed. */
 export function listHeld(db: Queries) {
   return alive(db)
     .select('server_id')
@@ -353,10 +353,10 @@ export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType
     .execute()
 }
 
-/** Which of these ids belong to servers that are not gone. */
+/** Returns those of these ids that belong to existing servers. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
-  // No database takes any number of parameters.
+  // Databases limit the number of parameters.
   for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
     const some = ids.slice(at, at + ASKED_AT_ONCE)
     const rows = await alive(db).select('server_id').where('server_id', 'in', some).execute()

@@ -26,14 +26,14 @@ interface SuspensionOptions {
   engine: Engine
   /** Time that servers keep running after the balance is used up. */
   graceMs: number
-  /** After how long suspended servers are deleted; null: never. */
+  /** The time after which suspended servers are deleted; null: never. */
   keepSuspendedMs: number | null
 }
 
 /**
  * Suspends the servers of accounts that are suspended or closed, or whose balance has been used up for longer than the
- * time of grace, and resumes them when the account is active and its balance covers them. What is in the middle of an operation gets
- * its turn at a later look.
+ * grace period, and resumes them when the account is active and its balance covers them. Servers with an operation in
+ * progress are handled at a later check.
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
@@ -48,8 +48,8 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
 }
 
 /**
- * Says of suspended servers when they will be deleted, and deletes those that were told so long before. A moment that
- * was told holds, whatever the setting is since, unless it is off.
+ * Sets the time at which suspended servers will be deleted, and deletes those whose time has come. An announced time
+ * holds even if the setting changes, unless it is turned off.
  */
 async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): Promise<void> {
   const now = clock.now()
@@ -65,14 +65,16 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
       if (server?.status !== 'suspended') return
       if (server.delete_at === null)
         return updateServer(tx, server_id, { delete_at: now + keepSuspendedMs, updated_at: now })
-      // Paid for at this very moment: the next look resumes it.
+      // The account has just paid, so the next check resumes the server.
       const isPaid = (await reasonToSuspend(tx, server.account_id)) === null
       if (isPaid && !(await missingToResume(tx, server.account_id))) return
       if (server.delete_at <= now) await beginDelete(tx, server, now)
     })
 }
 
-/** All servers of an account or none: what resumes is billed at once, and must not keep the next from it. */
+/**
+ * All servers of an account resume or none, because a resumed server is billed at once and would prevent the next one.
+ */
 async function resumable(db: Database) {
   const missing = new Map<string, number | null>()
   const servers = await listResumable(db)
@@ -83,12 +85,12 @@ async function resumable(db: Database) {
   )
 }
 
-/** A machine that may be on is stopped for real: by an operation, which ends in `suspended`. */
+/** A machine that may be on is stopped by an operation, which ends in `suspended`. */
 async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
   if (!server) return
-  // Read once more behind the lock: the top-up may have come meanwhile.
+  // The reason is read again under the lock, because a top-up may have arrived meanwhile.
   const reason = await reasonToSuspend(tx, server.account_id)
   if (reason === null) return
   const suspend = suspendable[server.status]

@@ -62,9 +62,9 @@ export interface ServerTable {
   networks: string
   /** Its place in the network, from which its addresses follow (drivers/addresses.ts); null once it is gone. */
   number: number | null
-  /** JSON: HostKey[] as the guest's ssh last showed them. */
+  /** JSON: HostKey[], as last read from the guest's SSH. */
   host_keys: string
-  /** 1 once the machine has a disk: from then on a missing disk is a loss, never made anew. */
+  /** 1 once the machine has a disk: from then on, a missing disk is a loss and is never created anew. */
   has_disk: number
   crash_count: number
   crashed_at: number | null
@@ -76,6 +76,6 @@ export interface ServerTable {
   started_at: number | null
   created_at: number
   updated_at: number
-  /** When the last trace of the machine was gone; such a row serves billing and operations only. */
+  /** The time at which the machine was removed completely; such a row only serves billing and operations. */
   deleted_at: number | null
 }

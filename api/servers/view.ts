@@ -16,7 +16,7 @@ import type { Quote } from './quote-schema.ts'
 import type { Server } from './schema.ts'
 import type { ServerTable } from './tables.ts'
 
-/** Problems of a host that has no room, or does not say what it has. */
+/** The problems of a host without enough capacity, or whose capacity is unknown. */
 const NO_ROOM: readonly unknown[] = [catalogProblems.capacity_unavailable, httpProblems.backend_unavailable]
 
 /** The keys that a server was created with. */
@@ -71,7 +71,7 @@ export interface SshPlace {
   sshHost: string
 }
 
-/** @param active the operation that is carried out on it now */
+/** @param active the operation in progress on it */
 export function serverView(
   place: SshPlace,
   row: ListedServer,
@@ -94,7 +94,7 @@ export function sshView(
   return { host: hostOf(catalog, zone_slug, sshHost), port: ssh_port, username }
 }
 
-/** A server as events carry it: what its row alone says. */
+/** A server as events contain it, with the data of its row alone. */
 export function serverData(
   row: ListedServer,
   active: OperationTable | null | undefined,

@@ -40,7 +40,7 @@ const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48
 /** IPv4 that is written as IPv6, and goes out as IPv4. */
 const MAPPED_V4 = ['::ffff:0:0/96']
 
-/** To which addresses webhooks may go. */
+/** Decides which addresses webhooks may be sent to. */
 export class Addresses {
   readonly #allowedV4: BlockList
   readonly #allowedV6: BlockList
@@ -52,8 +52,8 @@ export class Addresses {
   readonly #mappedV4 = blockList(MAPPED_V4.map(rangeOf))
 
   /**
-   * @param allowed what the operator opens besides the public internet
-   * @param own the addresses of this machine, public ones too: what listens there trusts them more than strangers
+   * @param allowed the ranges that the operator opens besides the public internet
+   * @param own the addresses of this machine, including public ones, whose services may trust local connections
    */
   constructor(allowed: readonly Range[], own: () => readonly string[] = interfaceAddresses) {
     this.#allowedV4 = blockList(allowed.filter(({ family }) => family === 'ipv4'))
@@ -70,7 +70,7 @@ export class Addresses {
     const isV4 = version === 4 || this.#mappedV4.check(address, 'ipv6')
     if ((isV4 ? this.#allowedV4 : this.#allowedV6).check(address, family)) return true
     if (this.#closed.check(address, family)) return false
-    // Looked at each time, as they come and go.
+    // They are read each time, because they come and go.
     if (addressList(this.#own()).check(address, family)) return false
     return version === 4 || this.#openV6.check(address, family)
   }

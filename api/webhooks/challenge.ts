@@ -15,8 +15,8 @@ interface Challenged {
 }
 
 /**
- * Asks an endpoint whether it wants what is sent to it: it must give back a value that nobody could guess.
- * @returns what it answered, without the text: it may be a stranger's
+ * Sends an endpoint a challenge: to agree to receive events, it must return a value that cannot be guessed.
+ * @returns its answer, without the text, which may belong to a stranger
  */
 export async function challenge(
   { webhook: { webhook_id, url }, address, secrets }: Challenged,
@@ -58,13 +58,13 @@ export function isProven({ url, verified_addresses }: WebhookTable, address: str
   return provenAddresses({ verified_addresses }).includes(address)
 }
 
-/** The addresses that have answered, with one more. */
+/** The verified addresses, with one more. */
 export function withAddress({ verified_addresses }: WebhookTable, address: string): string {
   const others = provenAddresses({ verified_addresses }).filter((other) => other !== address)
   return JSON.stringify([...others, address].slice(-ADDRESSES_KEPT))
 }
 
-/** The addresses that have answered. */
+/** The verified addresses. */
 export function provenAddresses({ verified_addresses }: Pick<WebhookTable, 'verified_addresses'>): string[] {
   const addresses: string[] = JSON.parse(verified_addresses ?? '[]')
   return addresses

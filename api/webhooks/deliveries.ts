@@ -15,7 +15,9 @@ const ROWS_AT_ONCE = 500
 /** The finished deliveries kept of each webhook, as long as their events exist. */
 export const FINISHED_KEPT = 1000
 
-/** Puts events into the queues of the webhooks that want them, in the transaction that gives them their positions. */
+/**
+ * Adds events to the queues of the webhooks that subscribe to them, in the transaction that gives them their positions.
+ */
 export async function enqueue(tx: Queries, events: readonly NumberedEvent[], now: number): Promise<void> {
   const webhooks = await lockWebhooks(tx, [...new Set(events.map((event) => event.account_id))])
   const rows = webhooks.flatMap((webhook) => {
@@ -38,7 +40,7 @@ function webhooksOf(rows: readonly DeliveryTable[]): string[] {
   return [...new Set(rows.map((row) => row.webhook_id))]
 }
 
-/** A test goes to the webhook that it is of, also to one that is disabled. */
+/** A test event is sent only to its own webhook, even if that is disabled. */
 function wants(webhook: WebhookTable, types: readonly string[], { type, data }: NumberedEvent): boolean {
   if (type === 'webhook.test') {
     const tested: Pick<WebhookTable, 'webhook_id'> = JSON.parse(data)
@@ -83,7 +85,7 @@ export function nextDelivery(db: Queries, webhookId: string) {
     .executeTakeFirst()
 }
 
-/** Writes what came of an attempt. */
+/** Records the result of an attempt. */
 export async function saveAttempts(
   tx: Queries,
   deliveryId: string,
@@ -97,7 +99,7 @@ export async function saveAttempts(
     .execute()
 }
 
-/** Begins anew with what was tried already, which is what waits longest. */
+/** Restarts the retries of deliveries that have had attempts, which are the oldest. */
 export async function restartDelivery(tx: Queries, webhookId: string): Promise<void> {
   await tx
     .updateTable('deliveries')
@@ -141,10 +143,7 @@ export function listDeliveries(db: Queries, webhookId: string, page: Page) {
   return pageOf(ofWebhook.orderBy('position', 'desc'), page)
 }
 
-/**
- * Does one step of what disabling or deleting a webhook leaves to be done, which is short however much that is. The
- * webhook is locked.
- */
+/** Does one short step of the work that disabling or deleting a webhook leaves. The webhook is locked. */
 export async function clearAway(tx: Queries, webhook: WebhookTable, limit: number): Promise<void> {
   const { webhook_id, deleted_at, given_up_to } = webhook
   if (deleted_at !== null) {
@@ -155,7 +154,7 @@ export async function clearAway(tx: Queries, webhook: WebhookTable, limit: numbe
   }
 }
 
-/** Gives up some of what is pending up to a position; @returns how many */
+/** Gives up some of the pending deliveries up to a position. @returns the number given up */
 async function giveUpDeliveries(
   tx: Queries,
   webhookId: string,
@@ -209,7 +208,9 @@ export async function forgetExcessDeliveries(
   return deleteSome(db, ofAccount, limit)
 }
 
-/** Deletes some of what is finished of a webhook, but for the newest: nobody fills the disk with replies of their own. */
+/**
+ * Deletes some of a webhook's finished deliveries except the newest, so that replies of endpoints cannot fill the disk.
+ */
 export function forgetFinished(tx: Queries, webhookId: string): Promise<number> {
   return deleteSome(
     tx,

@@ -10,13 +10,13 @@ import { addAddress } from './store.ts'
 import type { WebhookTable } from './tables.ts'
 import { signingSecrets } from './webhooks.ts'
 
-/** To one host name. */
+/** The limit of deliveries to one host name. */
 const DELIVERIES = { perMinute: 600, burst: 200, inFlight: 16 }
-/** To one host name that may never have asked for any. */
+/** The limit of challenges to one host name, which may not have agreed to any. */
 const CHALLENGES = { perMinute: 6, burst: 20, inFlight: 8 }
-/** To all hosts. */
+/** The limit of an account's challenges to all hosts. */
 const CHALLENGES_OF_ACCOUNT = { perMinute: 1, burst: 20, inFlight: 8 }
-/** Many host names can lead to one address, as those of a CDN do. */
+/** The factor for the limits of one address, because many host names can share it, such as those of a CDN. */
 const NAMES_OF_ADDRESS = 5
 
 export interface OutgoingOptions {
@@ -34,7 +34,7 @@ export interface Later {
 
 /** The result of a challenge. */
 export interface Proof extends Pick<Answer, 'status' | 'error'> {
-  /** Null where the host has none that is open. */
+  /** Null if the host has no allowed address. */
   address: string | null
 }
 
@@ -64,11 +64,11 @@ export class Outgoing {
       const answer = await this.#challenge(webhook, place.address, [], stopped)
       return 'waitMs' in answer ? answer : { ...answer, ...place }
     }
-    // Counted before the name is looked up, once: lookups are somebody's work too.
+    // It is counted once, before the name is resolved, because lookups also cause work for others.
     return this.#shares.hasTurn(turn) ? run() : this.#inTurn(accountLimits(webhook), webhook, 'lookup', run)
   }
 
-  /** Sends an event; before it a challenge where the host leads to an address that has not answered one. */
+  /** Sends an event, after a challenge if the host leads to an address that has not answered one. */
   async post(
     webhook: WebhookTable,
     event: { id: string; body: string },

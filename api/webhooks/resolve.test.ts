@@ -5,18 +5,18 @@ import { lookupName } from './resolve.ts'
 
 const TYPE_A = 1
 
-/** A reply to a question; without addresses it says that there are none. */
+/** A DNS reply; without addresses, it reports that there are none. */
 function replyTo(question: Buffer, addresses: readonly number[][]): Buffer {
   const end = question.indexOf(0, 12) + 5
   const header = Buffer.from([question[0] ?? 0, question[1] ?? 0, 0x81, 0x80, 0, 1, 0, addresses.length])
-  // The name of the question again, the type and class of it, for a minute.
+  // The name of the query again, its type and class, and a TTL of a minute.
   const answers = addresses.map((address) =>
     Buffer.from([0xc0, 12, ...question.subarray(end - 4, end), 0, 0, 0, 60, 0, address.length, ...address]),
   )
   return Buffer.concat([header, Buffer.alloc(4), question.subarray(12, end), ...answers])
 }
 
-/** A name server of the test's own. Of what begins with "slow" it says nothing until it is told to. */
+/** A name server for the test. For names that begin with "slow" it sends no reply until the test requests it. */
 async function nameServer(known: Record<string, { v4?: number[][]; v6?: number[][] }>) {
   const socket = createSocket('udp4')
   const held: (() => void)[] = []

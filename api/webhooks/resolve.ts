@@ -19,11 +19,11 @@ export async function lookupName(
   servers?: readonly string[],
 ): Promise<Awaited<ReturnType<Lookup>>> {
   if (/(^|\.)localhost\.?$/i.test(name)) return LOCALHOST
-  // One for each, which costs microseconds: it reads the system's settings once, and they change.
+  // Each lookup has a new resolver, which costs microseconds, because a resolver reads the system's settings only once.
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 })
   if (servers) resolver.setServers(servers)
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  // One that has no addresses of a family, or does not say, is called by those of the other.
+  // A host without addresses of one family, or without a reply for it, is called at those of the other.
   if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
   return [
     ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),

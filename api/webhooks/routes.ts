@@ -84,7 +84,7 @@ function collectionRoutes(options: Options): Route[] {
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
         return shown(report, webhook, secret)
       },
-      // The reply that would have shown the secret never left.
+      // The reply with the secret was never sent.
       recover: async ({ actor, report, setHeader }, webhookId) => {
         const webhook = found(
           await findWebhook(options.db, actor.accountId, webhookId),

@@ -4,7 +4,7 @@ import { systemClock as clock } from '../clock.ts'
 import { Addresses } from './addresses.ts'
 import { locate, send, TIMEOUT_MS } from './send.ts'
 
-/** A server that says what it wants to, and is no HTTP server. @returns its port */
+/** A raw TCP server that sends the given text. @returns its port */
 async function speaker(speak: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { Addresses } from './addresses.ts'
 
-// To import node:http is to load undici too, which it offers as well: 10 MB for what nothing here uses.
+// Importing node:http would also load undici, 10 MB that nothing here uses.
 const http = process.getBuiltinModule('node:http')
 const https = process.getBuiltinModule('node:https')
 
@@ -15,16 +15,16 @@ export const REPLY_BYTES = 4096
 /** Databases keep no NUL, and JSON takes six bytes for each of the others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]/g
-/** Replies 1xx before the reply itself. Each costs work, and an endpoint could go on with them until the time is up. */
+/** The most 1xx replies before the reply itself. Each costs work, and an endpoint could send them until the timeout. */
 const MAX_INTERIM = 10
-/** Each is compared with all that is closed. */
+/** The most addresses of a host, each of which is compared with all blocked ranges. */
 const MAX_ADDRESSES = 64
 
 /** All addresses of a host name. */
 export type Lookup = (host: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface Answer {
-  /** Null where there was none. */
+  /** Null if there was none. */
   status: number | null
   reply: string
   /** The failure, in words for the customer; null for success. */
@@ -47,12 +47,12 @@ interface LocateOptions {
   addresses: Addresses
 }
 
-/** Something that is wrong with the endpoint, in words for the customer. */
+/** A fault of the endpoint, with a message for the customer. */
 class EndpointError extends Error {}
 
 /**
- * Finds an address of an endpoint's host, all of which must be open. Never throws.
- * @param preferred it is one of these where the host has one
+ * Finds an address of an endpoint's host, all of whose addresses must be allowed. Never throws.
+ * @param preferred addresses that are chosen first
  */
 export function locate(
   url: string,
@@ -68,12 +68,12 @@ export function locate(
   return inTime<{ address: string } | { error: string }>(find, (error) => ({ error }), clock, stopped)
 }
 
-/** Posts a message as Standard Webhooks has it. Redirects are not followed. Never throws. */
+/** Posts a message according to Standard Webhooks. Redirects are not followed. Never throws. */
 export function send(message: Message, clock: Clock, stopped: AbortSignal): Promise<Answer> {
   return inTime((signal) => post(message, clock, signal), refusal, clock, stopped)
 }
 
-/** Does something of which all may fail and last: what goes wrong is told, and what is too late is cut off. */
+/** Runs a call with a time limit, and returns its failures as results. */
 async function inTime<Result>(
   run: (signal: AbortSignal) => Promise<Result>,
   failed: (why: string) => Result,
@@ -120,7 +120,7 @@ function post(
   return new Promise((resolve, reject) => {
     let interim = 0
     const request = start({
-      // The very address that was looked at: a name can lead elsewhere a moment later.
+      // This is the address that was checked: a name can resolve to another one a moment later.
       host: address,
       ...(isIP(name) ? {} : { servername: name }),
       port: target.port || (target.protocol === 'https:' ? 443 : 80),
@@ -159,7 +159,7 @@ async function addressesOf(name: string, lookup: Lookup, addresses: Addresses): 
   const found = isIP(name) ? [{ address: name, family: isIP(name) }] : await lookup(name)
   if (found.length > MAX_ADDRESSES)
     throw new EndpointError(`The host has more than ${MAX_ADDRESSES} addresses.`)
-  // One that is closed among them is no accident: all are refused.
+  // A blocked address among them is no accident, so all are refused.
   if (!found.every(({ address }) => addresses.isOpen(address)))
     throw new EndpointError('The address of the host is not on the public internet.')
   return [...found].sort((a, b) => a.family - b.family).map(({ address }) => address)

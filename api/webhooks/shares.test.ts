@@ -6,7 +6,7 @@ import { Shares } from './shares.ts'
 const SECOND = 1_000
 const limit = { destination: 'shop', perMinute: 60, burst: 10, inFlight: 4 }
 
-/** Sends for a while, as fast as may be; @returns how much each account sent */
+/** Sends as fast as allowed for a while. @returns the number of messages of each account */
 function sent(seconds: number, accounts: Record<string, number>, clock: ManualClock, shares: Shares) {
   const counts: Record<string, number> = {}
   for (let passed = 0; passed < seconds * SECOND; passed += 100) {

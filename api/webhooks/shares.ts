@@ -5,9 +5,9 @@ import { Recent } from '../http/limits/recent.ts'
 export interface Limit {
   destination: string
   perMinute: number
-  /** At once, after a pause. */
+  /** The number of messages at once after a pause. */
   burst: number
-  /** On their way at the same time. */
+  /** The number of messages in flight. */
   inFlight: number
 }
 
@@ -24,21 +24,21 @@ interface Share {
 /** The time at which a waiting message may go. */
 interface Turn {
   at: number
-  /** They know of it. */
+  /** The messages that hold a place. */
   destinations: readonly string[]
 }
 
-/** An account that sends nothing for so long does not divide the limits of others. */
+/** The time after which an idle account no longer reduces the shares of others. */
 const ACTIVE_MS = 60_000
-/** An account whose messages find no place looks again this often, with one after the other. */
+/** The interval at which an account without a free place retries, one message after the other. */
 const LOOK_EVERY_MS = 500
 const MAX_DESTINATIONS = 20_000
 const MAX_TURNS = 20_000
 
 /**
- * Divides what may be sent to a destination by the accounts that send there: each has the same share of its rate, its
- * burst and its places, so that nobody uses up those of others. A message that has to wait keeps its turn. They are in
- * memory: a restart forgives, and each process counts for itself.
+ * Divides the limits of a destination between the accounts that send there: each has the same share of its rate, burst
+ * and places. A message that has to wait keeps its turn. The shares are in memory, so a restart resets them, and each
+ * process counts separately.
  */
 export class Shares {
   readonly #clock: Clock
@@ -111,7 +111,7 @@ export class Shares {
     return { share, accounts: shares.size }
   }
 
-  /** A clock that was set back must not hold up what had its turn by the old one. */
+  /** A clock that was set back must not delay messages whose turn had come. */
   #now(): number {
     const now = this.#clock.now()
     if (now < this.#latest) {

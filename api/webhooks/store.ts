@@ -83,7 +83,7 @@ export async function deleteWebhook(tx: Queries, webhookId: string, now: number)
   if (row) await tell(tx, 'webhook.deleted', row, now)
 }
 
-/** Asks for an event of its own, which goes before all that waits. */
+/** Queues an event for one webhook alone, ahead of all pending ones. */
 export function askForTest(tx: Queries, webhook: WebhookTable, eventId: string, now: number): Promise<void> {
   return tell(tx, 'webhook.test', webhook, now, eventId)
 }
@@ -131,7 +131,7 @@ export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promis
   )
 }
 
-/** There is something to send to these, now unless they wait for a moment already. */
+/** Marks webhooks with pending events as due now, unless they have a later time already. */
 export async function callWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   await tx
@@ -141,7 +141,7 @@ export async function callWebhooks(tx: Queries, webhookIds: readonly string[], n
     .execute()
 }
 
-/** Makes these due, whatever they wait for, but for an answer to a challenge. */
+/** Makes these webhooks due now, unless they wait for an answer to a challenge. */
 export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   await tx
@@ -153,9 +153,9 @@ export async function hastenWebhooks(tx: Queries, webhookIds: readonly string[],
 }
 
 /**
- * Takes webhooks that are due, of each account but a few at once; what another process is just taking is left to it.
- * The places of an account belong to those that are held and to those that are due first, so that two processes which
- * look at the same time do not take more.
+ * Takes webhooks that are due, a few of each account at once, and skips those that another process is just taking. An
+ * account's places belong to webhooks that are held and to those that are due first, so that two simultaneous processes
+ * do not take more.
  */
 export function claimWebhooks(
   db: Database,
@@ -213,7 +213,7 @@ export async function takeOverWebhooks(db: Database): Promise<void> {
     .execute()
 }
 
-/** The process of this name is dead. */
+/** Releases the webhooks of a dead process. */
 export async function releaseWebhooksOf(tx: Queries, owner: string): Promise<void> {
   await tx
     .updateTable('webhooks')
@@ -224,9 +224,9 @@ export async function releaseWebhooksOf(tx: Queries, owner: string): Promise<voi
 }
 
 /**
- * Gives a webhook back, which is locked then.
- * @param nextRunAt unless it was made due meanwhile
- * @returns what it is by now; undefined where it was no longer held
+ * Releases a webhook, and locks its row.
+ * @param nextRunAt the next time, unless it was made due meanwhile
+ * @returns the current row; undefined if it was no longer held
  */
 export function releaseWebhook(
   tx: Queries,
@@ -247,7 +247,7 @@ export function releaseWebhook(
     .executeTakeFirst()
 }
 
-/** Remembers where the endpoint has answered, unless the webhook leads elsewhere by now. */
+/** Stores the address at which the endpoint has answered, unless the webhook's URL has changed. */
 export async function addAddress(
   db: Queries,
   { webhook_id, url }: Pick<WebhookTable, 'webhook_id' | 'url'>,

@@ -22,11 +22,11 @@ export interface WebhookTable {
   lease_owner: string | null
   lease_until: number
   created_at: number
-  /** Up to this position what is pending is given up, which the job is still writing down; null where it need not. */
+  /** Deliveries up to this position are given up, which the job is still recording; null if there are none. */
   given_up_to: number | null
-  /** Since when it is there for the job alone, which deletes it after its deliveries. */
+  /** The time of its deletion; the job then deletes its deliveries, and after them the row. */
   deleted_at: number | null
-  /** Sealed: what signs as well until a moment, null where nothing was replaced. */
+  /** Sealed: the replaced secret, which also signs until a given time; null if there is none. */
   previous_secret: string | null
   previous_secret_until: number | null
   /** Whether the endpoint at this URL has answered a challenge; events wait until then. */
@@ -36,7 +36,7 @@ export interface WebhookTable {
   challenged_at: number | null
   /** Challenges since verification was asked for. */
   challenges: number
-  /** JSON: the addresses that answered a challenge; null where any may be sent to. */
+  /** JSON: the addresses that answered a challenge; null if any is accepted. */
   verified_addresses: string | null
 }
 

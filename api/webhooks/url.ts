@@ -17,7 +17,10 @@ const PRIVATE_DOMAINS = [
 ]
 /** Names of clouds' metadata services; *.internal is in the other list. */
 const METADATA_NAMES = ['metadata.packet.net', 'metadata.platformequinix.com', 'metadata.tencentyun.com']
-/** Below 1024 only those of HTTP; above it, what other protocols listen on that read lines or that browsers refuse. */
+/**
+ * Below 1024, only the ports of HTTP are allowed; above it, all but ports of line-based protocols, and those that
+ * browsers refuse.
+ */
 const HTTP_PORTS = [80, 443]
 const FIRST_FREE_PORT = 1024
 const FOREIGN_PORTS = [
@@ -28,7 +31,7 @@ const FOREIGN_PORTS = [
 /** Describes the fault of an endpoint's URL, to follow the name of its field; null if there is none. */
 export function flawOf(url: string, addresses: Addresses): string | null {
   if (!URL.canParse(url)) return 'must be an address such as https://example.com/hooks.'
-  // The parser has undone what hides a host: other digits, other forms of numbers, percent signs.
+  // The parser has normalized disguised hosts: other digits, other forms of numbers, percent signs.
   const { username, password, hostname, port } = new URL(url)
   if (username !== '' || password !== '') return 'must not contain a user name or password.'
   if (isForeign(Number(port || HTTP_PORTS[0])))

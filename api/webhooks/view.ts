@@ -26,7 +26,7 @@ export function webhookView(row: WebhookTable): Webhook {
   }
 }
 
-/** One try to deliver, as its row keeps it. */
+/** One attempt at a delivery, as its row stores it. */
 export interface Attempt {
   at: number
   durationMs: number

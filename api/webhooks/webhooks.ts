@@ -35,7 +35,7 @@ export interface WebhooksOptions {
   clock: Clock
   secrets: Secrets
   addresses: Addresses
-  /** Passes on what has happened until now. */
+  /** Delivers all events until now. */
   relay: () => Promise<void>
   eventScopes: EventScopes
 }
@@ -118,7 +118,7 @@ export async function updateWebhook(
 }
 
 /**
- * @returns the webhook, and its next secret; the one before signs as well for a day, the one before that no more
+ * @returns the webhook, and its new secret; the previous one also signs for a day, older ones no longer do
  * @throws ApiError webhook_not_found
  */
 export async function rotateSecret(
@@ -188,7 +188,7 @@ function checkUrl(url: string, addresses: Addresses): void {
   if (flaw !== null) throw invalid([bodyIssue('url', 'invalid_format', `url ${flaw}`)])
 }
 
-/** @throws ApiError insufficient_scope where the webhook would show events that its creator can't see */
+/** @throws ApiError insufficient_scope if the webhook would show events that its creator can't see */
 function requireSight(actor: Actor, types: readonly (EventType | '*')[], scopes: EventScopes): void {
   const wanted = eventTypesOf(scopes).filter((type) => types.includes('*') || types.includes(type))
   const lacking = wanted.map((type) => scopes[type]).find((scope) => !holds(actor, scope))

@@ -22,7 +22,7 @@ import { type Attempt, attemptsOf } from './view.ts'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** Between one attempt and the next: eleven attempts within a day, or more where some were asked for. */
+/** The pauses between attempts: eleven attempts within a day, or more if some were requested. */
 export const BACKOFF_MS = [
   5 * SECOND,
   MINUTE,
@@ -35,7 +35,7 @@ export const BACKOFF_MS = [
   8 * HOUR,
   8 * HOUR,
 ] as const
-/** Between one challenge and the next: nine within a day, the first ones while a customer stores the secret. */
+/** The pauses between challenges: nine within a day, the first ones while a customer stores the secret. */
 export const CHALLENGE_BACKOFF_MS = [
   10 * SECOND,
   MINUTE,
@@ -46,34 +46,38 @@ export const CHALLENGE_BACKOFF_MS = [
   6 * HOUR,
   12 * HOUR,
 ] as const
-/** So long an event is tried, however often. */
+/** The time for which the delivery of an event is attempted, however often. */
 const GIVE_UP_AFTER_MS = BACKOFF_MS.reduce((sum, wait) => sum + wait, 0)
 const GONE = 410
 const UNVERIFIED = { verification: 'failed', is_enabled: 0, disabled_reason: 'unverified' } as const
-/** Several times what an attempt takes at most. */
+/** Several times the longest duration of an attempt. */
 const LEASE_MS = 60 * SECOND
 /** Deliveries that are cleared away in one transaction. */
 export const CLEAR_AT_ONCE = 1_000
 const LOOK_EVERY_MS = SECOND
-/** While something waits for its turn at a destination. */
+/** The pause while a message waits for its turn at a destination. */
 const TURNS_EVERY_MS = 100
-/** An endpoint that hangs takes one of them for ten seconds, then none until its next attempt. */
+/**
+ * The number of webhooks sent to at once. An endpoint that hangs takes one place for ten seconds, then none until its
+ * next attempt.
+ */
 const CONCURRENCY = 256
-/** So that the endpoints of one account, which may all hang, don't take all of them. */
+/** The most places of one account, whose endpoints may all hang. */
 export const PER_ACCOUNT = 8
 
 export interface WebhookWorkerOptions extends OutgoingOptions {
   log: Logger
   peers: Peers
-  /** By which name webhooks are taken. */
+  /** The name under which webhooks are taken. */
   owner?: string | undefined
 }
 
 type Next = NonNullable<Awaited<ReturnType<typeof nextDelivery>>>
 
 /**
- * Sends events to webhooks, to each one after the other, to all side by side. A webhook's row is the job: it holds
- * the lease and when it is due. What was sent and not yet written down when a process dies is sent again.
+ * Sends events to webhooks: to each one after the other, to different ones concurrently. A webhook's row is the job,
+ * with its lease and the time at which it is due. Events whose result was not recorded when a process died are sent
+ * again.
  */
 export class WebhookWorker {
   readonly #options: WebhookWorkerOptions
@@ -97,16 +101,19 @@ export class WebhookWorker {
     options.peers.on('published', () => this.wake())
   }
 
-  /** @param isAlone no other process works on this database: what a dead one held is taken over at once */
+  /**
+   * @param isAlone true if no other process works on this database: the webhooks of a dead process are then taken over
+   * at once
+   */
   async start({ isAlone }: { isAlone: boolean }): Promise<void> {
     if (isAlone) await takeOverWebhooks(this.#options.db)
     this.#loop.start()
   }
 
-  /** Frees what a process that is dead was sending to: what it had not written down is sent again. */
+  /** Releases the webhooks of a dead process; events without a recorded result are sent again. */
   readonly inherit = (tx: Queries, owner: string): Promise<void> => releaseWebhooksOf(tx, owner)
 
-  /** Closes connections to endpoints; what was not replied to is sent again. */
+  /** Closes connections to endpoints; messages without a reply are sent again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#loop.stop()
@@ -118,12 +125,12 @@ export class WebhookWorker {
     return this.#outgoing.waiting
   }
 
-  /** There may be something to send. */
+  /** Wakes the worker, because there may be events to send. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Takes what is due and begins to send it; @returns to how many webhooks */
+  /** Takes webhooks that are due, and begins to send. @returns the number of webhooks */
   async tick(): Promise<number> {
     const { db, clock } = this.#options
     const limit = CONCURRENCY - this.#inFlight.size
@@ -149,7 +156,7 @@ export class WebhookWorker {
     if ((await this.tick()) > 0) this.wake()
   }
 
-  /** Does the next thing that a webhook needs: clears it away, asks its endpoint, or sends its next event. */
+  /** Does the next task of a webhook: deletes it, challenges its endpoint, or sends its next event. */
   async #serve(webhook: WebhookTable): Promise<void> {
     const { db, clock, log } = this.#options
     try {
@@ -164,7 +171,7 @@ export class WebhookWorker {
     }
   }
 
-  /** Sends a challenge, and writes down what came of it. A webhook that is disabled waits until it is enabled. */
+  /** Sends a challenge, and records the result. A webhook that is disabled waits until it is enabled. */
   async #ask(webhook: WebhookTable): Promise<void> {
     const { db, clock } = this.#options
     if (webhook.is_enabled === 0) return void (await releaseWebhook(db, webhook, this.#owner, null))
@@ -174,7 +181,7 @@ export class WebhookWorker {
     await this.#saveProof(webhook, { at, ...proof })
   }
 
-  /** Sends an event, and writes down what came of it. */
+  /** Sends an event, and records the result. */
   async #deliver(webhook: WebhookTable, next: Next): Promise<void> {
     const { clock } = this.#options
     const at = clock.now()
@@ -184,7 +191,7 @@ export class WebhookWorker {
     await this.#save(webhook, next, { at, durationMs: clock.now() - at, ...answer })
   }
 
-  /** Postpones a webhook for which nothing was sent, or nothing that counts as an attempt. */
+  /** Postpones a webhook without an attempt that counts. */
   async #putOff(webhook: WebhookTable, what: Later | object): Promise<void> {
     const { db, clock } = this.#options
     const waitMs = 'waitMs' in what ? what.waitMs : 0
@@ -204,7 +211,7 @@ export class WebhookWorker {
     })
   }
 
-  /** Releases a webhook whose queue is empty; a last look, under its lock, finds what was queued since. */
+  /** Releases a webhook whose queue is empty; a last check, under its lock, finds events that were queued since. */
   async #rest(webhook: WebhookTable): Promise<void> {
     await this.#options.db.transaction().execute(async (tx) => {
       if (!(await releaseWebhook(tx, webhook, this.#owner, null))) return
@@ -221,7 +228,7 @@ export class WebhookWorker {
     await db.transaction().execute(async (tx) => {
       const pauseMs = error === null ? 0 : (CHALLENGE_BACKOFF_MS[webhook.challenges] ?? 0)
       const row = await releaseWebhook(tx, webhook, this.#owner, clock.now() + pauseMs)
-      // A webhook that was deleted or moved has a challenge of its own.
+      // A webhook that was deleted or got another URL does not use this result.
       if (!row || row.deleted_at !== null || row.url !== webhook.url) return
       const seen = { verification_error: error, challenged_at: at, challenges: row.challenges + 1 }
       const isOver = row.challenges >= CHALLENGE_BACKOFF_MS.length || status === GONE
@@ -250,7 +257,7 @@ export class WebhookWorker {
       await saveAttempts(tx, next.delivery_id, attempts, isOver ? 'failed' : verdict)
       if (verdict !== 'pending') await forgetFinished(tx, webhook.webhook_id)
       if (!isOver) return
-      // One that is gone does not want what is sent: it is asked again before anything else.
+      // An endpoint that replies 410 does not want events: it gets a new challenge before anything else.
       const refused = { verification: 'failed', verification_error: attempt.error } as const
       const change = {
         is_enabled: 0,
@@ -262,7 +269,7 @@ export class WebhookWorker {
   }
 }
 
-/** The first attempt, from which on the day is counted, and the last ones. */
+/** Keeps the first attempt, from which the day is counted, and the last ones. */
 function kept(attempts: readonly Attempt[]): Attempt[] {
   return [...attempts.slice(0, 1), ...attempts.slice(1).slice(-BACKOFF_MS.length)]
 }
@@ -272,7 +279,7 @@ function backoffAfter(attempts: number): number {
 }
 
 /**
- * Decides what follows from the last attempt: for the delivery, or that the webhook is given up. A test is tried
+ * Decides what follows from the last attempt: for the delivery, or that the webhook is given up. A test is attempted
  * once.
  */
 function verdictOn(

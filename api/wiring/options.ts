@@ -65,11 +65,11 @@ export interface AppOptions {
   recent?: RecentReads
   /** The other processes that serve the same database (default: none). */
   peers?: Peers
-  /** By which name this process takes work. */
+  /** The name under which this process takes work. */
   owner?: string
   /** True if the process answers only requests for its health. */
   isWorker?: boolean
-  /** For tests: undocumented replies fail, each step can be watched, and is written down or not. */
+  /** For tests: undocumented replies fail, and each step can be observed and recorded or not. */
   validateReplies?: boolean
   observe?: NonNullable<EngineOptions['observe']>
   saveEveryMs?: number

@@ -13,7 +13,7 @@ export function networkProcedures(options: ProcedureOptions): Record<NetworkOper
   }
 }
 
-/** These operations have always a server. */
+/** These operations always have a server. */
 const serverOf = ({ server_id }: { server_id: string | null }) => server_id ?? ''
 
 function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
@@ -33,7 +33,7 @@ function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
   }
 }
 
-/** A server that could not be attached is not: its address is free again. */
+/** A server that could not be attached is removed from the network, which frees its address. */
 function attachConcluder({ clock }: ProcedureOptions): Procedure<object>['conclude'] {
   return async (operation, outcome) => async (tx) => {
     if (outcome.status === 'succeeded') return

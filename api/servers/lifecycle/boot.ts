@@ -11,7 +11,7 @@ import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
 
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
-/** A guest that has taken long is asked less often; the delay stays a fiftieth of what it took. */
+/** A slow guest is probed less often: the delay is a fiftieth of the time that it has taken. */
 const ASK_READY_MS = { least: 50, most: 1_000, share: 1 / 50 }
 /** The part of create's progress bar that the image takes, and where the guest's boot begins. */
 const IMAGE_SHARE = 50
@@ -25,7 +25,7 @@ export function bootSteps(
 
   const make: Step<BootData> = async (operation) => {
     const server = await getServer(db, operation.subject_id)
-    // A second run may find it made, and even running: a later step can have begun before the crash.
+    // A second run may find the machine created and even running: a later step can have begun before the crash.
     if (!server.has_disk) {
       await drivers.at(server.pool).define(machineSpec(options, server))
       await updateMachine(db, server.server_id, { has_disk: 1 })
@@ -42,7 +42,7 @@ export function bootSteps(
       await connectivity.tell(server.server_id).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
-      // Requests are refused earlier, but a server may start by itself after its host has lost the feature.
+      // Requests are refused earlier, but the service may start a server after its host has lost the feature.
       if (isUnsupported(error))
         return fail(
           'not_supported',
@@ -76,7 +76,7 @@ export function bootSteps(
   return { image: imageStep(options), make, boot, ready }
 }
 
-/** A machine that has its disk goes on to boot; else the image that its disk is made of comes first. */
+/** Continues with the boot if the machine has its disk; otherwise prepares the image for the disk. */
 function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootData> {
   return async (operation) => {
     const server = await getServer(db, operation.subject_id)
@@ -84,7 +84,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
     if (server.has_disk) {
       const { power } = await driver.inspect(server.server_id)
       if (power !== 'absent') return next('boot', BOOT_AT)
-      // An empty disk in place of the customer's data would be the worst of repairs.
+      // An empty disk in place of the customer's data would be the worst repair.
       log.error(
         { server_id: server.server_id, operation_id: operation.operation_id },
         'the disk of a server is missing',
@@ -99,7 +99,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
     const state = await driver.image(template.image)
     if (state.state === 'ready') return next('make', IMAGE_SHARE)
     if (state.state === 'failed') {
-      // The store's message is the operator's business: it names packages, sources and files.
+      // The store's message is only for the operator: it names packages, sources and files.
       log.error(
         { operation_id: operation.operation_id, reason: state.message },
         'an image could not be prepared',
@@ -113,7 +113,7 @@ function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootDa
   }
 }
 
-/** Another program holds the server's port: it gets one that no server has. */
+/** Moves a server to a free host port, because another program uses its port. */
 async function moveToOtherPort({ db, sshPorts }: ProcedureOptions, server: ServerTable): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await updateMachine(tx, server.server_id, { ssh_port: await moveSsh(tx, sshPorts, server) })

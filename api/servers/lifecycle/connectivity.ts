@@ -20,14 +20,14 @@ interface ConnectivityOptions {
 /** Pending changes for the driver of one pool. */
 interface Line {
   inTurn: Semaphore
-  /** The servers that its next turn is about. */
+  /** The servers of its next update. */
   changed: Set<string>
 }
 
 /**
  * Keeps the drivers' view of connectivity in step with the database: ports, addresses, networks and firewalls. Each
  * driver gets one update at a time, read at that moment, so that an older state never follows a newer one. A driver
- * that is slow or down holds up no other.
+ * that is slow or down delays no other.
  */
 export class Connectivity {
   readonly #options: ConnectivityOptions

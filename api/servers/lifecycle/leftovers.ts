@@ -21,7 +21,7 @@ interface LeftoverOptions {
 
 /**
  * Undoes commands that reached a machine too late. A process that is cut off from the database is declared dead, and
- * another one carries its operations on; the last command of the first may still arrive after that.
+ * another one continues its operations. The last command of the first may still arrive after that.
  */
 export async function endLeftovers(options: LeftoverOptions): Promise<void> {
   const { drivers, engine, log } = options
@@ -36,7 +36,8 @@ export async function endLeftovers(options: LeftoverOptions): Promise<void> {
 }
 
 async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions): Promise<void> {
-  // The database is read first: a machine that is there afterwards belongs to no operation that has just ended.
+  // The database is read first, so that a machine listed afterwards does not belong to an operation that has just
+  // ended.
   const deleted = await listDeletedSince(db, pool, clock.now() - LATE_MS)
   const off = await listOff(db, pool)
   if (deleted.length === 0 && off.length === 0) return

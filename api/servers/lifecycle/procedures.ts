@@ -91,7 +91,9 @@ function patient<Name extends string, Data>(
 type PowerData = BootData & OffData
 type PowerOperation = 'create' | 'start' | 'stop' | 'reboot'
 
-/** Ends an operation on a machine: on success its status follows from the type, else from what the machine does. */
+/**
+ * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
+ */
 function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerData>['conclude'] {
   return async (operation, outcome) => {
     const server = await getServer(db, operation.subject_id)
@@ -142,7 +144,7 @@ function resizeStep(options: ProcedureOptions): Step<ResizeData> {
   return async (operation) => {
     const { plan } = operation.data
     const server = await getServer(db, operation.subject_id)
-    // A server that never had a machine gets the new size when its first one is made.
+    // A server that never had a machine gets the new size when its first one is created.
     if (server.has_disk)
       await drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
     return done()
@@ -193,7 +195,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         await updateServer(tx, server.server_id, {
           status: 'error',
           status_reason: outcome.code,
-          // Billing ended with the request; should the customer start it again, it begins anew.
+          // Billing ended with the request, and begins anew if the customer starts it again.
           billed_since: null,
           delete_at: null,
           updated_at: now,
@@ -215,10 +217,10 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
       })
       await withdrawPorts(tx, server.server_id)
       await release(tx, server, server, 1)
-      // Once the account is locked: else one could be attached meanwhile.
+      // This runs once the account is locked, because otherwise one could be attached meanwhile.
       await removeFirewalls(tx, server.server_id)
       await countInProject(tx, server.account_id, server.project_id, -1)
-      // Networks last, as an order locks them: else the two wait for each other.
+      // Networks come last, in the lock order of new servers, to avoid deadlocks.
       const networks = membershipsOf(server).map(({ network_id }) => network_id)
       await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await subjectIsGone(tx, serverSubject(server.server_id), now)

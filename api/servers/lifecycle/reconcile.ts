@@ -15,9 +15,11 @@ import { endLeftovers } from './leftovers.ts'
 
 const LOOK_EVERY_MS = 10_000
 const SWEEP_EVERY_MS = 60_000
-/** Why nothing is known of a server, which may run all the same: its host does not answer. */
+/** The status reason of a server whose host does not answer, although it may be running. */
 const HOST_UNAVAILABLE = 'host_unavailable'
-/** A machine that dies this often within this time is left alone: starting it again only burns the host. */
+/**
+ * A machine that dies this often within this time is not started again, because that would only waste the host's CPU.
+ */
 const MAX_CRASHES = 5
 const CRASHES_COUNT_FOR_MS = 10 * 60_000
 const FIRST_BACKOFF_MS = 1_000
@@ -34,7 +36,7 @@ interface ReconcilerOptions {
   peers: Peers
 }
 
-/** Writes down what machines did that no operation looks after: turned off, died, answered late. */
+/** Records changes of machines outside of operations: they turned off, died, or answered late. */
 export class Reconciler {
   readonly #options: ReconcilerOptions
   readonly #loop: Loop
@@ -75,7 +77,7 @@ export class Reconciler {
     return endLeftovers(this.#options)
   }
 
-  /** One look at all machines, each pool by itself: one whose driver is down holds up no other. */
+  /** Checks all machines, each pool separately, so that a driver that is down delays no other. */
   async look(): Promise<void> {
     const { db, log } = this.#options
     const pools = await poolsOfRunning(db)
@@ -103,7 +105,7 @@ export class Reconciler {
     for (const { server_id, status_reason } of servers.filter((server) => !isOn(server))) {
       if (machines.get(server_id)?.power === 'away' && status_reason === HOST_UNAVAILABLE) continue
       try {
-        // Looked at anew: a list of many machines may have taken long enough for a reboot.
+        // It is inspected again, because a list of many machines may take long enough for a reboot.
         await this.#updateFrom(server_id, await driver.inspect(server_id))
       } catch (error) {
         log.error({ err: error, server_id }, 'the machine of a server could not be checked')
@@ -111,7 +113,7 @@ export class Reconciler {
     }
   }
 
-  /** Asks a guest that was too late for its operation whether it answers meanwhile. */
+  /** Probes a guest again that did not answer within the time limit of its operation. */
   async #askLate(driver: Driver, serverId: string): Promise<void> {
     const answer = await driver.ready(serverId).catch(() => null)
     if (!answer) return
@@ -119,7 +121,7 @@ export class Reconciler {
     await this.#write(serverId, { status_reason: null, host_keys }, BOOT_TIMEOUT)
   }
 
-  /** Machines of the drivers that no server belongs to. They are named, never touched. */
+  /** Lists machines of the drivers that belong to no server. They are reported, never changed. */
   async orphans(): Promise<string[]> {
     const { db, drivers } = this.#options
     const lists = await Promise.allSettled(drivers.pools.map((pool) => drivers.at(pool).list()))
@@ -132,7 +134,7 @@ export class Reconciler {
     const { log } = this.#options
     if (machine.power === 'running') return
     if (machine.power === 'away') {
-      // A machine that moves between hosts is briefly away: that is expected.
+      // A machine that moves between hosts is briefly unavailable, as expected.
       if (machine.isMoving) return
       log.error({ server_id: serverId }, 'the host of a server does not answer')
       return this.#write(serverId, { status_reason: HOST_UNAVAILABLE })
@@ -171,7 +173,7 @@ export class Reconciler {
 
   /**
    * Writes a change to a server whose machine should still be on, and records the event.
-   * @param reason only while this is the reason of its status
+   * @param reason the status reason that the server must still have
    */
   async #write(serverId: string, change: Partial<ServerTable>, reason?: string): Promise<void> {
     const updated_at = this.#options.clock.now()
@@ -181,7 +183,7 @@ export class Reconciler {
     })
   }
 
-  /** Writes to a server whose machine should still be on; any other status is news from an operation. */
+  /** Writes to a server whose machine should still be on; any other status comes from a newer operation. */
   async #whileOn(
     serverId: string,
     write: (tx: Queries, server: ServerTable) => Promise<void>,

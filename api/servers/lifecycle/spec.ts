@@ -29,7 +29,7 @@ export async function driverOf({ db, drivers }: ProcedureOptions, serverId: stri
 
 /** A server as the driver sees it. */
 export function machineSpec({ catalog, secrets }: ProcedureOptions, server: ServerTable): MachineSpec {
-  // A template may have been taken off the catalogue since: a machine that has its disk does without.
+  // The template may have been removed from the catalogue since; a machine with a disk does not need it.
   const template = findTemplate(catalog, server.template_id)
   const keys: { public_key: string }[] = JSON.parse(server.ssh_keys)
   return {

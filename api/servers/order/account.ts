@@ -36,7 +36,7 @@ export function capacityPart({ db, capacity }: { db: Database; capacity: Capacit
       full = await capacity.lack(db, server, size)
     },
     take: async (_tx, server, reserve) => {
-      // An order that is bound to fail must not write what comes after.
+      // An order that is bound to fail must not write the following parts.
       if (full) throw full
       reserve(server, size)
       return {}

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { KeyedMutex } from '../../concurrency.ts'
 import { Unreachable } from '../../database/database.ts'
 
-/** Clients wait this long for a reply at most: after that, nobody would learn the result. */
+/** The longest time that clients wait for a reply: after it, nobody would get the result. */
 const PATIENCE_MS = 10_000
 
 /** Runs the tasks of one key one after the other, so that they wait here and not for a lock of the database. */

@@ -17,7 +17,7 @@ import { portsPart, sshPart } from './ports.ts'
 const USER_DATA_BYTES = 65_536
 const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; features: Feature[] }
 
-/** A request whose every name was found. */
+/** A request whose names and ids were all found. */
 export interface Order {
   plan: Plan
   /** The moment whose prices the plan has. */
@@ -29,8 +29,8 @@ export interface Order {
 }
 
 /**
- * Checks everything about a create or quote request that a schema cannot know.
- * @throws ApiError validation_failed, with all that is wrong
+ * Checks everything in a create or quote request that a schema cannot check.
+ * @throws ApiError validation_failed, with all mistakes
  */
 export async function readOrder(
   options: OrderOptions,
