@@ -22,7 +22,7 @@ export function networkAround(text: string): string | null {
   return cidr && textOf(networkOf(cidr))
 }
 
-/** Whether an address, or a whole range, is in one of these ranges. Ranges of IPv6 hold no IPv4, not even ::/0. */
+/** True if an address, or a whole range, is in one of these ranges. Ranges of IPv6 hold no IPv4, not even ::/0. */
 export function isWithin(addressOrCidr: string, cidrs: readonly string[]): boolean {
   // Link-local addresses of callers name the interface too.
   const inner = parse(addressOrCidr.replace(/%.*$/, ''))

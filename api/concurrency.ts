@@ -10,7 +10,7 @@ export class Semaphore {
     this.#free = slots
   }
 
-  /** Whether the next caller has to wait. */
+  /** True if the next caller has to wait. */
   get isFull(): boolean {
     return this.#free === 0
   }

@@ -20,14 +20,14 @@ export interface Quota {
 /** Rows that are deleted some days after a time that stands in them. */
 interface OldRows {
   days: number
-  /** Deletes at most `limit` rows from before a moment; @returns how many. */
+  /** Deletes at most `limit` rows from before a moment. @returns the number deleted */
   delete: (db: Database, before: number, limit: number) => Promise<number>
 }
 
 /** Rows of which an account keeps only the newest. */
 interface ExcessRows {
   most: number
-  /** Deletes at most `limit` rows beyond the newest `most`; @returns how many. */
+  /** Deletes at most `limit` rows beyond the newest `most`. @returns the number deleted */
   delete: (db: Database, accountId: string, most: number, limit: number, now: number) => Promise<number>
 }
 

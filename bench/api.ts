@@ -115,7 +115,7 @@ async function creates(server: ChildProcess, ports: Ports): Promise<void> {
   )
 }
 
-/** Page one must cost the same whether there are a hundred servers or a hundred thousand. */
+/** The first page must cost the same with a hundred servers and with a hundred thousand. */
 async function growth(server: ChildProcess, ports: Ports, rounds: number): Promise<void> {
   const measure = async () => {
     const speeds: number[] = []

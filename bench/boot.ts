@@ -60,7 +60,7 @@ async function berthBoot(
   }
 }
 
-/** Does what a person at a shell would do: overlay, seed, QEMU, wait for the banner, log in. */
+/** Does the same by hand: overlay, seed, QEMU, wait for the banner, log in. */
 async function rawBoot(dir: string, identity: string, round: number): Promise<() => Promise<void>> {
   const mac = '52:54:00:00:00:01'
   const qemu = spawn('qemu-system-x86_64', await rawArguments(dir, identity, round, mac), { stdio: 'ignore' })

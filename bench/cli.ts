@@ -7,8 +7,9 @@ import { performance } from 'node:perf_hooks'
 const BERTH = path.resolve(import.meta.dirname, '../cli/berth.mjs')
 
 /**
- * How long the command line takes to begin: it prints its version, beside a Node that does nothing. The two take turns,
- * so that a machine that slows down slows both. Node's cache is warm, as with every run but a customer's first.
+ * Measures the startup time of the command line: it prints its version, compared with a Node that does nothing. The two
+ * take turns, so that a machine that slows down slows both. Node's cache is warm, as with every run but a customer's
+ * first.
  */
 export async function benchCli(rounds: number): Promise<void> {
   const home = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))

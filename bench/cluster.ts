@@ -18,7 +18,7 @@ import { CONNECTIONS, create, serving, speed } from './serving.ts'
 const SERVERS = 100_000
 const READS = 1_000
 const CREATES = 500
-/** How long what watches machines is looked at: six rounds of the sampler and the reconciler. */
+/** The time for which the background work is measured: six rounds of the sampler and the reconciler. */
 const WATCH_MS = 60_000
 
 /** 100,000 servers in PostgreSQL, through one process, two and four, beside SQLite and beside the SQL alone. */
@@ -67,7 +67,7 @@ function say(what: string, ratio: number, of: string): void {
   console.log(`${what} ${ratio.toFixed(2)} ${of}`)
 }
 
-/** Tells the machines that run of their networks, which a worker does once: 10,000 writes beside what is measured. */
+/** Connects the running machines, which a worker does once: these 10,000 writes must not count. */
 async function settle(world: World): Promise<void> {
   const untold = world.db
     .selectFrom('simulated_machines')
@@ -84,10 +84,7 @@ async function settle(world: World): Promise<void> {
 const get = (token: string, url: string) =>
   `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 
-/**
- * Measures requests of a kind by their CPU time: other users of the machine change the wall time, but hardly the CPU
- * time.
- */
+/** Measures one kind of request by CPU time, which other users of the machine affect less than wall time. */
 interface Cost {
   perSecond: number
   /** CPU time of all processes and the database for each request. */
@@ -99,7 +96,7 @@ interface Reads {
   one: Cost
 }
 
-/** Those whose CPU counts. */
+/** The processes whose CPU time counts. */
 interface Counted {
   pids: readonly number[]
   url: string | null
@@ -120,7 +117,7 @@ const middle = (costs: readonly Cost[]): Cost => ({
 
 const show = ({ perSecond, cpuMs }: Cost) => `${perSecond.toFixed(0)}/s, ${cpuMs.toFixed(2)} ms of CPU each`
 
-/** A median of each. */
+/** The median of each measurement. */
 async function reads(world: World, processes: number, rounds: number): Promise<Reads> {
   const { url, token } = world
   const found = await serving(world, { apis: processes }, (ports, pids) =>
@@ -246,7 +243,7 @@ async function watching(world: World, url: string): Promise<void> {
       .select((eb) => eb.fn.count<number>('at').distinct().as('rounds'))
       .where('at', '>=', Math.floor((Date.now() - WATCH_MS) / 1000) - 10)
       .executeTakeFirstOrThrow()
-    // Where others use the machine there are fewer, each of which costs the same.
+    // If others use the machine, there are fewer rounds, each at the same cost.
     console.log(`in ${WATCH_MS / 1000} s the sampler made ${rounds} rounds`)
     const share = (used: number) => (1000 * used) / WATCH_MS
     say(

@@ -12,7 +12,7 @@ interface Ports {
 
 const SERVERS = 200
 const SLOWED = 4
-/** Rows that are in sight. */
+/** The number of visible rows. */
 const SCREEN = 20
 const EVENTS = 250
 const EVENTS_MS = 15_000

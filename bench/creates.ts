@@ -29,7 +29,7 @@ export async function benchCreates(): Promise<void> {
   }
 }
 
-/** Accepted creates a second, through more and more processes, and whose CPU they take. */
+/** Measures accepted creates per second through a growing number of processes, and the CPU time of each part. */
 export async function creating(world: World): Promise<void> {
   const tokens: string[] = []
   for (let at = 0; at < ACCOUNTS; at += 1) tokens.push(await openAccount(world.db, `of-${at}@example.com`))
@@ -59,12 +59,12 @@ async function creatingOf(world: World, whose: string, tokens: readonly string[]
 const ALL_MS = 1000 * cpus().length
 const PARTIES = ['processes', 'database', 'worker', 'bench'] as const
 
-/** By whom CPU is used. */
+/** The users of CPU time. */
 type Parties = Record<(typeof PARTIES)[number], number>
 
 interface Taking {
   perSecond: number
-  /** For each create. */
+  /** Per create. */
   cpuMs: Parties
   /** The share of the cores that nobody used. */
   idle: number

@@ -12,7 +12,7 @@ import { parseMoney } from '../api/money.ts'
 import { billedServer } from '../api/servers/queries.ts'
 import { serverRow } from '../test/harness/server-row.ts'
 
-/** How many of all servers run. */
+/** The number of servers that run. */
 export const RUNNING = 10_000
 const PLENTY = JSON.stringify({ servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1e9 })
 
@@ -43,7 +43,7 @@ export async function openAccount(db: Database, email = 'bench@example.com'): Pr
   return (await createToken(db, clock, token)).value
 }
 
-/** The sample catalogue, of which no amount of servers takes all. */
+/** The sample catalogue with unlimited capacity. */
 export function sellPlenty(folder: string): void {
   const catalog = parse(readFileSync('catalog.yaml', 'utf8'))
   for (const zone of catalog.zones) zone.overcommit = { cpu: 1000, ram: 1000, disk: 1000 }

@@ -24,7 +24,7 @@ my $end = time + 15; while (time < $end) { for my $f (@ARGV) { send(S, pack("H*"
 const COMPUTING = 'my $end = time + 15; while (time < $end) { $i++ for 1 .. 1000 }'
 
 let asked = 0
-/** Has a process in one of the places of the world outside do something. */
+/** Sends an order to a process outside of the guest. */
 async function outside<T>(who: 'internet' | 'host', order: object): Promise<T> {
   const id = ++asked
   process.send?.({ id, who, order })
@@ -129,7 +129,7 @@ async function attack(hostile: Guest, neighbour: Guest): Promise<void> {
   )
 }
 
-/** Where a guest gets an answer by TCP and UDP. */
+/** Lists the targets that answer a guest by TCP and UDP. */
 async function reaches(hostile: Guest, neighbour: Guest): Promise<void> {
   const { ipv4, ipv6 } = neighbour.network
   // From here on, packets for the guest itself go to the gateway.
@@ -163,7 +163,7 @@ async function reaches(hostile: Guest, neighbour: Guest): Promise<void> {
   }
 }
 
-/** Which forged frames are seen anywhere. */
+/** Lists the forged frames that are seen anywhere. */
 async function forges(hostile: Guest, neighbour: Guest): Promise<void> {
   await hostile.perl(ASK, '1', '2', place4(FAR, 80))
   const card = await hostile.shell('cat /sys/class/net/eth0/ifindex')
@@ -277,7 +277,7 @@ try {
   const [hostile, neighbour] = await Promise.all(ordered.map(({ server_id }) => guest(server_id, identity)))
   if (hostile && neighbour) await attack(hostile, neighbour)
 } finally {
-  // A guest that is gone says no goodbye.
+  // A guest that is gone does not close its connections.
   for (const login of logins) login.kill()
   await service.dispose()
   process.disconnect()

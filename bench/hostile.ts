@@ -5,9 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callerOf } from './caller.ts'
 import type { Target } from './neighbour.ts'
 
-/** The attacker of bench/neighbour.ts: one account at all its limits at once, while it is told to attack. */
+/** The attacker of bench/neighbour.ts: one account at all its limits at once, until it is stopped. */
 
-/** Not the neighbour's: connections are counted by address. Together these are all that an address may have. */
+/**
+ * The address differs from the neighbour's, because connections are counted by address. The numbers below together
+ * reach the limit of one address.
+ */
 const ADDRESS = '127.0.0.2'
 const [READERS, WRITERS, REFUSED, WAITS, STREAMS, IDLE, STALLED] = [12, 6, 4, 50, 20, 110, 40]
 /** After a 429; the bucket refills by the second. */
@@ -45,7 +48,7 @@ async function read(): Promise<void> {
   await ask('GET', oneOf(READS))
 }
 
-/** Servers with as much text as they may have, and gone again. */
+/** Creates and deletes servers with as much text as allowed. */
 async function write(): Promise<void> {
   const made = await ask('POST', '/servers', { ...target.order, user_data: '#'.repeat(16_000) })
   if (made.status !== 202) return void (await ask('POST', '/account/projects', { name: `p${turn}` }))

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Load {
   perSecond: number
-  /** Milliseconds that 99 of 100 requests stayed below. */
+  /** The 99th percentile in milliseconds. */
   p99: number
-  /** How often a reply named a time to try again at, and was obeyed. */
+  /** The number of replies with Retry-After that were obeyed. */
   refusals: number
 }
 
@@ -18,7 +18,7 @@ export interface LoadOptions {
   expect: string
   connections: number
   requests: number
-  /** Whether a 429 or 503 with Retry-After is waited out, as clients do. */
+  /** True to wait after a 429 or 503 with Retry-After, as clients do. */
   isPatient?: boolean
 }
 
@@ -52,13 +52,13 @@ export async function load(options: LoadOptions): Promise<Load> {
   return { perSecond: requests / seconds, p99: times[Math.floor(times.length * 0.99)] ?? 0, refusals }
 }
 
-/** Milliseconds; null where the reply is no refusal for a time. */
+/** Milliseconds to wait; null if the reply is not a temporary refusal. */
 function retryAfter(reply: string): number | null {
   const [, seconds] = /^HTTP\/1\.1 (?:429|503) .*?\r\nretry-after: (\d+)/is.exec(reply) ?? []
   return seconds === undefined ? null : 1000 * Number(seconds)
 }
 
-/** HTTP/1.1 as thin as can be: the client must not be what is measured. */
+/** A minimal HTTP/1.1 client, so that the measurement is not dominated by the client. */
 class Connection {
   readonly #socket: Socket
   #received = ''

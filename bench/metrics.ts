@@ -21,7 +21,7 @@ import { ManualClock } from '../test/harness/clock.ts'
 import { serverRow } from '../test/harness/server-row.ts'
 
 const SERVERS = 10_000
-/** So many have a history of 30 days; all 10,000 would take 20 GB. */
+/** The number of servers with a history of 30 days; all 10,000 would take 20 GB. */
 const OLD_SERVERS = 50
 const INTERVAL_MS = 10_000
 
@@ -81,7 +81,7 @@ async function makeServers(db: Database, driver: Simulator, accountId: string): 
   return ids
 }
 
-/** Rounds as they come in operation, each beginning where the one before has ended. */
+/** Rounds as in operation, each beginning when the previous one has ended. */
 async function sampling(app: App, clock: ManualClock, rounds: number): Promise<void> {
   const cpuMs: number[] = []
   const wallMs: number[] = []

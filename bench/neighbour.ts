@@ -99,7 +99,7 @@ const say = (all: readonly Latency[]) =>
     )
     .join(', ')
 
-/** Requests at their times, whether the one before has been answered or not. */
+/** Sends requests at fixed times, even if earlier ones are not answered yet. */
 async function phase({ ask, computed }: Asked, ms: number): Promise<Latency[]> {
   const latencies: Promise<Latency>[] = []
   const start = performance.now()

@@ -30,7 +30,7 @@ export async function benchNetwork(rounds: number): Promise<void> {
   for (const as of ['root', 'user'] as const) await mends(rounds, as)
 }
 
-/** How long a guest is without the internet after what holds its network dies, from the look that finds it. */
+/** Measures how long a guest is offline after the process that holds its network dies, from its detection on. */
 async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
   const world = await NetworkWorld.open(as)
   try {
@@ -64,7 +64,7 @@ async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
 }
 
 /**
- * Measures what a neighbour and the API notice of a guest that floods, for a service that is root and for one that is
+ * Measures the effect of a flooding guest on a neighbour and the API, for a service that is root and for one that is
  * not.
  */
 export async function benchFloods(rounds: number): Promise<void> {
@@ -89,7 +89,7 @@ async function besideFloods(rounds: number, as: 'root' | 'user'): Promise<void> 
   }
 }
 
-/** How long requests take, one after the other, in ms. */
+/** Measures the durations of consecutive requests in ms. */
 async function requests(call: Caller, count: number): Promise<number[]> {
   const took: number[] = []
   for (let at = 0; at < count; at++) {
@@ -180,7 +180,7 @@ my $end = time + 2; while (time < $end) { send(S, $f, 0, $to) for (1 .. 1000) }`
 
 const COMPUTING = 'my $end = time + 2; while (time < $end) { $i++ for (1 .. 1000) }'
 
-/** Measures a change, a look and reading all counters with this many machines. */
+/** Measures a change, a check and reading all counters with this many machines. */
 async function crowd(rounds: number, world: NetworkWorld): Promise<void> {
   const card = (number: number) => ({
     serverId: `c${number}`,
@@ -226,7 +226,7 @@ async function timed(rounds: number, work: () => Promise<unknown>): Promise<numb
   return median(took)
 }
 
-/** How long datagrams and their answers take, one after the other, in ms. */
+/** Measures the round-trip times of consecutive datagrams in ms. */
 function echoes(agent: Agent, count = ECHOES): Promise<number[]> {
   return agent.tell<number[]>({ do: 'echo', host: FAR[0], port: FAR[1], count })
 }

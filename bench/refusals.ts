@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { load } from './load.ts'
 
 const TARGET_MS = 20
-/** All that a body may have. */
+/** The largest number of bytes in a body. */
 const BYTES = 256 * 1024
 
 interface Ports {
@@ -120,7 +120,7 @@ function ofShape(): Body[] {
   ]
 }
 
-/** Each once with all that a body has room for, and once with as many as are looked at. */
+/** Each input once as large as a body may be, and once with the largest number of values that are checked. */
 function manyValues(order: object): Body[] {
   const member = (name: string) => `${JSON.stringify(order).slice(0, -1)},${JSON.stringify(name)}:`
   const [labels, keys, scopes] = [

@@ -135,7 +135,7 @@ process.on('disconnect', async () => {
   process.exit(0)
 })
 
-/** Copies of a server's row until the account has this many. */
+/** Copies a server's row until the account has this many. */
 function fill(total: number): void {
   const { n } = sqlite.prepare('SELECT count(*) AS n FROM servers').get() as { n: number } // count makes one row of one number
   const columns = (

@@ -8,7 +8,7 @@ import { load } from './load.ts'
 
 export const CONNECTIONS = 64
 
-/** Real processes that answer requests; what works in the background is one more, where it is asked for. */
+/** Starts real processes that answer requests, and on request one more for the background work. */
 export async function serving<Result>(
   { folder, url }: Pick<World, 'folder' | 'url'>,
   { apis, workers = 0 }: { apis: number; workers?: number },
@@ -54,7 +54,7 @@ export async function serving<Result>(
   }
 }
 
-/** So many of a request in a second, spread over ports. */
+/** Sends this many requests per second, spread over ports. */
 export async function speed(
   ports: readonly number[],
   requests: number,

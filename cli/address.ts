@@ -99,7 +99,7 @@ interface Wanted {
   server?: string
 }
 
-/** @throws Refusal where no zone has any */
+/** @throws Refusal if no zone has any */
 async function zoneWith({ berth }: Session, family: Address['family']): Promise<string> {
   const zones = await berth.zones.list()
   const zone = zones.find(({ features }) => features.includes(`public_${family}`))

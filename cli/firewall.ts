@@ -33,7 +33,7 @@ const columns: Columns<Firewall> = {
 
 type Rule = Omit<FirewallRule, 'description'> & { description?: string | null | undefined }
 
-/** The rules of a template. @param from where SSH may come from */
+/** The rules of a template. @param from the allowed sources of SSH */
 const rulesOf = (template: keyof typeof firewallTemplates, from: string[] = ANYWHERE): Rule[] =>
   firewallTemplates[template].map((rule) => (rule.ports === '22' ? { ...rule, cidrs: from } : rule))
 

@@ -58,7 +58,7 @@ function noPage(url: string): Refusal {
   )
 }
 
-/** Whether the token leaves this machine unencrypted. */
+/** True if the token is sent to another machine unencrypted. */
 function isExposed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && !/^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
@@ -86,7 +86,7 @@ interface LoginOptions {
   scope?: TokenCreate['scopes']
 }
 
-/** Where to log in, and the context that it becomes. @throws Refusal */
+/** Returns the address to log in to, and the name of its context. @throws Refusal */
 function placeOf(terminal: Terminal, given: string | undefined, { as }: LoginOptions) {
   if (given !== undefined) return { url: checkAddress(given), name: as ?? 'default' }
   const stored = readContexts(terminal.env)

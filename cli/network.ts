@@ -142,7 +142,7 @@ function detachCommand(): Command {
   )
 }
 
-/** Says where the server is in the network, and what its guest may need until it boots again. */
+/** Prints the server's address in the network, and the command that its guest may need until the next boot. */
 async function explain({ berth, note }: Session, network_id: string, server_id: string): Promise<void> {
   const { status, network } = await berth.servers.details(server_id)
   const card = network.private.find((one) => one.network_id === network_id)

@@ -45,7 +45,7 @@ export async function showOne<Item extends object>(
   out.write(await cardOf(item, parts, out))
 }
 
-/** The lines that showOne prints; @param out where they will be written */
+/** The lines that showOne prints. @param out the stream that they will be written to */
 export function cardOf<Item>(item: Item, parts: Columns<Item>, out: Writable): Promise<string> {
   return aligned(Object.entries(parts).map(([title, show]) => [`${title}:`, part(title, show(item), out)]))
 }

@@ -128,7 +128,7 @@ async function defaultKey(session: Session): Promise<string> {
   return piped
 }
 
-/** How long a pipe may stay silent: programs that start others may leave it open, with nothing to say. */
+/** The time that a pipe may stay silent: programs that start others may leave it open without sending anything. */
 const SILENCE_MS = 1000
 
 /** Returns the input from a pipe or a file; nothing from a terminal, /dev/null, or a pipe that stays silent. */
@@ -146,7 +146,7 @@ async function pipedIn({ stdin }: Session['terminal']): Promise<string> {
   }
 }
 
-/** The key that ssh would use by default; says which. @throws Refusal if there is none */
+/** Returns the key that ssh would use by default, and prints which. @throws Refusal if there is none */
 function defaultFile(session: Session): string {
   const file = FILES.find((file) => existsSync(inHome(session, file)))
   if (!file)

@@ -25,7 +25,10 @@ export const bytesPerSecond = (value: number) => `${bytes(value)}/s`
 /** A price with its currency. */
 export const rub = (amount: string) => `${amount} RUB`
 
-/** When the balance is used up: `until 2029-09`, or the day within a year, or what is left within three days. */
+/**
+ * The time at which the balance is used up: `until 2029-09`, the day within a year, or the hours left within three
+ * days.
+ */
 export function untilIn(hours: number, now: Date): string {
   if (hours < 72) return `for ${duration(hours * 3600)}`
   const end = new Date(now.getTime() + hours * 3_600_000).toISOString()

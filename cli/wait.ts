@@ -59,7 +59,7 @@ const isLost = (error: unknown) =>
   error instanceof TimeoutError ||
   (error instanceof BerthError && error.status >= 500)
 
-/** Says that the operation was accepted: trying again would start it twice. */
+/** Reports that the operation was accepted, because trying again would start it twice. */
 function whileLost(error: unknown, advice: string): unknown {
   const report = reportOf(error)
   return (

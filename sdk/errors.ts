@@ -57,7 +57,7 @@ function sentence({ code, detail, errors = [] }: ProblemOf<string>): string {
   return `${detail} (${code})${mistakes.join('')}`
 }
 
-/** Whether it is an error from the API, and has this code if one is given: `problem` then has the members for it. */
+/** True if it is an error from the API, and has this code if one is given: `problem` then has the members for it. */
 export function isBerthError<Code extends ErrorCode>(error: unknown, code: Code): error is BerthError<Code>
 export function isBerthError(error: unknown): error is BerthError
 export function isBerthError(error: unknown, code?: string): boolean {

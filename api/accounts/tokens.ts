@@ -131,7 +131,7 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
     .where('hash', '=', hash),
 )
 
-/** Deletes some of the tokens that were revoked before a moment; @returns how many */
+/** Deletes some of the tokens that were revoked before a moment. @returns the number deleted */
 export function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
   return forget(db, ids(db).where('revoked_at', '<', before).limit(limit))
 }

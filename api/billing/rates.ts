@@ -114,7 +114,7 @@ const MONTH_MS = 31 * 24 * 3600_000
 
 /**
  * Deletes some of the rates that ended before a moment, once they and the month in which they ended are charged. The
- * ledger keeps their charges. @returns how many
+ * ledger keeps their charges. @returns the number deleted
  */
 export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
   const old = db

@@ -65,7 +65,7 @@ export function hostOf(catalog: Catalog, zoneSlug: string, installation: string)
   return (zone && moduleOf(zone).listensAt(zone)) ?? installation
 }
 
-/** Whether servers of a zone can be created from a template: its driver starts from one format of images only. */
+/** True if servers of a zone can be created from a template: its driver starts from one format of images only. */
 export function isFor(zone: Zone, { image }: Template): boolean {
   return moduleOf(zone).image.isIn(image)
 }

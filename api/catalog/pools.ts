@@ -48,7 +48,7 @@ export function addressesIn(
   return { count: ranges.reduce((sum, { count }) => sum + count, 0), at }
 }
 
-/** Whether an address, or a /64, is in a zone's ranges. */
+/** True if an address, or a /64, is in a zone's ranges. */
 export function isInPools({ public_ipv4 = [], public_ipv6 }: Ranges, address: string): boolean {
   return isWithin(address, public_ipv6 === undefined ? public_ipv4 : [...public_ipv4, public_ipv6])
 }

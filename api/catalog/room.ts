@@ -24,7 +24,7 @@ export function roomIn(
   return rows.find((row) => row.zone_slug === zoneSlug && row.cpu_type === cpuType)
 }
 
-/** Whether a server of this size fits there now. */
+/** True if a server of this size fits there now. */
 export function fits(row: ZoneCapacity | undefined, size: Size): boolean {
   return row !== undefined && PARTS.every((part) => size[part] <= row.max_server[part])
 }

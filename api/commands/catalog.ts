@@ -25,7 +25,7 @@ export function lastGoodCatalog({ dataDir }: Pick<Config, 'dataDir'>): string {
 /**
  * Creates the installation's own catalogue if it has none yet, from the sample. An installation that was served from
  * the sample itself gets the catalogue that was last in force.
- * @returns whether it took over an earlier one
+ * @returns true if it took over an earlier one
  */
 export function placeCatalog(config: Config): boolean {
   const own = path.join(config.dataDir, 'catalog.yaml')

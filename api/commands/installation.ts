@@ -172,7 +172,7 @@ export function lockDataDir(config: DataDir): () => void {
   return () => lock.close()
 }
 
-/** Whether a service is running on the installation. */
+/** True if a service is running on the installation. */
 export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
   return databaseUrl === null
     ? isFolderServed({ dataDir })

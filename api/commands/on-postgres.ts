@@ -98,7 +98,7 @@ export async function join(
   return members
 }
 
-/** Whether the database may answer in a moment. */
+/** True if the database may answer in a moment. */
 function isAway(error: unknown): boolean {
   const isOfSystem = error instanceof Error && 'syscall' in error
   return isOfSystem || isUnavailable(error) || /timeout|terminated/.test(messageOf(error))
@@ -113,9 +113,9 @@ function unusable(url: string, error: unknown): Error {
 }
 
 interface Opening {
-  /** Whether an existing database may be changed: services of an earlier version may be using it. */
+  /** True if an existing database may be changed: services of an earlier version may be using it. */
   mayMigrate: boolean
-  /** Whether it is opened for an import; nothing else may use an incomplete installation. */
+  /** True if it is opened for an import; nothing else may use an incomplete installation. */
   isImport?: boolean
   log?: Logger
   onCommit?: () => void
@@ -191,7 +191,7 @@ export async function lookOnPostgres<Rows>(
   }
 }
 
-/** Whether a service is running on the installation. @throws ConfigError */
+/** True if a service is running on the installation. @throws ConfigError */
 export async function isServedOnPostgres(url: string): Promise<boolean> {
   return isServedFrom(url).catch((error: unknown) => {
     throw unusable(url, error)

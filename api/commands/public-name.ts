@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
-/** Whether only programs on this machine can reach an address. */
+/** True if only programs on this machine can reach an address. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host)
 }

@@ -96,7 +96,7 @@ export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise
   return db.isTransaction ? run(db) : db.transaction().execute(run)
 }
 
-/** Whether the database is a file of this process, without a pool of connections. */
+/** True if the database is a file of this process, without a pool of connections. */
 export function isSqlite(db: Queries): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
@@ -160,7 +160,7 @@ const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
  */
 const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(55P03|25P03|40P01|40001)$/
 
-/** Whether another process holds SQLite's lock. */
+/** True if another process holds SQLite's lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && sqliteCode(error) === 5
 }
@@ -168,12 +168,12 @@ export function isBusy(error: unknown): boolean {
 /** SQLite's CORRUPT and NOTADB. */
 const SQLITE_DAMAGED = [11, 26]
 
-/** Whether an error means that the file is not a database, or a damaged one. */
+/** True if an error means that the file is not a database, or a damaged one. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof Error && SQLITE_DAMAGED.includes(sqliteCode(error) ?? 0)
 }
 
-/** Whether an error means that the database can't be written or reached now, and is not a bug. */
+/** True if an error means that the database can't be written or reached now, and is not a bug. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = sqliteCode(error)
@@ -181,7 +181,7 @@ export function isUnavailable(error: unknown): boolean {
   return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
 }
 
-/** Whether a PostgreSQL error means that others hold a lock that is needed, or that transactions deadlock. */
+/** True if a PostgreSQL error means that others hold a lock that is needed, or that transactions deadlock. */
 export function isLockFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 }

@@ -21,7 +21,7 @@ function termsOf(selector: string): Term[] {
   })
 }
 
-/** Whether labels, as JSON text, match a selector. */
+/** True if labels, as JSON text, match a selector. */
 export function isSelected(labels: string, selector: string): boolean {
   const own: Record<string, string> = JSON.parse(labels)
   return termsOf(selector).every(({ name, value, isNegated }) => {

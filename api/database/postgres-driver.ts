@@ -172,7 +172,7 @@ export class PostgresConnection implements DatabaseConnection {
   transaction = ''
   /** The last change, which is sent with the commit of the open transaction. */
   last: LastChange | null = null
-  /** Whether the connection is no longer usable. */
+  /** True if the connection is no longer usable. */
   isLost = false
 
   constructor(client: pg.PoolClient, caller: string) {

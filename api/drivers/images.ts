@@ -51,7 +51,7 @@ export interface HostImages {
   /** The image if it is here, complete; else null. */
   ready(image: ImageSpec): Promise<KeptImage | null>
 
-  /** Whether an image has to be built here, because none of its downloads answers. */
+  /** True if an image has to be built here, because none of its downloads answers. */
   willBeBuilt(image: ImageSpec): Promise<boolean>
 
   /**

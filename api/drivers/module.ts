@@ -28,7 +28,7 @@ export interface ImageFormat<Fields extends TProperties> {
   faults(template: Static<TObject<Fields>>, pointer: string): Fault[]
   /** @param folder where relative paths start */
   read(template: Static<TObject<Fields>>, folder: string): Partial<ImageSpec>
-  /** Whether the image is available in this format. */
+  /** True if the image is available in this format. */
   isIn(image: ImageSpec): boolean
   /** The files of this host that the image names. */
   files(image: ImageSpec): string[]
@@ -49,7 +49,7 @@ export interface SharedStore {
   change(serverId: string, change: (text: string | undefined) => string | undefined): Promise<void>
 }
 
-/** Where a driver is opened. */
+/** The environment in which a driver is opened. */
 export interface DriverPlace<Zone> {
   /** The zones that the driver serves, as the catalogue in force has them. */
   zones: () => readonly Zone[]
@@ -57,7 +57,7 @@ export interface DriverPlace<Zone> {
   pools: () => PublicPools
   dataDir: string
   accel: 'auto' | 'kvm' | 'tcg'
-  /** Where ports listen that lead to servers. */
+  /** The address where ports that lead to servers listen. */
   address: string
   sshPorts: PortRange
   clock: Clock
@@ -76,7 +76,7 @@ export interface DriverUse {
   isHeld: boolean
   /** The zones that name it. */
   zoneSlugs: readonly string[]
-  /** Why the real driver of this host cannot be used; null: it can, or this is that driver. */
+  /** The reason why the real driver of this host cannot be used; null: it can, or this is that driver. */
   obstacle: string | null
 }
 
@@ -95,7 +95,7 @@ export interface Examination {
   walls: Wall[]
   /** A fault of the host that breaks no wall; null: none. */
   warning: string | null
-  /** Why the driver cannot be used at all, as a sentence; null: it can. */
+  /** The reason why the driver cannot be used at all, as a sentence; null: it can. */
   obstacle: string | null
 }
 
@@ -123,7 +123,7 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   kind: (typeof serverKinds)[number]
   /** False: its machines exist in memory only. */
   isReal: boolean
-  /** Each zone has a driver and a pool of its own; else zones share the one of this host. */
+  /** True if each zone has a separate driver and pool; otherwise zones share the driver of this host. */
   isPerZone: boolean
   /** Its machines are processes of this host, so that one process of the service alone can serve them. */
   isBoundToProcess: boolean
@@ -134,7 +134,7 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   zoneFaults(zones: readonly ZoneOf<Own>[]): Fault[]
   /** The features of a zone as far as they are known before its driver has ever answered. */
   features(zone: ZoneOf<Own>): Feature[]
-  /** Where ports of a zone's servers listen; null: where those of the installation do. */
+  /** The address where ports of a zone's servers listen; null: the address of the installation. */
   listensAt(zone: ZoneOf<Own>): string | null
   /** The addresses of a server. @param number its number, of addresses.ts */
   addresses(zone: ZoneOf<Own>, number: number): OwnAddresses
@@ -144,7 +144,7 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   examine(use: DriverUse): Promise<Examination>
   /** The images that it keeps on this host. */
   openImages?(dataDir: string, log: ImageLog): HostImages
-  /** Whether the data folder holds the machine of one of these servers. */
+  /** True if the data folder holds the machine of one of these servers. */
   hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
   /** Adds to a backup what the data folder holds of its machines. */
   archive?(archive: Archive, dataDir: string, withDisks: boolean): Promise<ArchivedMachines>

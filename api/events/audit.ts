@@ -7,7 +7,7 @@ export function listAudit(db: Queries, accountId: string, page: Page) {
   return pageOf(ofAccount.orderBy('audit_id', 'desc'), page)
 }
 
-/** Deletes some of the entries from before a moment; @returns how many */
+/** Deletes some of the entries from before a moment. @returns the number deleted */
 export function forgetAudit(db: Database, before: number, limit: number): Promise<number> {
   return forget(db, ids(db).where('created_at', '<', before).limit(limit))
 }

@@ -134,7 +134,7 @@ export async function accountsAfter(db: Queries, position: number): Promise<stri
   return rows.map((row) => row.account_id)
 }
 
-/** Deletes some of the events from before a moment; @returns how many */
+/** Deletes some of the events from before a moment. @returns the number deleted */
 export async function forgetEvents(db: Database, before: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('events')

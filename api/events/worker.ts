@@ -23,7 +23,7 @@ export interface EventWorkerOptions {
   clock: Clock
   log: Logger
   streams: Streams
-  /** Deletes other rows as old as the events that are deleted, at most `limit`. @returns how many */
+  /** Deletes other rows as old as the events that are deleted, at most `limit`. @returns the number deleted */
   forget: (before: number, limit: number) => Promise<number>
   /** Further work for events, in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>

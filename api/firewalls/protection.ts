@@ -96,7 +96,7 @@ export async function requireProtectable(
   for (const server of zones.values()) await capacity.require(server, 'firewalls')
 }
 
-/** Which of these firewalls the account does not have. */
+/** Returns those of these firewalls that the account does not have. */
 export async function unknownFirewalls(
   db: Queries,
   accountId: string,

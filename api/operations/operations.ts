@@ -11,7 +11,7 @@ import type { OperationTable } from './tables.ts'
 export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
 
 /**
- * Whether an operation is unfinished. The values are literals and not parameters, so that the databases can use their
+ * True if an operation is unfinished. The values are literals and not parameters, so that the databases can use their
  * partial indexes.
  */
 export const isActive = (column: 'status' | 'due.status' = 'status') =>

@@ -19,7 +19,7 @@ export const expired = Object.fromEntries(
   ]),
 )
 
-/** Deletes some of the rows that have expired; @returns how many */
+/** Deletes some of the rows that have expired. @returns the number deleted */
 export async function forgetExpired(
   db: Database,
   table: keyof typeof KEYS,

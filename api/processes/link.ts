@@ -30,7 +30,7 @@ interface LinkOptions {
   url: string
   /** The name of the connection in the server's own tools. */
   name: string
-  /** Whether no other process may serve the installation. */
+  /** True if no other process may serve the installation. */
   isAlone: boolean
   log: Logger
   /** Called if the lock was lost with the connection, and other processes have taken it. */
@@ -211,7 +211,7 @@ async function connect({
   throw new InUse('the installation is served by another process')
 }
 
-/** Whether a process serves the installation of a database. */
+/** True if a process serves the installation of a database. */
 export async function isServedFrom(url: string): Promise<boolean> {
   try {
     const link = await connect({ url, name: 'berthd', isAlone: true })

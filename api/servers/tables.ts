@@ -70,7 +70,7 @@ export interface ServerTable {
   crashed_at: number | null
   /** The status from before the suspension, which returns after a top-up. */
   suspended_from: 'running' | 'stopped' | null
-  /** When it will be deleted unless it resumes; null if it will not be. */
+  /** The time at which it will be deleted unless it resumes; null: never. */
   delete_at: number | null
   billed_since: number | null
   started_at: number | null

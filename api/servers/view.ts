@@ -64,10 +64,10 @@ export const LISTED = [
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
-/** Where SSH reaches the servers of this installation. */
+/** The data for the SSH address of a server. */
 export interface SshPlace {
   catalog: Catalog
-  /** The address that leads to its ssh ports. */
+  /** The address at which SSH ports listen. */
   sshHost: string
 }
 

@@ -45,7 +45,7 @@ export class Addresses {
   readonly #allowedV4: BlockList
   readonly #allowedV6: BlockList
   readonly #own: () => readonly string[]
-  /** Whether the operator has allowed any ranges. */
+  /** True if the operator has allowed any ranges. */
   readonly hasRanges: boolean
   readonly #closed = blockList([...CLOSED_V4, ...CLOSED_V6].map(rangeOf))
   readonly #openV6 = blockList(OPEN_V6.map(rangeOf))

@@ -34,7 +34,7 @@ export async function challenge(
 }
 
 /**
- * Whether a reply is exactly the challenge's value: as text, or as JSON with nothing else. An endpoint that echoes
+ * True if a reply is exactly the challenge's value: as text, or as JSON with nothing else. An endpoint that echoes
  * the request, or a part of it, has not read the challenge.
  */
 function isAnswer(reply: string, value: string): boolean {
@@ -50,7 +50,7 @@ function isAnswer(reply: string, value: string): boolean {
 }
 
 /**
- * Whether the endpoint's consent covers this address. With TLS, the certificate proves that it is the same host;
+ * True if the endpoint's consent covers this address. With TLS, the certificate proves that it is the same host;
  * without it, a name could lead to a host that was never asked.
  */
 export function isProven({ url, verified_addresses }: WebhookTable, address: string): boolean {

@@ -180,17 +180,17 @@ async function giveUpDeliveries(
   return Number(numUpdatedRows)
 }
 
-/** Deletes some of a webhook's deliveries; @returns how many */
+/** Deletes some of a webhook's deliveries. @returns the number deleted */
 function deleteDeliveries(tx: Queries, webhookId: string, limit: number): Promise<number> {
   return deleteSome(tx, (all) => all.where('webhook_id', '=', webhookId), limit)
 }
 
-/** Deletes some of the deliveries from before a moment; @returns how many */
+/** Deletes some of the deliveries from before a moment. @returns the number deleted */
 export function forgetDeliveries(db: Database, before: number, limit: number): Promise<number> {
   return deleteSome(db, (all) => all.where('created_at', '<', before), limit)
 }
 
-/** Deletes some of the deliveries of events beyond the newest that an account keeps; @returns how many */
+/** Deletes some of the deliveries of events beyond the newest that an account keeps. @returns the number deleted */
 export async function forgetExcessDeliveries(
   db: Database,
   accountId: string,

@@ -29,7 +29,7 @@ export interface WebhookTable {
   /** Sealed: the replaced secret, which also signs until a given time; null if there is none. */
   previous_secret: string | null
   previous_secret_until: number | null
-  /** Whether the endpoint at this URL has answered a challenge; events wait until then. */
+  /** True if the endpoint at this URL has answered a challenge; events wait until then. */
   verification: 'pending' | 'verified' | 'failed'
   /** The fault of the last challenge's reply. */
   verification_error: string | null

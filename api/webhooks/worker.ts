@@ -198,7 +198,7 @@ export class WebhookWorker {
     await releaseWebhook(db, webhook, this.#owner, clock.now() + waitMs)
   }
 
-  /** Whether the attempt failed only because the service stops. */
+  /** True if the attempt failed only because the service stops. */
   #isCut({ error }: Pick<Answer, 'error'>): boolean {
     return this.#stopping.signal.aborted && error !== null
   }

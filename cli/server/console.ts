@@ -68,7 +68,7 @@ async function show(terminal: Terminal, console: ServerConsole): Promise<void> {
   }
 }
 
-/** @throws Refusal where it ended by no wish of the user's */
+/** @throws Refusal if the console did not end at the user's request */
 function report({ note }: Session, { ending }: ServerConsole, serverId: string): void {
   if (ending === 'server_off') note('The server is off.')
   if (ending === null || ending === 'server_off') return

@@ -47,7 +47,7 @@ async function warnOfNamesake({ berth, terminal, note }: Session, name: string |
   if (!isConfirmed) throw new Refusal('Canceled.', 'Nothing was created.', exitCodes.error)
 }
 
-/** The order with the account's SSH key if there is one, or those chosen of several; says what was chosen. */
+/** Adds the account's only SSH key to the order, or the chosen ones of several, and reports the choice. */
 async function withDefaultKeys(
   session: Session,
   { sshKey }: OrderOptions,
@@ -77,7 +77,7 @@ async function withDefaultKeys(
   return order
 }
 
-/** @throws Refusal if there is no room for it, with the largest server that there is room for */
+/** @throws Refusal if there is not enough capacity, with the largest server that fits */
 async function created({ berth }: Session, order: ServerCreate): Promise<Server> {
   try {
     return await berth.servers.create(order)

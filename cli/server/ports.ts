@@ -57,7 +57,7 @@ export function publishCommand(): Command {
     )
 }
 
-/** Where a port is published already, so that a second try does not make a second one. */
+/** Finds the existing publication of a port, so that a repeat does not create a second one. */
 async function presentPort(
   berth: Berth,
   serverId: string,

@@ -45,7 +45,7 @@ export async function askForOrder(session: Session, name: string | undefined): P
 
 interface Choice<Value> {
   name: string
-  /** Shown once it is chosen; `name` by default. */
+  /** Shown once it is chosen (default: `name`). */
   short?: string
   value: Value
   /** The reason it can't be chosen. */

@@ -90,7 +90,7 @@ async function resizeRunning(
 const isInterruption = (error: unknown): error is Refusal =>
   error instanceof Refusal && error.exitCode === exitCodes.interrupted
 
-/** After Ctrl-C, says what the server is left in, and the commands that complete the resize. */
+/** After Ctrl-C, reports the state of the server, and the commands that complete the resize. */
 function interruptedWhile(error: unknown, { doing, next }: { doing: string; next: string[] }): unknown {
   if (!isInterruption(error)) return error
   const commands = next.map((command) => `; then: berth ${command}`).join('')

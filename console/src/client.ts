@@ -22,7 +22,7 @@ function notice(error: Error): void {
   location.assign('/')
 }
 
-/** The client retries by itself, and events of the account tell what is no longer true. */
+/** The client retries on its own, and events of the account report outdated data. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: notice }),
   mutationCache: new MutationCache({ onError: notice }),

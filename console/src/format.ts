@@ -11,7 +11,7 @@ const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
   ['minute', 60],
 ]
 
-/** A formatter takes a hundred times as long to make as to use. */
+/** Creating a formatter takes a hundred times as long as using it. */
 function cached(make: (digits: number) => Intl.NumberFormat) {
   const made = new Map<number, Intl.NumberFormat>()
   return (digits: number) => {

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { berth } from './client.ts'
 
-/** As many as the API gives at once; no account has more of these. */
+/** The API's largest page; no account has more of these objects. */
 const ALL = 200
 
 export const networksQuery = queryOptions({

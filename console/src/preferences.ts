@@ -39,7 +39,7 @@ export function setPreference<Name extends keyof Preferences>(name: Name, value:
   try {
     localStorage.setItem(`berth.${name}`, value)
   } catch {
-    // A browser that keeps nothing forgets it with the tab.
+    // In a browser without storage, it is lost with the tab.
   }
   applyPreferences()
   for (const listener of listeners) listener()

@@ -20,7 +20,7 @@ export function setAccountOfTab(id: string | null): void {
     if (id === null) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, id)
   } catch {
-    // A browser that keeps nothing asks the session again when it loads the page.
+    // In a browser without storage, the session's account is used after a reload.
   }
 }
 

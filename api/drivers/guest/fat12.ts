@@ -15,7 +15,7 @@ const CLUSTERS = Math.floor((SECTORS - DATA_START) / CLUSTER_SECTORS)
 const END_OF_CHAIN = 0xfff
 /** 2020-01-01: the same files always result in the same bytes. */
 const DATE = 0x5021
-/** Where a long name's 13 UTF-16 characters lie in their directory entry. */
+/** The offsets of a long name's 13 UTF-16 characters in their directory entry. */
 const LONG_NAME_SLOTS = [1, 3, 5, 7, 9, 14, 16, 18, 20, 22, 24, 28, 30]
 
 /**

@@ -5,7 +5,7 @@ import { IncusError } from './errors.ts'
 import { type Instance, nameOf, stateOf } from './instance.ts'
 import type { Operations } from './operations.ts'
 
-/** How often a write is tried if somebody else has just changed the instance. */
+/** The number of attempts at a write if the instance was changed by another process. */
 const TRIES = 4
 const RETRY_MS = 100
 
@@ -76,7 +76,7 @@ export class Instances {
     return again ? stateOf(again) : { power: 'absent' }
   }
 
-  /** Whether a member is being evacuated or restored. */
+  /** True if a member is being evacuated or restored. */
   async isMoving(): Promise<boolean> {
     const path = at('/1.0/operations', { recursion: '1', 'all-projects': 'true' })
     const byStatus = await this.#client.get<Record<string, { description: string }[]>>(path)
@@ -85,7 +85,7 @@ export class Instances {
   }
 }
 
-/** Whether nobody here turned the machine off. */
+/** True if nobody here turned the machine off. */
 export function isByItself(state: MachineState): boolean {
   return state.power === 'stopped' && state.reason !== null
 }

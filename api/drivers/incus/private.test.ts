@@ -37,7 +37,7 @@ function configure(id: string, { mac, address, prefixLength }: PrivateCard): Pro
   return world.root(id, `for n in /sys/class/net/*; do grep -q ${mac} $n/address || continue; ${set}; done`)
 }
 
-/** Whether a guest's ssh answers another's question, by TCP. */
+/** True if a guest's ssh answers another's question, by TCP. */
 const asks = async (id: string, address: string) =>
   (await world.root(id, `timeout 3 nc -w 2 ${address} 22 < /dev/null | head -c 4; true`)) === 'SSH-'
 const answers = (id: string, address: string) =>

@@ -97,7 +97,7 @@ function sectionFault(section: Static<typeof Section>): string | null {
   return uplink === 'none' ? 'uplink must be a network of the cluster.' : null
 }
 
-/** Whether two zones have members in common, as far as the catalogue shows. */
+/** True if two zones have members in common, as far as the catalogue shows. */
 function doOverlap(one: Static<typeof Section>, other: Static<typeof Section>): boolean {
   const isSameCluster = one.addresses.some((address) => other.addresses.includes(address))
   return isSameCluster && (one.group === undefined || other.group === undefined || one.group === other.group)

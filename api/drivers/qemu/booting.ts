@@ -17,7 +17,7 @@ export class BootingMachines {
     this.#clock = clock
   }
 
-  /** Lets a machine of this account boot, unless too many are booting. @returns whether it may */
+  /** Lets a machine of this account boot, unless too many are booting. @returns true if it may */
   admit(serverId: string, owner: string): boolean {
     const now = this.#clock.now()
     for (const [id, { since }] of this.#machines) if (now - since >= BOOT_MS) this.#machines.delete(id)

@@ -34,9 +34,9 @@ export interface Context {
   cgroups: Cgroups
   clock: Clock
   log: Log
-  /** Whether QEMU runs as a user of its own for each machine. */
+  /** True if QEMU runs as a user of its own for each machine. */
   ownUsers: boolean
-  /** Whether QEMU has namespaces of its own. */
+  /** True if QEMU has namespaces of its own. */
   isWalled: boolean
   /** Called when QEMU reports, or its end shows, that the machine's state changed. */
   changed: (serverId: string) => void
@@ -133,7 +133,7 @@ export async function launch(
 }
 
 /**
- * Whether a machine's card is in the network of all guests. A guest that was set up with DHCP keeps using it, and
+ * True if a machine's card is in the network of all guests. A guest that was set up with DHCP keeps using it, and
  * nobody answers DHCP in that network.
  */
 export function isRouted({ spec, network }: MachineRecord, { guests }: Context): boolean {

@@ -54,11 +54,11 @@ export interface RunRecord {
   /** The folder of the machine's unix sockets. */
   sockets: string
   cgroups: string[]
-  /** Whether the machine has a passt process. */
+  /** True if the machine has a passt process. */
   passt: boolean
-  /** Whether the machine's card is in the network of all guests. */
+  /** True if the machine's card is in the network of all guests. */
   isRouted?: boolean
-  /** Whether the guest has shut down: if the process vanishes after that, it did not crash. */
+  /** True if the guest has shut down: if the process vanishes after that, it did not crash. */
   guestShutdown: boolean
   /** The QEMU process; missing between a start and QEMU's own, and for machines of earlier versions. */
   process?: ProcessId

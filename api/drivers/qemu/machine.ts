@@ -51,7 +51,7 @@ export class Machine {
     return !this.#calls.isFull
   }
 
-  /** Whether the service is connected to the machine's QEMU, so that the machine runs as far as is known. */
+  /** True if the service is connected to the machine's QEMU, so that the machine runs as far as is known. */
   get isLinked(): boolean {
     return this.#process.qmp?.isOpen ?? false
   }
@@ -67,7 +67,7 @@ export class Machine {
     return ssh?.hostPort ?? null
   }
 
-  /** Whether the machine's network goes through a passt process. */
+  /** True if the machine's network goes through a passt process. */
   get hasPasst(): boolean {
     return this.#process.run?.passt ?? false
   }
@@ -219,7 +219,7 @@ export class Machine {
     return measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
   }
 
-  /** Whether the guest's kernel was seen running. */
+  /** True if the guest's kernel was seen running. */
   async hasKernel(): Promise<boolean> {
     return this.#process.qmp !== null && (await isCardDriven(this.#process.qmp).catch(() => false))
   }

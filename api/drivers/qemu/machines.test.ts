@@ -56,7 +56,7 @@ const stray = ({ address, gateway }: { address: string; gateway: string }) =>
     `ip route add 127.0.0.0/8 via ${gateway} dev eth0 src ${address}"`,
   ].join('; ')
 
-/** Whether the driver keeps guests away from this host; otherwise it warns. */
+/** True if the driver keeps guests away from this host; otherwise it warns. */
 const isGuarded = async () =>
   !(await world.driver.host()).warnings.join().includes('do not rent servers to the public')
 

@@ -108,7 +108,7 @@ async function diskTraffic(qmp: Qmp): Promise<{ read: number; written: number }>
 }
 
 /**
- * Whether the guest's operating system has brought its network card up. Boot loaders have no driver for the card, and
+ * True if the guest's operating system has brought its network card up. Boot loaders have no driver for the card, and
  * a card without a driver receives everything.
  */
 export async function isCardDriven(qmp: Qmp): Promise<boolean> {

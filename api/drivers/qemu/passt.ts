@@ -147,7 +147,7 @@ export async function stopPasst(sockets: string): Promise<void> {
     throw new DriverError('unavailable', `Process ${found.pid} (passt) cannot be ended`)
 }
 
-/** Whether a program's last words report that one of the machine's ports is taken. */
+/** True if a program's last words report that one of the machine's ports is taken. */
 export function saysPortTaken(words: string): boolean {
   return /Could not set up host forwarding rule|Failed to bind any port/.test(words)
 }

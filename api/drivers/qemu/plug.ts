@@ -52,7 +52,7 @@ export class Slots {
   /** The networks that QEMU has cards in; null: unknown until QEMU is asked. */
   #plugged: string | null = null
 
-  /** Whether the machine is known to have exactly the cards that it should have. */
+  /** True if the machine is known to have exactly the cards that it should have. */
   hold({ cards }: Plugs): boolean {
     return this.#plugged === namesOf(cards)
   }

@@ -52,7 +52,7 @@ export interface QemuOptions {
 
 const NO_POOLS: PublicPools = { ipv4: [], ipv6: [] }
 const TEND_MS = 10_000
-/** How long a round of measurements waits for the connection to a machine that has none. */
+/** The time for which a round of measurements waits for a connection to a machine. */
 const LINK_MS = 1_500
 
 /**

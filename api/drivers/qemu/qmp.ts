@@ -195,7 +195,7 @@ function objectOr<T>(value: unknown, otherwise: T): Record<string, unknown> | T 
 
 interface Reach extends Listening {
   path: string
-  /** How long to retry, since a QEMU that just started may not listen yet. */
+  /** The time for which to retry, since a QEMU that just started may not listen yet. */
   patienceMs: number
   isAlive: () => boolean
 }

@@ -270,7 +270,7 @@ function canListen(port: number): Promise<boolean> {
   })
 }
 
-/** Whether a process runs. A process that ended but was not reaped by its parent does not. */
+/** True if a process runs. A process that ended but was not reaped by its parent does not. */
 export function isRunning(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1') !== ''

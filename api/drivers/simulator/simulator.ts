@@ -21,7 +21,7 @@ import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'
 
-/** How the simulated world behaves. All times are in milliseconds; 0 is immediately. */
+/** The behaviour of the simulated world. All times are in milliseconds; 0 is immediately. */
 export interface SimulatorOptions extends MachinePlace {
   clock: Clock
   imageMs?: number
@@ -30,7 +30,7 @@ export interface SimulatorOptions extends MachinePlace {
   /** The time from the power button until the machine is off. */
   shutdownMs?: number
   host?: Partial<HostFacts>
-  /** Whether the ports of running machines change only with their next start. */
+  /** True if the ports of running machines change only with their next start. */
   hasFixedPorts?: boolean
   /** The number of machines that may boot at the same time. */
   bootSlots?: number
@@ -265,7 +265,7 @@ export class Simulator implements Driver {
     return this.#machines.get(serverId).network
   }
 
-  /** Whether a connection to or from a machine gets through. */
+  /** True if a connection to or from a machine is allowed. */
   passes(serverId: string, connection: Connection): boolean {
     const { network, isOn } = this.#machines.get(serverId)
     return isOn && network !== undefined && !network.isCut && isLet(network.firewall, connection)

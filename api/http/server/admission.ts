@@ -27,7 +27,7 @@ interface Door {
   turns: Turns
   security: SecurityLog
   publicUrl?: string | undefined
-  /** @throws ApiError where a person does not run this installation */
+  /** @throws ApiError if the person is not an operator */
   requireOperator: (signedIn: SignedIn) => Promise<void>
 }
 

@@ -44,7 +44,7 @@ export interface HttpOptions {
   publicUrl?: string | undefined
   /** @throws ApiError 401, or 403 for a token that may not be used from the address */
   authenticate: (credentials: Credentials) => Promise<Caller>
-  /** @throws ApiError where a person does not run this installation */
+  /** @throws ApiError if the person is not an operator */
   requireOperator: (signedIn: SignedIn) => Promise<void>
   rateLimiter: RateLimiter
   turns: Turns

@@ -206,7 +206,7 @@ export function liveMemberships(db: Queries, clock: Clock, sessionIds: readonly 
     .execute()
 }
 
-/** Deletes some of the sessions that can't be used any more; @returns how many */
+/** Deletes some of the sessions that can't be used any more. @returns the number deleted */
 export async function forgetSessions(db: Database, now: number, limit: number): Promise<number> {
   const old = db
     .selectFrom('sessions')

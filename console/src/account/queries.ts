@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
 
-/** As many as the API gives at once; no account has more of what is listed whole. */
+/** The API's largest page; no account has more objects of the lists that are shown completely. */
 const ALL = 200
 export const PAGE = 50
 
@@ -34,7 +34,7 @@ export const deliveriesQuery = (id: string) =>
 
 export const auditQuery = (offset: number) =>
   queryOptions({
-    // Whatever happens in the account is in it.
+    // Every event of the account adds an entry.
     queryKey: ['event', 'audit', offset],
     queryFn: ({ signal }) => berth.audit.list({ limit: PAGE, offset }, { signal }),
     placeholderData: keepPreviousData,

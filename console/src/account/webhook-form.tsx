@@ -15,7 +15,7 @@ export function WebhookForm({ onDone }: { onDone: () => void }) {
   const [types, setTypes] = useState('*')
   const create = useMutation({
     mutationFn: () => {
-      // The API knows the types, and says which of these it does not.
+      // The API validates the types and reports unknown ones.
       const event_types = types.split(/[\s,]+/).filter((type) => type !== '') as WebhookCreate['event_types']
       return berth.webhooks.create({ name, url, event_types })
     },

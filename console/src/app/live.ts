@@ -13,7 +13,7 @@ const refreshedBy = features.flatMap((feature: Feature) => Object.entries(featur
 const GATHER_MS = 400
 const PAUSE_MS = 3_000
 
-/** Its stream reconnects by itself; a request of it is not repeated before it has told so. */
+/** The stream reconnects on its own. Without retries, a failed request is reported before it is repeated. */
 const berth = new Berth({ baseUrl: '/v1', retries: 0, fetch: fetchInAccount })
 const listeners = new Set<() => void>()
 let lostAt: number | null = null
@@ -34,7 +34,7 @@ export const useLostAt = (): number | null =>
     () => lostAt,
   )
 
-/** Follows the account's events for as long as the page is looked at, and keeps what it shows true. */
+/** Follows the account's events while the page is visible, and keeps its data up to date. */
 export function follow(): () => void {
   let running: AbortController | null = null
   let wasHidden = false

@@ -53,7 +53,7 @@ function useEntries(typed: string): Entry[] {
   return all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))).slice(0, MOST)
 }
 
-/** Goes anywhere, and does what is done most. */
+/** A palette that opens any page and offers the most frequent actions. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const t = useAppText()
   const id = useId()

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 
 const INTERVAL_MS = 5 * 60_000
 
-/** The script that the page names: it has the hash of all that was built with it in its name. */
+/** The script of the page, whose name contains the hash of the whole build. */
 const scriptOf = (page: Document) => page.querySelector('script[type=module][src]')?.getAttribute('src')
 
 /** True if the service has another build of the console than this tab. */
@@ -19,7 +19,7 @@ export function useIsOutdated(): boolean {
     }
     const timer = setInterval(() => void look(), INTERVAL_MS)
     const shown = () => void look()
-    // A part of the page that is loaded when it is opened is gone with its build.
+    // Parts of the page that are loaded on demand are removed with their build.
     const missing = () => setIsOutdated(true)
     document.addEventListener('visibilitychange', shown)
     window.addEventListener('vite:preloadError', missing)

@@ -24,7 +24,7 @@ export const transactionsQuery = (offset: number) =>
     placeholderData: keepPreviousData,
   })
 
-/** `2026-11`, in UTC as the API counts months, and the eleven before it. */
+/** The current month, such as `2026-11`, in UTC as in the API, and the eleven before it. */
 export function lastMonths(now: Date): string[] {
   return Array.from({ length: 12 }, (_, back) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),

@@ -99,7 +99,7 @@ const FirewallName = ({ firewall: { firewall_id, name } }: { firewall: Firewall 
   </Link>
 )
 
-/** A name and what to begin with; its own page has the rest. */
+/** A form with a name and initial rules; the firewall's page has the rest. */
 function FirewallForm({ onCancel }: { onCancel: () => void }) {
   const t = useNetworksText()
   const navigate = useNavigate()

@@ -15,7 +15,7 @@ interface RulesEditorProps {
   onChange: (drafts: Draft[]) => void
 }
 
-/** All rules at once, as the API takes them. */
+/** The editor of all rules, which the API replaces at once. */
 export function RulesEditor({ firewall: { firewall_id, rules }, drafts, onChange }: RulesEditorProps) {
   const t = useNetworksText()
   const save = useMutation({

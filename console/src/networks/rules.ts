@@ -42,7 +42,7 @@ export const draftOf = ({ direction, protocol, ports, cidrs, description }: Fire
 
 export const hasPorts = ({ protocol }: Pick<Draft, 'protocol'>) => protocol === 'tcp' || protocol === 'udp'
 
-/** The rule that a draft stands for, as the API takes it. */
+/** Converts a draft to a rule of the API. */
 export function ruleOf(draft: Draft): Rule {
   const { direction, protocol, ports, ends, description } = draft
   const cidrs = ends.split(/[\s,]+/).filter((part) => part !== '')

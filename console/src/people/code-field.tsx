@@ -5,7 +5,7 @@ interface CodeFieldProps {
   label: string
   value: string
   onChange: (value: string) => void
-  /** Recovery codes won't do. */
+  /** True if recovery codes are not accepted. */
   isOfApp?: boolean
   autoFocus?: boolean
 }

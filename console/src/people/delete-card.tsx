@@ -12,7 +12,7 @@ import { useUiText } from '../ui/text.ts'
 import { OwnProof, useProof } from './own-proof.tsx'
 import { useSecurityText } from './security-text.ts'
 
-/** The way out for good. */
+/** The card for deleting the person. */
 export function DeleteCard({ person }: { person: Person }) {
   const t = useSecurityText()
   const [isAsking, setIsAsking] = useState(false)
@@ -36,7 +36,7 @@ function DeletePerson({ person, onClose }: { person: Person; onClose: () => void
   const proof = useProof(person)
   const remove = useMutation({
     mutationFn: () => berth.person.delete(proof.given),
-    // A fresh page: nothing of this person stays in the tab.
+    // The page is reloaded, so that no data of this person stays in the tab.
     onSuccess: () => {
       setAccountOfTab(null)
       location.assign('/sign-in')

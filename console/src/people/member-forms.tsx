@@ -17,7 +17,7 @@ interface RoleFieldProps {
   onChange: (role: Role) => void
 }
 
-/** All of them: which ones are beyond the person's own is for the API to say. */
+/** All roles are offered; the API refuses those that exceed the person's own. */
 function RoleField({ value, onChange }: RoleFieldProps) {
   const t = useMembersText()
   return (

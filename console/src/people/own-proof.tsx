@@ -6,7 +6,7 @@ import { useSecurityText } from './security-text.ts'
 
 type Prover = Pick<Person, 'has_password' | 'two_factor'>
 
-/** The factors that a person has, shown again. */
+/** Proof of the person's factors. */
 export function useProof({ has_password: hasPassword, two_factor }: Prover) {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
@@ -26,7 +26,7 @@ interface OwnProofProps {
   proof: ReturnType<typeof useProof>
 }
 
-/** The fields for it. */
+/** The fields for the proof. */
 export function OwnProof({ person, proof }: OwnProofProps) {
   const t = useSecurityText()
   return (

@@ -5,13 +5,13 @@ import { goToProvider } from './provider.ts'
 import { signInOptionsQuery } from './queries.ts'
 import { usePeopleText } from './text.ts'
 
-/** Signs in, or up, with what somebody is at the operator's OpenID Connect provider. */
+/** Signs in or up with an identity at the operator's OpenID Connect provider. */
 export function ProviderButton({ next = '/' }: { next?: string | undefined }) {
   const t = usePeopleText()
   const provider = useQuery(signInOptionsQuery).data?.provider
   const go = useMutation({ mutationFn: () => goToProvider(next) })
   if (!provider) return null
-  // It leads back to one origin alone, where this tab must have begun.
+  // The provider redirects to a single origin, which must be the origin of this tab.
   const isHere = provider.origin === location.origin
   return (
     <>

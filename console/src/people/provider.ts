@@ -3,7 +3,7 @@ import { openedWith } from './opened-with.ts'
 
 const KEY = 'berth-provider'
 
-/** Leaves for the provider. What its answer must fit stays in this tab, where no other page finds it. */
+/** Opens the provider's page. The values that its response must match stay in this tab, out of reach of other pages. */
 export async function goToProvider(next: string): Promise<void> {
   const { ticket, url } = await berth.signIn.beginProvider()
   sessionStorage.setItem(KEY, JSON.stringify({ ticket, next }))

@@ -3,7 +3,7 @@ import { Command } from '../ui/copy.tsx'
 import { Note } from '../ui/states.tsx'
 import { useSecurityText } from './security-text.ts'
 
-/** Shown this once: to be copied, or kept as a file. */
+/** The codes are shown only once, to be copied or saved as a file. */
 export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
   const t = useSecurityText()
   const text = codes.join('\n')

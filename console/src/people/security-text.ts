@@ -148,7 +148,7 @@ export const useOwnText = messages({
   },
 })
 
-/** The texts of the page Security, apart from those that who signs in has to load. */
+/** The texts of the page Security, separate from those that the sign-in page loads. */
 export function useSecurityText() {
   return { ...usePeopleText(), ...useOwnText() }
 }

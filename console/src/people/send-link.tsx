@@ -11,7 +11,7 @@ interface SendLinkProps {
   send: (request: { email: string; language: 'en' | 'ru' }) => Promise<unknown>
 }
 
-/** Asks for an address, and says the same whether or not it is known. */
+/** Prompts for an address, and shows the same reply for known and unknown ones. */
 export function SendLink({ send }: SendLinkProps) {
   const t = usePeopleText()
   const { locale: language } = usePreferences()

@@ -10,7 +10,7 @@ import { Time } from '../ui/time.tsx'
 import { sessionsQuery } from './queries.ts'
 import { useSecurityText } from './security-text.ts'
 
-/** `Firefox on Linux` is all that most want to know of a browser's name for itself. */
+/** Shortens a user agent to text such as `Firefox on Linux`. */
 function browserOf(agent: string): string {
   const name = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((candidate) => agent.includes(candidate))
   const system = ['Windows', 'Android', 'iPhone', 'iPad', 'Mac OS', 'Linux'].find((known) =>

@@ -7,7 +7,7 @@ import { signInOptionsQuery } from './queries.ts'
 import { SignInForm } from './sign-in-form.tsx'
 import { usePeopleText } from './text.ts'
 
-/** Over the page when its session has ended: what was typed below stays as it is. */
+/** A dialog over the page when its session has ended, which preserves the user's input. */
 export function SignInAgain() {
   const t = usePeopleText()
   const client = useQueryClient()
@@ -28,7 +28,7 @@ export function SignInAgain() {
   )
 }
 
-/** The provider wants the whole tab, and this one has what was typed: so it is another one. */
+/** The provider needs a whole tab, and this one has the user's input, so another one is opened. */
 function ProviderElsewhere({
   personId,
   onSignedIn,
@@ -42,7 +42,7 @@ function ProviderElsewhere({
     const look = async () => {
       const person = await berth.person.get().catch(() => null)
       if (!person) return
-      // Somebody else sees nothing of what this one did.
+      // Another person must not see the data of the previous one.
       if (personId === undefined || person.person_id === personId) onSignedIn()
       else location.assign('/')
     }

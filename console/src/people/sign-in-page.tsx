@@ -13,7 +13,7 @@ import { usePeopleText } from './text.ts'
 
 const route = getRouteApi('/sign-in')
 
-/** Forgets what another person has seen, and goes where this one wanted to. */
+/** Clears the data of the previous person, and opens the page that this one requested. */
 export function useEnter(next = '/'): () => void {
   const router = useRouter()
   return () => {

@@ -6,7 +6,7 @@ import { setAccountOfTab } from '../tab.ts'
 export function useSignOut(next?: string) {
   return useMutation({
     mutationFn: () => berth.signIn.signOut(),
-    // A fresh page: nothing of this person stays in the tab.
+    // The page is reloaded, so that no data of this person stays in the tab.
     onSuccess: () => {
       setAccountOfTab(null)
       location.assign(next ? `/sign-in?next=${encodeURIComponent(next)}` : '/sign-in')

@@ -15,7 +15,7 @@ export function SignedIn() {
   const signOut = useSignOut()
   const choose = useMutation({
     mutationFn: (account_id: string) => berth.person.chooseAccount({ account_id }),
-    // This tab goes there, and those that are opened later; the others stay where they are.
+    // This tab and tabs opened later switch to the account; the others stay in theirs.
     onSuccess: (_person, account_id) => {
       setAccountOfTab(account_id)
       location.assign('/')

@@ -8,7 +8,7 @@ interface NewPasskey {
   password: string | undefined
 }
 
-/** Lets the browser make a passkey, and keeps it. */
+/** Lets the browser create a passkey, and stores it. */
 export async function addPasskey({ name, password }: NewPasskey): Promise<unknown> {
   const begun = await berth.passkeys.begin(password === undefined ? {} : { password })
   const { startRegistration } = await webauthn()
@@ -17,7 +17,7 @@ export async function addPasskey({ name, password }: NewPasskey): Promise<unknow
       challenge: begun.challenge,
       rp: { id: begun.relying_party, name: begun.relying_party },
       user: { id: begun.user_handle, name: begun.user_name, displayName: begun.user_name },
-      // Ed25519, P-256, RSA: what all devices have one of.
+      // Ed25519, P-256 and RSA: every device supports one of them.
       pubKeyCredParams: [-8, -7, -257].map((alg) => ({ alg, type: 'public-key' })),
       excludeCredentials: begun.exclude_credentials.map((known) => ({ id: known, type: 'public-key' })),
       authenticatorSelection: {

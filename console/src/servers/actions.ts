@@ -14,7 +14,7 @@ export function usePower(serverId: string) {
   })
 }
 
-/** The same for many: what fails for one does not stop the others, and is reported together. */
+/** The same for several servers: a failure for one does not stop the others, and all are reported together. */
 export async function forEach(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<void> {
   const results = await Promise.allSettled(ids.map(run))
   await refreshServers()

@@ -14,7 +14,7 @@ interface FiltersProps {
   onChange: (search: ServersSearch) => void
 }
 
-/** All of them are in the address; an empty one is none. */
+/** All filters are in the page's address; empty ones are left out. */
 export function Filters({ search, box, onChange }: FiltersProps) {
   const t = useServersText()
   const zones = useQuery(zonesQuery).data ?? []
@@ -80,7 +80,7 @@ function Choice({ label, value = '', options, onChange }: ChoiceProps) {
   )
 }
 
-/** Sent when typing pauses: half a selector is not one. */
+/** It is sent after a pause in typing, because half a selector is invalid. */
 function LabelBox({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const t = useServersText()
   const [typed, setTyped] = useState(value)

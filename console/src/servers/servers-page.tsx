@@ -183,7 +183,7 @@ function AddressCell({ server: { ipv4, ipv6, ssh } }: { server: Server }) {
   return ssh.port === null ? UNKNOWN : <Copy text={`${ssh.host}:${ssh.port}`} />
 }
 
-/** The API knows whole names only: of the rows that are here, those that have the text somewhere. */
+/** The API only filters by whole names, so the page filters the loaded rows by any part of their text. */
 function matches({ name, ipv4, ipv6, ssh, labels }: Server, text = ''): boolean {
   const own = [
     name,

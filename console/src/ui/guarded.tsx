@@ -3,12 +3,12 @@ import { type Scope, useMay } from '../session.ts'
 import { Note } from './states.tsx'
 import { useUiText } from './text.ts'
 
-/** Nothing for those who may not. */
+/** Renders nothing for users without the scope. */
 export function Allowed({ scope, children }: { scope: Scope; children: ReactNode }) {
   return useMay(scope) ? children : null
 }
 
-/** For those who may not: all of it to be seen, none of it to be used, and why. */
+/** For users without the scope: shows everything disabled, with the reason. */
 export function Guarded({ scope, children }: { scope: Scope; children: ReactNode }) {
   const t = useUiText()
   if (useMay(scope)) return children

@@ -40,7 +40,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** Beside a text it says nothing of its own. */
+/** Beside a text, the icon is hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true">

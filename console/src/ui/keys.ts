@@ -8,7 +8,7 @@ function isElsewhere(target: EventTarget | null): boolean {
   return isTyped || document.querySelector('dialog[open]') !== null
 }
 
-/** Keys of a page, by what they are called: `j`, `/`, `?`. */
+/** The keyboard shortcuts of a page, by key: `j`, `/`, `?`. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const current = useRef(keys)
   current.current = keys

@@ -28,7 +28,7 @@ const STEPS: Readonly<Record<string, (at: number, count: number) => number>> = {
 const GAP = 4
 const EDGE = 8
 
-/** Below the button, or above it where the window ends before the list does. */
+/** The list opens below its button, or above it if there is no room below. */
 function place(list: HTMLElement, button: HTMLElement): void {
   const { top, right, bottom } = button.getBoundingClientRect()
   const { offsetWidth, offsetHeight } = list

@@ -19,7 +19,7 @@ interface PageProps {
   children: ReactNode
 }
 
-/** Every page: its title, what can be done, and the same from a program. */
+/** The frame of every page: its title, its actions, and the same actions as calls of a program. */
 export function Page({ title, crumbs, beside, about, actions, scope, examples = [], children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Berth`

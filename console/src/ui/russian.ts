@@ -2,7 +2,7 @@ import type { ErrorCode, Problem } from '@berth/sdk'
 
 type IssueCode = NonNullable<Problem['errors']>[number]['code']
 
-/** @param noun with its gender, which the ending shows */
+/** @param noun the noun, whose ending shows its gender */
 const gone = (noun: string, ending: '' | 'а' | 'о' = '') =>
   `${noun} не найден${ending}. Возможно, уже удал${ending === '' ? 'ён' : `ен${ending}`}.`
 

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'off'
 
-/** Each tone has a shape of its own: colour alone says nothing. */
+/** Each tone has a separate shape, because colour alone is not accessible. */
 const shapes: Record<Tone, ReactNode> = {
   good: <circle cx="5" cy="5" r="4.2" fill="currentColor" />,
   warn: <path d="M5 .8 9.6 9.200H.4z" fill="currentColor" />,

@@ -29,7 +29,7 @@ interface TableProps<Row> {
 
 const ENTER = 'Enter'
 
-/** So many fit on most screens; more are drawn as they come near. */
+/** The number of rows that fit on most screens; more are drawn as they come near. */
 const FIRST = 24
 const STEP = 20
 
@@ -116,7 +116,7 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-/** Drawn again only where its row has changed: the caller keeps its columns. */
+/** It is only rendered again if its row has changed, so the caller must keep the columns stable. */
 const Cells = memo(function Cells<Row>({ row, columns }: { row: Row; columns: readonly Column<Row>[] }) {
   return columns.map((column) => (
     // On narrow pages titles stand beside their cells.
@@ -170,7 +170,7 @@ interface PagerProps {
   onChange: (offset: number) => void
 }
 
-/** Nothing where all fits on one page. */
+/** Renders nothing if everything fits on one page. */
 export function Pager({ offset, limit, total, onChange }: PagerProps) {
   const t = useUiText()
   if (total <= limit) return null

@@ -10,7 +10,7 @@ export interface Walls {
   owner: Owner | null
   /** The folder on which the program's root is built; null: the program sees the host's files and processes. */
   root: string | null
-  /** Whether the program opens connections in the host's network. */
+  /** True if the program opens connections in the host's network. */
   hasNetwork: boolean
   /** The command that enters the network of the program's card; empty if it has no card. */
   entrance: readonly string[]

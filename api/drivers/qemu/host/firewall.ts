@@ -68,7 +68,7 @@ function listen(): Promise<{ port: number; close: () => void }> {
   })
 }
 
-/** Whether a process of this user can connect to a port on this host's loopback. */
+/** True if a process of this user can connect to a port on this host's loopback. */
 async function reaches(port: number, uid: number): Promise<boolean> {
   const command = ['/bin/bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${port}`]
   return run(command, '', { owner: { uid, gid: uid }, limitMs: LIMIT_MS }).then(

@@ -52,7 +52,7 @@ export function ownerObstacle(machines: string, accel: Accel): string | null {
   return null
 }
 
-/** Whether every user may read this file. */
+/** True if every user may read this file. */
 export function isReadable(file: string): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
   return (mode & constants.S_IROTH) !== 0 && isPassable(dirname(file))

@@ -8,7 +8,9 @@ export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** When a process started, in clock ticks since the host booted; null: there is none. With the pid it names one for ever. */
+/**
+ * The start time of a process in clock ticks since the host booted; null: there is none. With the pid, it is unique.
+ */
 export function startTime(pid: number | string): string | null {
   try {
     return statFields(readFileSync(`/proc/${pid}/stat`, 'utf8'))[19] ?? null

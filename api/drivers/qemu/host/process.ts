@@ -111,7 +111,7 @@ export function findByArgument(mark: string, program?: string): ProcessId | null
   return null
 }
 
-/** Whether this very process, and not a later one with its pid, still runs. */
+/** True if this very process, and not a later one with its pid, still runs. */
 export function isAlive(id: ProcessId, mark: string): boolean {
   return identify(id.pid, mark)?.startTime === id.startTime
 }

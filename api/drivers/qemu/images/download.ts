@@ -42,7 +42,7 @@ interface Resume {
 
 /** A fault that may be gone at the next attempt. */
 class Passing extends Error {
-  /** Whether the bytes fetched so far are useless. */
+  /** True if the bytes fetched so far are useless. */
   readonly startOver: boolean
   constructor(message: string, startOver = false) {
     super(message)
@@ -52,7 +52,7 @@ class Passing extends Error {
 
 /**
  * Downloads a file over HTTP(S), continuing where an earlier attempt, even of an earlier process, was cut off.
- * @returns whether any of the bytes came from an earlier attempt
+ * @returns true if any of the bytes came from an earlier attempt
  * @throws ImageError if the server refuses or all attempts failed; the partial file stays for the next time
  */
 export async function download(job: Download): Promise<{ resumed: boolean }> {
@@ -216,7 +216,7 @@ async function follow(asked: URL, sent: RequestInit): Promise<Response> {
   throw new ImageError(`${asked.host} redirected more than ${REDIRECTS} times.`, asked.href)
 }
 
-/** Whether nobody on the way can read or change the transfer: it uses TLS, or does not leave this machine. */
+/** True if nobody on the way can read or change the transfer: it uses TLS, or does not leave this machine. */
 function isPrivate({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname))
 }

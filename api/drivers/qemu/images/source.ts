@@ -72,7 +72,7 @@ export async function sourceKeys(source: ImageSource, place: SourcePlace): Promi
   return found ? [key('file', file, source.sha256, found.size, found.mtimeMs), last] : [last]
 }
 
-/** Whether an image has to be built here because none of its servers answers. */
+/** True if an image has to be built here because none of its servers answers. */
 export async function willBeBuilt({ sources }: ImageSpec): Promise<boolean> {
   for (const source of sources) {
     if (source.type === 'build') return true

@@ -13,7 +13,7 @@ export interface Card {
   /** The user that the machine's QEMU runs as, in the namespace's numbering of users. */
   uid: number
   network: ServerNetwork
-  /** Whether the service probes the machine's SSH: its own connection passes any firewall. */
+  /** True if the service probes the machine's SSH: its own connection passes any firewall. */
   isProbed?: boolean
 }
 

@@ -28,7 +28,7 @@ export class ElementKeeper {
     this.#tables = tables
   }
 
-  /** Updates the sets and maps that `wanted` names. @returns whether anything changed */
+  /** Updates the sets and maps that `wanted` names. @returns true if anything changed */
   async keep(wanted: Elements): Promise<boolean> {
     const trusted = this.#present !== null
     const present = this.#present ?? (await this.read())
@@ -44,7 +44,7 @@ export class ElementKeeper {
     return lines.length > 0
   }
 
-  /** Like `keep`, but reads the kernel's state first. @returns whether anything was wrong */
+  /** Like `keep`, but reads the kernel's state first. @returns true if anything was wrong */
   async mend(wanted: Elements): Promise<boolean> {
     const lines = changes(await this.read(), wanted)
     await this.#run(lines)
@@ -104,7 +104,7 @@ function changes(present: Elements, wanted: Elements): string[] {
   return lines.sort(([a], [b]) => a - b).map(([, line]) => line)
 }
 
-/** Whether elements refer to objects of this kind, whose name says everything about them. */
+/** True if elements refer to objects of this kind, whose name says everything about them. */
 function isObject(kind: string): boolean {
   return kind === COUNTER || kind === LIMIT
 }
@@ -117,7 +117,7 @@ function chain(table: string, name: string, rules: string): string {
 const emptied = (table: string, name: string) => `flush chain ${table} ${name}`
 
 /**
- * Whether a chain found in the kernel has these rules. Its name follows from the rules, so counting them is enough.
+ * True if a chain found in the kernel has these rules. Its name follows from the rules, so counting them is enough.
  */
 function isChain(found: string | undefined, rules: string): boolean {
   return found === rules || found === String(rules.split('\n').length)

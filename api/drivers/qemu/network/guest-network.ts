@@ -95,7 +95,7 @@ export class GuestNetwork {
     }
   }
 
-  /** Whether machines can have public addresses of their own. */
+  /** True if machines can have public addresses of their own. */
   get carriesPools(): boolean {
     return this.#uplink.carriesPools
   }
@@ -275,7 +275,7 @@ export class GuestNetwork {
     return elementsOf([...this.#cards.values()], RESOLVER, { ...(await hostElements(this.#address)), pools })
   }
 
-  /** Connects private networks as the cards say. @returns whether something was missing */
+  /** Connects private networks as the cards say. @returns true if something was missing */
   async #connect(links?: readonly NetworkLink[]): Promise<boolean> {
     const present = links ?? (await this.#links())
     return connectPrivate([...this.#cards.values()], present, (command, input) =>

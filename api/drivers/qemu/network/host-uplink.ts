@@ -13,14 +13,14 @@ import { MOST_CONNECTIONS, NEW_CONNECTIONS, UPLINK } from './rules.ts'
 export interface Uplink {
   /** The host's ports that UDP from the namespace may seem to come from. */
   readonly udpPorts: string
-  /** Whether traffic of the public address pools uses the link. */
+  /** True if traffic of the public address pools uses the link. */
   readonly carriesPools: boolean
   isUp(): Promise<boolean>
   /** Creates the link, or what is missing of it. Safe to repeat. */
   raise(): Promise<void>
   /** Forwards exactly these ports of the host ("tcp . 22001") and these ranges into the namespace. */
   lead(ports: ReadonlySet<string>, pools: PublicPools): Promise<void>
-  /** Whether something else uses a port that leads to no machine yet. */
+  /** True if something else uses a port that leads to no machine yet. */
   isTaken(port: PublishedPort): Promise<boolean>
   remove(): Promise<void>
 }

@@ -149,7 +149,7 @@ export class UserSpace implements Namespace {
   }
 }
 
-/** Whether a process is in another network namespace than the service. */
+/** True if a process is in another network namespace than the service. */
 function isApart(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net')

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import type { PublishedPort } from '../../driver.ts'
 
-/** Whether a program of this host uses the port. */
+/** True if a program of this host uses the port. */
 export function isTaken(
   { protocol, hostPort }: Omit<PublishedPort, 'port'>,
   address: string,

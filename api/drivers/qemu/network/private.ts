@@ -105,7 +105,7 @@ export async function linksIn(inside: Inside): Promise<NetworkLink[]> {
   return JSON.parse(await inside(['ip', '-j', '-d', 'link'])) as NetworkLink[]
 }
 
-/** Connects private networks as the cards say. @returns whether something was missing */
+/** Connects private networks as the cards say. @returns true if something was missing */
 export async function connectPrivate(
   cards: readonly Member[],
   links: readonly NetworkLink[],

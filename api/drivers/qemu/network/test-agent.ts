@@ -83,8 +83,8 @@ function ask({ protocol, host, port, from, isFirst }: Extract<Order, { do: 'ask'
 }
 
 /**
- * Sends bytes to an echo server after its greeting. Closes nothing before all have come back: Debian 12's pasta
- * breaks connections that are half closed. @returns how many came back
+ * Sends bytes to an echo server after its greeting. Closes nothing before all have come back: Debian 12's pasta breaks
+ * connections that are half closed. @returns the number that came back
  */
 function pour(host: string, port: number, bytes: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -215,7 +215,7 @@ function talk(name: string, host: string, port: number): Promise<void> {
   })
 }
 
-/** Sends something over such a connection. @returns whether it came back within a second */
+/** Sends something over such a connection. @returns true if it came back within a second */
 function say(name: string): Promise<boolean> {
   const word = String(performance.now())
   const socket = talks.get(name)

@@ -1,7 +1,7 @@
 import type { ServerCreate, Template } from '@berth/sdk'
 import { berthCommand, type Example } from '../../ui/example.ts'
 
-/** The order as a program gives it. */
+/** The order as a call of the API. */
 export function exampleOf(request: ServerCreate, template: Template | undefined): Example {
   const { name = '', preset_id, cpu, ram_mb, disk_gb } = request
   const command = berthCommand(name === '' ? 'server create' : `server create ${name}`, {

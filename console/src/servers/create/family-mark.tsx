@@ -1,4 +1,4 @@
-/** Marks drawn by us, that tell families apart: none is anybody's logo. */
+/** Our own marks for operating system families; none is a trademark. */
 const marks: Readonly<Record<string, string>> = {
   debian: 'M15.5 8.500a4 4 0 1 0 .2 6M12.5 12.800a1.6 1.6 0 1 1 .6-2.600M17.8 6.500A8 8 0 1 0 19 15',
   ubuntu: 'M12 17a5 5 0 1 0 0-10 5 5 0 0 0 0 10zM19 12h2M8.5 5.900L7.5 4.200M8.5 18.100l-1 1.7',

@@ -14,7 +14,7 @@ interface KeySectionProps {
   keys: readonly SshKey[]
 }
 
-/** Which keys may log in; another one can be pasted without leaving. */
+/** The choice of the keys that may log in; another key can be pasted without leaving the page. */
 export function KeySection({ order, onChange, keys }: KeySectionProps) {
   const t = useCreateText()
   const [isPasting, setIsPasting] = useState(keys.length === 0)

@@ -25,7 +25,7 @@ export interface Order {
 
 export type ChangeOrder = (part: Partial<Order>) => void
 
-/** `80, 53/udp`; what is not a port is left for the form to complain about. */
+/** Parses ports such as `80, 53/udp`; the form reports invalid ones. */
 export function readPorts(text: string): { protocol: 'tcp' | 'udp'; port: number }[] | null {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const ports = parts.flatMap((part) => {
@@ -37,7 +37,7 @@ export function readPorts(text: string): { protocol: 'tcp' | 'udp'; port: number
   return ports.length === parts.length ? ports : null
 }
 
-/** `env=prod, web`; null for what is not a label. */
+/** Parses labels such as `env=prod, web`; null if one is invalid. */
 export function readLabels(text: string): Record<string, string> | null {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const isLabel = parts.every((part) => /^[^=]+(=[^=]*)?$/.test(part))
@@ -46,7 +46,7 @@ export function readLabels(text: string): Record<string, string> | null {
     : null
 }
 
-/** The request that the form stands for; the quote and the order are of the same. */
+/** Converts the form to a request, for the quote and the order alike. */
 export function requestOf(order: Order, features: Zone['features']): ServerCreate & QuoteRequest {
   const { zone_slug, cpu_type, template_id, plan_type, cpu, ram_mb, disk_gb } = order
   const ports = readPorts(order.ports) ?? []

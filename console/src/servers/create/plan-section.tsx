@@ -57,7 +57,7 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
   const wordOf = useWhyNot(room?.[0]?.max_server, smallestDisk)
   const chosen = presets.find(({ preset_id }) => preset_id === order.preset_id)
   const first = presets.find(fits)
-  // A preset that can't be had is not chosen: then it is the first that can.
+  // If the chosen preset is not available, the first available one is chosen.
   const next = first && !(chosen && fits(chosen)) ? first.preset_id : null
   useEffect(() => {
     if (next !== null) onChange({ preset_id: next })

@@ -6,7 +6,7 @@ import { berth } from '../../client.ts'
 /** A pause that skips the steps of a moving slider, too short for users to notice. */
 const PAUSE_MS = 60
 
-/** The price, and what stands in the way, of what the form has; the last one until the next is there, or for want of it. */
+/** The quote for the form: its price and blockers. The last quote is shown until the next one arrives. */
 export function useQuote(request: QuoteRequest | null) {
   const text = JSON.stringify(request)
   const [asked, setAsked] = useState(text)

@@ -4,7 +4,7 @@ interface SliderProps {
   label: string
   value: number
   range: { min: number; max: number; step: number }
-  /** Each part of its length doubles the value, for ranges from little to very much. */
+  /** The scale is logarithmic, for very large ranges. */
   isDoubling?: boolean
   format?: (value: number) => string
   onChange: (value: number) => void

@@ -9,7 +9,7 @@ import { useDetailsText } from './text.ts'
 
 type Name = ServerMetrics['series'][number]['name']
 
-/** Four small charts of the last hour, each with what it is at this moment. */
+/** Four small charts of the last hour, each with its current value. */
 export function Health({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const format = useFormats()

@@ -9,7 +9,7 @@ import { PlanSection } from '../create/plan-section.tsx'
 import { useQuote } from '../create/quote.ts'
 import { useDetailsText } from './text.ts'
 
-/** Another plan, at the price that it will have. */
+/** The form for another plan, with its price. */
 export function ResizeCard({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const format = useFormats()

@@ -14,7 +14,7 @@ interface ChartProps {
   label: string
   series: readonly Series[]
   titles: readonly string[]
-  /** From when to when, in seconds: the same for all charts beside each other. */
+  /** The time span in seconds, the same for all charts. */
   from: number
   to: number
   onZoom: (from: number, to: number) => void

@@ -117,7 +117,7 @@ function Charts({ metrics, onZoom }: ChartsProps) {
   )
 }
 
-/** The same for those who can't see charts. */
+/** A table of the same data for users who can't see charts. */
 function Numbers({ metrics: { series } }: { metrics: ServerMetrics }) {
   const t = useMetricsText()
   const format = useFormats()

@@ -18,13 +18,13 @@ function allowStyles(): void {
 allowStyles()
 
 export interface Screen {
-  /** Why the connection ended, as the API says; null where it was left. */
+  /** The reason why the connection ended, as the API reports it; null if the user left. */
   ended: Promise<string | null>
   focus(): void
   close(): void
 }
 
-/** A terminal in an element, on the serial console of a server. Rejects where it can't be opened. */
+/** A terminal in an element, connected to the serial console of a server. Rejects if it can't be opened. */
 export async function openScreen(place: HTMLElement, serverId: string): Promise<Screen> {
   const serial = await berth.servers.console(serverId)
   const terminal = new Terminal({

@@ -9,7 +9,7 @@ import { useTerminalText } from './text.ts'
 
 type State = 'connecting' | 'connected' | { ending: string } | { error: Error }
 
-/** A screen, and what became of its connection. Another attempt is another screen. */
+/** A screen with the state of its connection. Each attempt has a new screen. */
 function useScreen(serverId: string, isOn: boolean, attempt: number) {
   const place = useRef<HTMLDivElement>(null)
   const [state, setState] = useState<State>('connecting')
