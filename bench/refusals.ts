@@ -65,7 +65,7 @@ function write(token: string, method: string, path: string, body = '', headers: 
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** As many of these as a body has room for, or so many, in a frame. */
+/** A body with this many of these values, or as many as fit, in a frame. */
 function filled(before: string, item: (at: number) => string, after: string, most = Infinity): string {
   const items: string[] = []
   let size = before.length + after.length

@@ -53,7 +53,7 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
 
 const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
 
-/** Ctrl-C is no error; what a terminal shows of it, ^C, makes room. */
+/** Ctrl-C is not an error: the line with the ^C that a terminal shows is erased. */
 const ownLine = ({ stderr }: Terminal) => (stderr.isTTY ? '\r\x1b[K' : '')
 
 /** For scripts, which rely on `exitCodes`. */

@@ -49,7 +49,7 @@ interface Traffic {
 export const includedOf = ({ traffic_gb, traffic_tb_rub }: Traffic) =>
   Number(traffic_tb_rub) === 0 ? 'unlimited' : `${traffic_gb} GB`
 
-/** Lines of a card on what a plan has of the network. */
+/** Lines of a card on the network of a plan. */
 export const trafficParts = {
   'Traffic per month': (plan: Traffic) => includedOf(plan),
   'TB of further traffic': ({ traffic_tb_rub }: Traffic) => rub(traffic_tb_rub),

@@ -138,7 +138,7 @@ function tell(tx: Queries, type: EventType, project: ProjectRow, at: number): Pr
   return record(tx, [{ accountId: project.account_id, type, data: projectView(project), at }])
 }
 
-/** The default project is named by the account, so that there is always exactly one. */
+/** The account refers to its default project, so that there is always exactly one. */
 function withDefault(db: Queries) {
   return db
     .selectFrom('projects')

@@ -127,25 +127,30 @@ export async function updateAddress(
   { server_id, reverse_dns }: AddressUpdate,
 ): Promise<AddressTable> {
   const { clock, serverRows, changed } = options
-  const { before, after } = await whereItIs(options, loaded, server_id ?? null, async (tx, before) => {
-    const now = clock.now()
-    const isMoved = server_id !== undefined && server_id !== before.server_id
-    if (isMoved && before.goes_with !== null) await requireQuota(tx, before.account_id)
-    if (isMoved && server_id !== null) await requireTaker(serverRows, tx, server_id, before)
-    const change = {
-      ...(isMoved ? { server_id, goes_with: null } : {}),
-      ...(reverse_dns === undefined ? {} : { reverse_dns }),
-      updated_at: now,
-    }
-    const after = { ...before, ...change }
-    await tx.updateTable('addresses').set(change).where('address_id', '=', after.address_id).execute()
-    if (isMoved && before.server_id !== null)
-      await serverRows.update(tx, before.server_id, { [before.family]: null, updated_at: now })
-    if (isMoved && server_id !== null)
-      await serverRows.update(tx, server_id, { [after.family]: after.address, updated_at: now })
-    await tell(tx, after, now)
-    return { before, after }
-  })
+  const { before, after } = await withLockedServers(
+    options,
+    loaded,
+    server_id ?? null,
+    async (tx, before) => {
+      const now = clock.now()
+      const isMoved = server_id !== undefined && server_id !== before.server_id
+      if (isMoved && before.goes_with !== null) await requireQuota(tx, before.account_id)
+      if (isMoved && server_id !== null) await requireTaker(serverRows, tx, server_id, before)
+      const change = {
+        ...(isMoved ? { server_id, goes_with: null } : {}),
+        ...(reverse_dns === undefined ? {} : { reverse_dns }),
+        updated_at: now,
+      }
+      const after = { ...before, ...change }
+      await tx.updateTable('addresses').set(change).where('address_id', '=', after.address_id).execute()
+      if (isMoved && before.server_id !== null)
+        await serverRows.update(tx, before.server_id, { [before.family]: null, updated_at: now })
+      if (isMoved && server_id !== null)
+        await serverRows.update(tx, server_id, { [after.family]: after.address, updated_at: now })
+      await recordUpdate(tx, after, now)
+      return { before, after }
+    },
+  )
   if (before.server_id === after.server_id) return after
   changed([before.server_id, after.server_id].filter((id) => id !== null))
   return after
@@ -158,7 +163,7 @@ export async function releaseAddress(
   isForced: boolean,
 ): Promise<void> {
   const { clock, serverRows, changed } = options
-  const { server_id } = await whereItIs(options, loaded, null, async (tx, row) => {
+  const { server_id } = await withLockedServers(options, loaded, null, async (tx, row) => {
     if (row.server_id !== null && !isForced)
       throw new ApiError(
         addressProblems.address_in_use,
@@ -178,7 +183,7 @@ export async function releaseAddress(
  * order, then the account, as everywhere. If the address moved meanwhile, it starts again.
  * @throws ApiError address_not_found
  */
-async function whereItIs<Result>(
+async function withLockedServers<Result>(
   { db, serverRows }: AddressesOptions,
   loaded: AddressTable,
   takerId: string | null,
@@ -236,7 +241,7 @@ export async function letGo(
     }
     const change = { server_id: null, updated_at: now }
     await tx.updateTable('addresses').set(change).where('address_id', '=', row.address_id).execute()
-    await tell(tx, { ...row, ...change }, now)
+    await recordUpdate(tx, { ...row, ...change }, now)
   }
 }
 
@@ -268,7 +273,7 @@ async function requireTaker(
     )
 }
 
-function tell(tx: Queries, row: AddressTable, at: number): Promise<void> {
+function recordUpdate(tx: Queries, row: AddressTable, at: number): Promise<void> {
   return record(tx, [{ accountId: row.account_id, type: 'address.updated', data: addressView(row), at }])
 }
 

@@ -14,7 +14,7 @@ const rate = (from: string, until: string | null, price_hour: number, price_mont
 })
 const cost = (rates: Rate[], until: string) => monthCost(rates, at(until))
 
-test('a second costs its part of the hour, and the month is rounded half up to kopecks, but for the first', () => {
+test('a second costs its part of the hour, and the month is rounded half up to kopecks, except for the first', () => {
   const rates = [rate('2026-11-01T00:00:00Z', null, 12_329, 9_000_000)]
   // 1.2329 rubles an hour: 29.2 s are a kopeck.
   expect(cost(rates, '2026-11-01T00:00:00Z')).toBe(0)
@@ -43,7 +43,7 @@ test('a calendar month costs its hours, and never more than the highest month pr
     rate('2026-12-31T12:00:00Z', null, 100, 73_000),
   ]
   expect(monthCost(cheaper, at('2027-01-01'), at('2026-12-01'))).toBe(9_000_000)
-  // The old cap is no ceiling for the new price, nor is what it cut off charged after all.
+  // The old cap does not limit the new price, and the amount that it cut off is not charged later.
   expect(monthCost(changed, at('2027-01-01'), at('2026-12-01'))).toBe(9_260_400)
 })
 
@@ -58,7 +58,7 @@ test('time between two rates costs nothing', () => {
   ])
 })
 
-test('charges add up to the same, in whatever pieces they are made', () => {
+test('charges add up to the same sum, however the time is divided', () => {
   const start = at('2027-12-30T00:00:00Z')
   const moment = fc.integer({ min: 0, max: 90 * 24 * 3600 }).map((seconds) => start + seconds * 1000)
   const price = fc.integer({ min: 0, max: 10_000_000 })
@@ -87,7 +87,7 @@ test('charges add up to the same, in whatever pieces they are made', () => {
   )
 })
 
-test('no charge reaches over the end of a month', () => {
+test('no charge crosses the end of a month', () => {
   const rates = [rate('2026-01-01T00:00:00Z', null, 12_329, 9_000_000)]
   const charges = chargesBetween(rates, at('2026-10-31T22:00:00Z'), at('2026-12-01T01:00:00Z'))
   expect(charges.map(({ hour, seconds }) => [new Date(hour).toISOString(), seconds / 3600])).toEqual([

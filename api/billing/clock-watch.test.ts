@@ -4,7 +4,7 @@ import { ClockWatch } from './clock-watch.ts'
 const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE
 
-test('a clock that is ahead for a moment is not believed, one that stays so is', () => {
+test('a clock that is ahead for a moment is not trusted, one that stays ahead is', () => {
   const watch = new ClockWatch()
   const at = Date.parse('2026-11-20')
   expect(watch.look(at, 0)).toBe('trusted')
@@ -21,7 +21,7 @@ test('a clock that is ahead for a moment is not believed, one that stays so is',
   expect(watch.look(woke + 11 * MINUTE, 16 * MINUTE)).toBe('trusted')
 })
 
-test('a clock that is set back or drifts is believed', () => {
+test('a clock that is set back or drifts is trusted', () => {
   const watch = new ClockWatch()
   expect(watch.look(10 * YEAR, 0)).toBe('trusted')
   expect(watch.look(9 * YEAR, MINUTE)).toBe('trusted')

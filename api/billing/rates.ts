@@ -2,7 +2,7 @@ import type { Database, Queries } from '../database/database.ts'
 import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
 import type { RateTable } from './tables.ts'
 
-/** Units an hour and a month. */
+/** A price in units per hour and per month. */
 export interface Price {
   price_hour: number
   price_month: number

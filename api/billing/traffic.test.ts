@@ -16,14 +16,14 @@ const rate = (from: number, until: number | null, traffic_gb: number): Rate => (
 })
 const at = (day: number, isGone = false) => ({ month, until: month + day * DAY, isGone })
 
-test('a server may send its allowance in a month from the first day on, and less if it came later', () => {
+test('a server may send its allowance in a month from the first day on, and less if it was created later', () => {
   expect(includedBytes([rate(0, null, 1000)], at(1))).toBe(1000 * GB)
   expect(includedBytes([rate(-40, null, 1000)], at(30))).toBe(1000 * GB)
   expect(includedBytes([rate(15, null, 1000)], at(20))).toBe(500 * GB)
   expect(includedBytes([rate(0, null, 1_000_000)], at(30))).toBe(1_000_000 * GB)
 })
 
-test('one that is deleted has the share of its time, and one that was resized that of each plan', () => {
+test('a deleted server has the share of its time, and a resized one that of each plan', () => {
   expect(includedBytes([rate(0, 3, 1000)], at(10, true))).toBe(100 * GB)
   expect(includedBytes([rate(0, 15, 1000), rate(15, null, 3000)], at(16))).toBe(2000 * GB)
   // One that is suspended may come back.

@@ -34,7 +34,7 @@ function chargeDescription(hour: number, { seconds, bytes }: TransactionTable): 
   return `${from}, ${duration(seconds ?? 0)}`
 }
 
-/** To whole MB. */
+/** Rounds to whole MB. */
 function gigabytes(bytes: number): string {
   const mb = divideHalfUp(bytes, 1_000_000)
   return `${wholeTimes(mb, 1000)}.${String(mb % 1000).padStart(3, '0')}`

@@ -36,7 +36,7 @@ test('entries that servers use stay as they are, and can be retired', () => {
   expect(after('title: Micro Linux', 'title: Micro Linux 2\n    retired: true')).toEqual([])
 })
 
-test('a price is history once it was in force for a day, and a slip of the day can be corrected', () => {
+test('a price is final once it was in force for a day, and a mistake of the same day can be corrected', () => {
   const changed = /^the price of local-1 amd from 2026-01-01 is in force, and can't be changed or removed/
   expect(after('cpu_month_rub: "180.00"', 'cpu_month_rub: "200.00"')).toEqual([
     expect.stringMatching(changed),

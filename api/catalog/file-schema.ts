@@ -23,7 +23,7 @@ const network = {
   bandwidth_mbit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
 }
 
-/** Not sold any more, but still there for the servers that use it. */
+/** True if it is no longer sold, but kept for the servers that use it. */
 const Retired = Type.Optional(Type.Boolean())
 
 /** The catalogue file. Drivers add fields of their own to zones and templates. */

@@ -28,7 +28,7 @@ function place(ordered: () => Ordered[] = () => []) {
   }
 }
 
-test('a bad catalogue does not keep a service down that a good one has run', async () => {
+test('a bad catalogue does not stop a service that has run with a good one', async () => {
   const at = place()
   writeFileSync(at.file, 'zones: [')
   await expect(openCatalog(at, now)).rejects.toThrow(CatalogError)
@@ -91,7 +91,7 @@ test('a missing image is a fault that names template and file, until it is there
   expect((await openCatalog({ ...at, images }, now)).fault).toBeNull()
 })
 
-test('a change is taken up while the service runs, and a bad one is told and changes nothing', async () => {
+test('a change takes effect while the service runs, and a bad one is reported and changes nothing', async () => {
   const at = place()
   const { file, lastGood } = at
   writeFileSync(file, shipped)

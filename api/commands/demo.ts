@@ -30,8 +30,8 @@ export interface Demo {
 }
 
 /**
- * Opens the demo account, and creates what is missing of it: account, balance, token. Null if there are other accounts.
- * If strangers may be customers, it gets no money, and its token is only in its file.
+ * Opens the demo account, and creates its missing parts: account, balance, token. Null if there are other accounts. If
+ * strangers may be customers, it gets no money, and its token is only in its file.
  */
 export async function openDemo(
   db: Database,

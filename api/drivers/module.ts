@@ -110,7 +110,7 @@ export interface Archive {
 export interface ArchivedMachines {
   specs: number
   disks: string[]
-  /** Servers whose disk was asked for and is not in it. */
+  /** Servers whose disk was requested but is not included. */
   leftOut: string[]
 }
 
@@ -146,6 +146,6 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   openImages?(dataDir: string, log: ImageLog): HostImages
   /** True if the data folder holds the machine of one of these servers. */
   hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
-  /** Adds to a backup what the data folder holds of its machines. */
+  /** Adds the files of its machines in the data folder to a backup. */
   archive?(archive: Archive, dataDir: string, withDisks: boolean): Promise<ArchivedMachines>
 }

@@ -13,7 +13,7 @@ export function eventTypesOf(scopes: EventScopes): EventType[] {
   return Object.keys(scopes) as EventType[] // a table of constants has no other keys
 }
 
-/** Stands for the event before all others: where readers begin who have seen none. It is never forgotten. */
+/** The id before all events, at which readers without a cursor begin. It is never deleted. */
 export const BEGINNING = '00000000-0000-0000-0000-000000000000'
 
 /** An event that has its position. */

@@ -20,7 +20,7 @@ interface SamplerOptions {
   peers: Peers
   /** The servers whose machines may be on, and all existing servers. */
   servers: { powered: store.PoweredServers; present: store.ServerIds }
-  /** Between two rounds. */
+  /** The pause between two rounds in seconds. */
   everySeconds: number
 }
 

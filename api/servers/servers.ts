@@ -40,7 +40,9 @@ export interface ServersOptions {
   graceMs: number
 }
 
-/** Changes of servers by customers. Each method is one transaction; the engine carries out what it wrote. */
+/**
+ * Changes of servers by customers. Each method is one transaction; the engine carries out the operations that it wrote.
+ */
 export class Servers {
   readonly #options: ServersOptions
 

@@ -34,7 +34,7 @@ export interface WebhookTable {
   /** The fault of the last challenge's reply. */
   verification_error: string | null
   challenged_at: number | null
-  /** Challenges since verification was asked for. */
+  /** The number of challenges since verification was requested. */
   challenges: number
   /** JSON: the addresses that answered a challenge; null if any is accepted. */
   verified_addresses: string | null

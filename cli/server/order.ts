@@ -30,7 +30,7 @@ export interface OrderOptions extends PlaceOptions {
   start: boolean
   deleteProtection?: boolean
   publish?: Port[]
-  /** False with --no-ipv4 and --no-ipv6; else what the zone has. */
+  /** False with --no-ipv4 and --no-ipv6 (default: the features of the zone). */
   ipv4: boolean
   ipv6: boolean
   network?: string[]

@@ -97,7 +97,7 @@ function interruptedWhile(error: unknown, { doing, next }: { doing: string; next
   return new Refusal(`Stopped waiting. ${doing}`, `${error.advice}${commands}`, exitCodes.interrupted)
 }
 
-/** As typed. */
+/** The size options as typed. */
 function sizeOptions({ preset, cpu, ramMb, diskGb }: ResizeOptions): string {
   return Object.entries({ preset, cpu, 'ram-mb': ramMb, 'disk-gb': diskGb })
     .flatMap(([name, value]) => (value === undefined ? [] : `--${name} ${value}`))

@@ -25,6 +25,6 @@ export async function requireSignedIn(href: string, ask: () => Promise<unknown>)
   }
 }
 
-/** For lists in pages: where the page begins. */
+/** The offset of a page of a list. */
 export const readOffset = ({ offset }: Record<string, unknown>): { offset?: number } =>
   typeof offset === 'number' && offset > 0 ? { offset } : {}

@@ -3,7 +3,7 @@ import { LABEL_SELECTOR } from '../../database/labels.ts'
 
 /** Pieces of wire contract that every feature uses. */
 
-/** The id of something; the example tells its kind from others in the API's description. */
+/** The id of an object; its example differs for each kind of object in the API's description. */
 export function uuid(example: string, description?: string) {
   return Type.String({ format: 'uuid', examples: [example], ...(description ? { description } : {}) })
 }
@@ -22,7 +22,7 @@ export const UpdatedAt = timestamp(
 )
 /** The latest time that a timestamp can express. */
 export const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z')
-/** @param description what the amount is, as the beginning of a phrase */
+/** @param description the meaning of the amount, as the beginning of a phrase */
 export function money(description: string, example = '300.00') {
   return Type.String({
     pattern: String.raw`^-?\d+\.\d{2}$`,

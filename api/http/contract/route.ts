@@ -45,14 +45,14 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   remember: Remember
   /** Aborted when the client disconnects. */
   signal: AbortSignal
-  /** Path and query as asked for, from /v1 on. */
+  /** The requested path and query, from /v1 on. */
   url: string
   /** The If-Match header of a change. */
   ifMatch: string | undefined
   /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
   setHeader: SetHeader
-  /** Passes the security log what the request did; it is logged if the request succeeds. */
+  /** Passes the action of the request to the security log; it is logged if the request succeeds. */
   report(report: Report): void
   /** Needed only if a route has several success statuses; the first is the default. */
   setStatus(status: number): void
@@ -93,7 +93,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   path: string
   /** The required scope, or the callers of a route without one. A route without it does not compile. */
   scope: Scope | Audience
-  /** The kind of thing the route does, if its method does not tell. */
+  /** The kind of request, if it does not follow from the method. */
   deed?: Deed
   /** A further scope that also permits it, if the reply depends on the scopes of the token. */
   orScope?: Scope
@@ -107,7 +107,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   /** Headers that only this route uses, with their descriptions. */
   headers?: Readonly<Record<string, string>>
   body?: Body
-  /** Success statuses with what they reply; null is no content. */
+  /** The schemas of replies, by success status; null is no content. */
   reply: Replies
   /** Members of the example of a success that differ on this route, by status. */
   examples?: Readonly<Record<number, object>>
@@ -123,7 +123,10 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   problems?: Readonly<Record<string, object>>
   /** Errors that the route can reply with besides those of every route. */
   errors?: readonly ProblemType[]
-  /** Finds what the path names, before the body is looked at: a missing object wins over an invalid body. */
+  /**
+   * Finds the object that the path names, before the body is checked: a missing object takes precedence over an invalid
+   * body.
+   */
   load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
 }

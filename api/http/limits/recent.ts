@@ -1,7 +1,7 @@
 /** A map of bounded size. The entry that was not set for the longest time makes room for new ones. */
 export class Recent<Value> {
   readonly #most: number
-  /** In the order of use. */
+  /** The entries, in the order of use. */
   readonly #values = new Map<string, Value>()
   /** A single iterator, since a new one would walk over the holes of deleted keys each time. */
   readonly #oldest = this.#values.keys()

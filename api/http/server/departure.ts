@@ -38,7 +38,7 @@ export class Departure {
     clearTimeout(timer)
   }
 
-  /** All of them: Node's closeAllConnections leaves out those on which a WebSocket was asked for. */
+  /** All connections, since Node's closeAllConnections leaves out those of WebSockets. */
   #cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }

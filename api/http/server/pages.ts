@@ -51,7 +51,7 @@ export function readPages(folder: string): Pages | null {
 }
 
 /**
- * True if a browser asks for a page of the console; only the console knows its addresses. Any other request, such as
+ * True if a browser requests a page of the console; only the console knows its addresses. Any other request, such as
  * one for a path that the API does not have, gets the reply that every client gets.
  */
 export function isForPage({ method, url = '', headers }: IncomingMessage): boolean {

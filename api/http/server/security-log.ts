@@ -56,7 +56,7 @@ export class SecurityLog {
   readonly #options: SecurityLogOptions
   readonly #log: Logger
   readonly #loop: Loop
-  /** In the order in which they end. */
+  /** The open windows, in the order in which they end. */
   readonly #windows = new Map<string, Window>()
 
   constructor(options: SecurityLogOptions) {

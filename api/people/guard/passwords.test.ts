@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ApiError } from '../../http/contract/problem.ts'
 import { Passwords } from './passwords.ts'
 
-test('a password is the one of its own hash alone, in whatever way its letters are written', async () => {
+test('a password matches only its own hash, in any Unicode form of its letters', async () => {
   const passwords = new Passwords()
   const hash = await passwords.hash('caf\u00e9 au lait')
   expect(hash).toMatch(/^scrypt\$15\$8\$3\$[\w+/=]{24}\$[\w+/=]{44}$/)
@@ -12,12 +12,12 @@ test('a password is the one of its own hash alone, in whatever way its letters a
   expect(await passwords.matches('', null)).toBe(false)
 })
 
-test('hashes that were made at another cost are still compared', async () => {
+test('hashes with another cost still match', async () => {
   const hash = await new Passwords({ logN: 4, r: 8, p: 1 }).hash('old')
   expect(await new Passwords({ logN: 5, r: 8, p: 1 }).matches('old', hash)).toBe(true)
 })
 
-test('who comes when many wait is told to come back, and those who wait get their turn', async () => {
+test('callers are refused while many wait, and those that wait get their turn', async () => {
   const passwords = new Passwords({ logN: 12, r: 8, p: 1 })
   const tries = await Promise.allSettled(Array.from({ length: 40 }, () => passwords.matches('x', null)))
   const refused = tries.filter(({ status }) => status === 'rejected')

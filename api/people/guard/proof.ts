@@ -31,7 +31,7 @@ export class Proof {
   }
 
   /**
-   * @param field what the password is called in the request
+   * @param field the name of the password's field in the request
    * @throws ApiError wrong_password, sign_in_again, validation_failed, rate_limited
    */
   async require(

@@ -12,7 +12,7 @@ const LIVES_MS = 10 * 60_000
 interface Contents {
   /** The person whose first factor was right, and a hash of their password hash at that time. */
   second_factor: { personId: string; password: string }
-  /** The challenge for a new passkey, and the session that asked for it. */
+  /** The challenge for a new passkey, and the session that requested it. */
   passkey: { challenge: string; personId: string; sessionId: string }
   /** The challenge for signing in with any passkey. */
   passkey_sign_in: { challenge: string }

@@ -72,7 +72,7 @@ export async function personOf(db: Queries, { person }: Pick<Actor, 'person'>) {
   return { person_id, email, name, role, is_operator: is_operator === 1 }
 }
 
-/** Records what follows as the person's own action, even if they were not signed in when the request came. */
+/** Records the following changes as the person's own, even if they were not signed in when the request arrived. */
 export function asPerson<Result>(
   { person_id: personId, email }: PersonTable,
   run: () => Promise<Result>,

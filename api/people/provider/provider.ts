@@ -212,7 +212,7 @@ async function boundedFetch(url: string, options: object): Promise<Response> {
   }
 }
 
-/** Libraries wrap what was thrown. */
+/** Returns the original error, because libraries wrap it. */
 function isDown(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error instanceof ProviderDown || isDown(error.cause)

@@ -64,7 +64,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   }
 }
 
-/** Pause before a host that did not answer is asked again. */
+/** The pause before the next call to a host that did not answer. */
 const HOST_MS = 5_000
 
 /** Makes steps of create and delete wait for a host that does not answer, rather than fail. */

@@ -7,7 +7,7 @@ import { SendLink } from './send-link.tsx'
 import { SignFrame } from './sign-frame.tsx'
 import { usePeopleText } from './text.ts'
 
-/** Without the secret of a mail it sends one; with it, it finishes. */
+/** Sends a link by mail, or, opened with the secret of such a link, completes the sign-up. */
 export function SignUpPage() {
   const t = usePeopleText()
   const [token] = useState(takeSecret)

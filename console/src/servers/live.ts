@@ -12,7 +12,7 @@ const isWhole = ({ type, data }: BerthEvent) =>
 
 /**
  * Puts the servers in events into the cached lists and details.
- * @returns the events for which lists have to be asked for again
+ * @returns the events for which lists have to be fetched again
  */
 export function applyServerEvents(events: readonly BerthEvent[]): BerthEvent[] {
   const latest = new Map<string, Server>()

@@ -2,7 +2,7 @@ import type { ServerFilter } from '@berth/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
 
-/** As many as the API gives at once. */
+/** The API's largest page. */
 export const PAGE = 200
 
 export const serversQuery = (filter: ServerFilter & { limit?: number; offset?: number }) =>

@@ -5,7 +5,7 @@ import { useUiText } from './text.ts'
 interface DialogProps {
   title: string
   onClose: () => void
-  /** At the side of the page, for the details of a row. */
+  /** True to open at the side of the page, for the details of a row. */
   isSide?: boolean
   isWide?: boolean
   children: ReactNode

@@ -6,7 +6,7 @@ interface Labels {
   error?: string | null | undefined
 }
 
-/** A label, its control, and below it what helps and what is wrong. */
+/** A label, its control, and below it the help text and the error. */
 function Labeled({
   label,
   hint,

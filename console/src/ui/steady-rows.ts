@@ -1,8 +1,8 @@
 import { useRef, useState } from 'react'
 
 /**
- * Rows that never move under the pointer: while it is over them they keep their order, and show what is new in place;
- * what was added or taken away shows when it leaves.
+ * Rows that never move under the pointer: while it is over them, they keep their order and are updated in place;
+ * additions and removals appear when it leaves.
  */
 export function useSteadyRows<Row>(rows: readonly Row[], idOf: (row: Row) => string) {
   const [isHeld, setIsHeld] = useState(false)

@@ -59,7 +59,7 @@ export async function hashFile(
 }
 
 export async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
-  // hashFile returns every algorithm that it was asked for.
+  // hashFile returns every requested algorithm.
   return (await hashFile(file, ['sha256'], 0, signal)).get('sha256')!
 }
 

@@ -188,7 +188,7 @@ export class ImageDirectory {
     }
   }
 
-  /** Lets other processes take over what was claimed here. */
+  /** Lets other processes take over the claims of this one. */
   close(): void {
     openDirectories.delete(this.#owner)
   }

@@ -48,7 +48,7 @@ const FOREIGN: readonly [name: string, magic: string, at: number][] = [
 /**
  * Checks an untrusted disk image and refuses one that could read other files of this host or can't be run. The header
  * is read here before qemu-img sees the file, because qemu-img may open what a header points to.
- * @throws ImageError with a sentence that says what is wrong
+ * @throws ImageError with a sentence that describes the fault
  */
 export async function inspectImage(file: string, signal?: AbortSignal): Promise<Inspection> {
   const head = await readHead(file, 32774)

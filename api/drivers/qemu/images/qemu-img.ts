@@ -15,10 +15,10 @@ const MEMORY_BYTES = 2 * 2 ** 30
 const OUTPUT_BYTES = 2 ** 20
 
 /**
- * Runs qemu-img, on bytes that may be a customer's, under limits. It ends with this service, as it holds the lock of
- * a disk whose machine could not start else.
+ * Runs qemu-img, on bytes that may be a customer's, under limits. It ends with this service, as it holds the lock of a
+ * disk whose machine could not start else.
  * @param args paths are absolute, or start from `cwd`
- * @returns what it prints
+ * @returns its output
  * @throws as execFile does: with `code`, `stderr` and `killed`
  */
 export async function qemuImg(

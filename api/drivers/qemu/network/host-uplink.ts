@@ -16,7 +16,7 @@ export interface Uplink {
   /** True if traffic of the public address pools uses the link. */
   readonly carriesPools: boolean
   isUp(): Promise<boolean>
-  /** Creates the link, or what is missing of it. Safe to repeat. */
+  /** Creates the link, or its missing parts. Safe to repeat. */
   raise(): Promise<void>
   /** Forwards exactly these ports of the host ("tcp . 22001") and these ranges into the namespace. */
   lead(ports: ReadonlySet<string>, pools: PublicPools): Promise<void>

@@ -3,7 +3,7 @@ import type { Formats } from '../../format.ts'
 
 export type Series = ServerMetrics['series'][number]
 
-/** The charts, and what is drawn in each. */
+/** The charts, and their series. */
 export const charts = [
   { title: 'cpu', names: ['cpu.usage'] },
   { title: 'memory', names: ['memory.used'] },
@@ -16,7 +16,7 @@ export function written(format: Formats, unit: Series['unit'], value: number | n
   return unit === 'bytes' ? format.bytes(value) : format.rate(value)
 }
 
-/** All series side by side, by time; what was not measured is empty. */
+/** All series side by side, by time; missing values are empty. */
 export function csvOf({ series }: ServerMetrics): string {
   const times = series[0]?.points.map(([at]) => at) ?? []
   const head = ['time', ...series.map(({ name, unit }) => `${name} (${unit})`)]
