@@ -1204,7 +1204,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'server_state_conflict' | 'operation_in_progress' | 'address_unavailable'
+  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1226,6 +1226,12 @@ export interface Problem {
   } | undefined
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
+  /** Its status */
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+  /** Statuses that allow it */
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'> | undefined
+  /** The operation to wait for */
+  operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
   required?: string | undefined
   /** Balance of the account, in rubles with two decimals */
@@ -1243,12 +1249,6 @@ export interface Problem {
   alternatives?: Array<string> | undefined
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console */
   feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | undefined
-  /** Its status */
-  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
-  /** Statuses that allow it */
-  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'> | undefined
-  /** The operation to wait for */
-  operation_id?: string | null | undefined
 }
 
 export interface Project {
@@ -3158,16 +3158,6 @@ export interface Routes {
     } | undefined
     reply: DeliveryList
   }
-  /** Quote the price of a server and check whether it can be created */
-  'POST /pricing/quote': {
-    body: QuoteRequest
-    reply: Quote
-  }
-  /** Create a server */
-  'POST /servers': {
-    body: ServerCreate
-    reply: Server
-  }
   /** List servers */
   'GET /servers': {
     query?: {
@@ -3195,6 +3185,11 @@ export interface Routes {
       sort?: 'created_at' | '-created_at' | 'name' | '-name' | undefined
     } | undefined
     reply: ServerList
+  }
+  /** Create a server */
+  'POST /servers': {
+    body: ServerCreate
+    reply: Server
   }
   /** Get a server */
   'GET /servers/{server_id}': {
@@ -3309,6 +3304,11 @@ export interface Routes {
       wait?: number | undefined
     } | undefined
     reply: Operation
+  }
+  /** Quote the price of a server and check whether it can be created */
+  'POST /pricing/quote': {
+    body: QuoteRequest
+    reply: Quote
   }
   /** Open the serial console of a server */
   'POST /servers/{server_id}/console': {

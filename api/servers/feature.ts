@@ -18,8 +18,8 @@ declare module '../events/types.ts' {
 export const servers = feature({
   tags: { Servers: 'Virtual machines, and the operations on them.' },
   routes: (parts: OrderRoutesOptions & ServerRoutesOptions) => [
-    ...orderRoutes(parts),
     ...serverRoutes(parts),
+    ...orderRoutes(parts),
   ],
   events,
   cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),
