@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
@@ -88,6 +89,15 @@ export function findValidToken(db: Queries, accountId: string, tokenId: string) 
 
 export function unrevoked(db: Queries, accountId: string) {
   return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
+}
+
+/** A query of the token that a column names, unless it was revoked. @param column such as 'invitations.token_id' */
+export function unrevokedToken(db: Queries, column: string) {
+  return db
+    .selectFrom('tokens')
+    .select('tokens.token_id')
+    .where('tokens.token_id', '=', sql.ref<string>(column))
+    .where('tokens.revoked_at', 'is', null)
 }
 
 /** Returns those of these tokens that are valid and belong to active accounts. */

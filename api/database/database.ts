@@ -42,6 +42,7 @@ import * as orderedCosts from './migrations/0032-ordered-costs.ts'
 import * as auditProcess from './migrations/0033-audit-process.ts'
 import * as attempts from './migrations/0034-attempts.ts'
 import * as billedItems from './migrations/0035-billed-items.ts'
+import * as inviters from './migrations/0036-inviters.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -89,6 +90,7 @@ export const migrations: Record<string, Migration> = {
   '0033-audit-process': auditProcess,
   '0034-attempts': attempts,
   '0035-billed-items': billedItems,
+  '0036-inviters': inviters,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

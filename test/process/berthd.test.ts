@@ -399,7 +399,7 @@ test(
       run(['account', 'credit', 'bob@example.com', ...words, '--reason', 'x'], env)
     await run(['account', 'create', 'bob@example.com'], env)
     expect((await credit('100', '--type', 'correction')).stdout).toBe('Credited. Balance: 100.00 RUB\n')
-    expect(await shown()).toMatch(/paid: +nothing: smaller quotas, and no grace\nservers: +0 of 2\n/)
+    expect(await shown()).toMatch(/paid: +none: smaller quotas, and no grace period\nservers: +0 of 2\n/)
     await credit('499.90')
     expect(await shown()).toMatch(/paid: +499\.90 RUB\nservers: +0 of 20\n/)
     expect((await credit('-499.90', '--type', 'payment')).stdout).toBe('Debited. Balance: 100.00 RUB\n')
@@ -437,7 +437,7 @@ test(
     const other = credit.map((word) => (word === '499.90' ? '500' : word))
     expect(await run(other, env)).toMatchObject({
       code: 1,
-      stderr: 'Nothing changed: the reference tx-1 is that of an entry of 499.90, not 500.00.\n',
+      stderr: 'Nothing changed: the reference tx-1 was used for an entry of 499.90, not 500.00.\n',
     })
     expect((await run(['account', 'list'], env)).stdout).toMatch(/ann@example\.com +active +499\.90 RUB/)
     const { stdout, stderr } = await run(

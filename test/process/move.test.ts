@@ -71,7 +71,7 @@ test('an installation moves to PostgreSQL with every row, also when it is killed
   expect(resumed.stdout).toContain('their counts and the sums of the ledger match')
   expect(await run(['import', file], env)).toMatchObject({
     code: 1,
-    stderr: 'The database already has an installation. Import into an empty one.\n',
+    stderr: 'The database already contains an installation. Import into an empty database.\n',
   })
 
   const next = await serveOn(url, data, { TOKEN: token })

@@ -153,7 +153,7 @@ test(
     expect((await run(['token', 'revoke', 'ci'], env)).code).toBe(0)
     expect((await run(['token', 'revoke', value.trim()], env)).code).toBe(0)
     const again = await run(['token', 'revoke', value.trim()], env)
-    expect(again.stderr).toBe('No such valid token: the one given. List them with: berthd token list\n')
+    expect(again.stderr).toBe('No such valid token: the given token. List them with: berthd token list\n')
     expect((await run(['token', 'list'], env)).stdout).not.toContain('example.com')
     expect((await run(['account', 'show', 'bob@example.com'], env)).stdout).toMatch(/^status: +active$/m)
   },
@@ -172,7 +172,7 @@ test(
     for (const missing of [
       'real servers: BERTH_COMPUTE is "simulator".',
       'a user per server: not checked: QEMU is not installed.',
-      'entry only by a proxy: HOST is 0.0.0.0, and BERTH_TRUST_PROXY names no proxy',
+      'entry only by a proxy: HOST is 0.0.0.0, and BERTH_TRUST_PROXY names no TLS proxy in front of it',
     ]) {
       expect(refused.stderr).toContain(`  ${missing}`)
       expect(checked.stdout).toContain(`missing  ${missing}`)
@@ -236,12 +236,14 @@ test(
     await run(['person', 'add', 'ann@example.com', 'demo@berth.local'], env)
     const beside = await run(link, env)
     expect(beside.stdout.split('#')[0]).toBe(`${origin}/sign-in`)
-    expect(beside.stderr).toMatch(/^A link .*; earlier ones are revoked:\n$/)
+    expect(beside.stderr).toMatch(/^A link .*; earlier links are revoked:\n$/)
     service.process.kill('SIGKILL')
     await service.ended
     const alone = await run(link, env)
     expect(alone.stdout.split('#')[0]).toBe('http://127.0.0.1:8099/sign-in')
-    expect(alone.stderr).toContain('http://127.0.0.1:8099 is by the settings of this command (HOST, PORT)')
+    expect(alone.stderr).toContain(
+      'http://127.0.0.1:8099 comes from the settings of this command (HOST, PORT)',
+    )
   },
   TIMEOUT_MS,
 )
@@ -254,7 +256,7 @@ test(
     await run(['person', 'add', 'ann@example.com', 'ann@example.com'], env)
     const operator = (state: string) => run(['person', 'operator', 'ann@example.com', state], env)
     expect((await operator('on')).stdout).toBe(
-      "ann@example.com is an operator.\nThe operator's pages open once two-factor authentication is turned on: in the console, under Security.\n",
+      "ann@example.com is an operator.\nThe operator's pages require two-factor authentication. Turn it on in the console, under Security.\n",
     )
     expect((await operator('off')).stdout).toBe('ann@example.com is not an operator.\n')
   },

@@ -37,7 +37,7 @@ test('a stopped server goes on from its disk in another folder; one that was on 
   const file = path.join(backups, 'backup.tar')
   const said = await berthd(['backup', '--disks', file], source)
   expect(said).toContain('specifications of machines (2) and disks (1).')
-  expect(said).toContain(`It lacks the disk of ${on}: the server is on`)
+  expect(said).toContain(`It does not include the disk of ${on}: the server is on`)
   await berthd(['restore', file], target)
   // All of it goes: what was restored stands by itself.
   await source.dispose()

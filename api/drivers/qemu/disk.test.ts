@@ -70,7 +70,7 @@ test("a disk's header, which a guest may have written, leads to no file that its
   execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-o', options, disk, '1M'])
   const text = 'secret'.repeat(2 ** 18).slice(0, 2 ** 20)
   writeFileSync(secret, text)
-  await expect(world.make(id, { diskGb: 3 })).rejects.toThrow(/claims a data file/)
+  await expect(world.make(id, { diskGb: 3 })).rejects.toThrow(/refers to an external data file/)
   await expect(world.driver.start(id)).rejects.toThrow(/Permission denied|No such file/)
   expect(readFileSync(secret, 'latin1')).toBe(text)
   await world.driver.destroy(id)

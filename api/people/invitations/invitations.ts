@@ -13,6 +13,7 @@ import { enqueueMail } from '../../mail/queue.ts'
 import { Attempts } from '../guard/attempts.ts'
 import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
+import { standingInvitations } from '../membership/invited.ts'
 import { actorNow, addMember, memberQuota, membership, requireRoleOver } from '../membership/members.ts'
 import { hashSecret, linkInvalid, newSecret, pageOn } from '../person/links.ts'
 import { asPerson, canonicalEmail, createPerson, personByEmail } from '../person/people.ts'
@@ -97,6 +98,8 @@ export class Invitations {
       role,
       hash: hashSecret(secret),
       invited_by: person?.email ?? null,
+      person_id: person?.personId ?? null,
+      token_id: actor.tokenId,
       created_at: now,
       expires_at: now + LIVES_MS,
     }
@@ -175,7 +178,12 @@ export class Invitations {
     const { account_id: accountId, role } = invitation
     const { person_id: personId } = person
     await asPerson(person, async () => {
-      if (!(await removeRow(tx, clock, invitation))) throw linkInvalid()
+      // Nobody revokes the right to invite between this look and the acceptance.
+      await lockAccount(tx, accountId)
+      const stands = await open(tx, clock, accountId)
+        .where('invitation_id', '=', invitation.invitation_id)
+        .executeTakeFirst()
+      if (!stands || !(await removeRow(tx, clock, invitation))) throw linkInvalid()
       if (await membership.first(tx, { accountId, personId })) return
       await addMember(tx, clock, { accountId, personId, role })
     })
@@ -184,11 +192,9 @@ export class Invitations {
 
 /** @throws ApiError link_invalid */
 async function byToken(db: Queries, clock: Clock, token: string): Promise<InvitationTable> {
-  const found = await db
-    .selectFrom('invitations')
+  const found = await standingInvitations(db, clock.now())
     .selectAll()
     .where('hash', '=', hashSecret(token))
-    .where('expires_at', '>', clock.now())
     .executeTakeFirst()
   if (!found || (await findAccount(db, found.account_id)).status === 'closed') throw linkInvalid()
   return found
@@ -204,11 +210,7 @@ export function findInvitation(db: Queries, clock: Clock, accountId: string, inv
 }
 
 function open(db: Queries, clock: Clock, accountId: string) {
-  return db
-    .selectFrom('invitations')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('expires_at', '>', clock.now())
+  return standingInvitations(db, clock.now()).selectAll().where('account_id', '=', accountId)
 }
 
 /** Withdraws an invitation. @throws ApiError role_not_allowed, invitation_not_found if it was used meanwhile */

@@ -55,7 +55,7 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
       tag,
       summary: 'Invite a person to the account by mail',
       description:
-        'Sends a link that works once, for 7 days. An earlier invitation to the same address ends. You cannot give a role that exceeds your own, and only an owner who is signed in can invite owners. Invitations count as members for the quota.',
+        'Sends a link that works once, for 7 days, as long as its sender may give the role: it ends with their membership, or with the token that created it. A token that expires or is limited to addresses cannot invite. An earlier invitation to the same address ends. You cannot give a role that exceeds your own, and only an owner who is signed in can invite owners. Invitations count as members for the quota.',
       body: InvitationCreate,
       reply: { 201: Invitation },
       problems: { quota_exceeded: atLimit(memberQuota) },

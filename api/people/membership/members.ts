@@ -14,6 +14,7 @@ import { ApiError, notFound } from '../../http/contract/problem.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { leaveAccount } from '../person/sessions.ts'
 import type { MemberTable, PersonTable } from '../person/tables.ts'
+import { standingInvitations } from './invited.ts'
 import { memberView } from './view.ts'
 
 export type MemberRow = MemberTable & { email: string; name: string }
@@ -105,7 +106,7 @@ export function findMember(db: Queries, accountId: string, memberId: string) {
 
 /** Counts members and open invitations, which share one quota. */
 async function countMembers(db: Queries, accountId: string): Promise<number> {
-  const invited = db.selectFrom('invitations').where('account_id', '=', accountId)
+  const invited = standingInvitations(db, 0).where('account_id', '=', accountId)
   return (
     (await countOf(db.selectFrom('members').where('account_id', '=', accountId))) + (await countOf(invited))
   )
@@ -149,11 +150,16 @@ export async function roleNow(tx: Queries, accountId: string, personId: string):
 
 /**
  * Reads an actor's role again under the account's lock.
- * @throws ApiError not_a_member, token_revoked
+ * @throws ApiError not_a_member, token_revoked, role_not_allowed
  */
 export async function actorNow(tx: Queries, actor: Actor): Promise<Pick<Actor, 'scopes' | 'person'>> {
   const { accountId, person } = actor
-  await requireUnrevoked(tx, actor)
+  const { expires_at, cidrs } = await requireUnrevoked(tx, actor)
+  if (expires_at !== null || cidrs !== '[]')
+    throw new ApiError(
+      peopleProblems.role_not_allowed,
+      'A token that expires, or that is limited to addresses, can change no members. Use another token, or sign in.',
+    )
   if (!person) return actor
   const role = await roleNow(tx, accountId, person.personId)
   return { scopes: roleScopes[role], person: { ...person, role } }

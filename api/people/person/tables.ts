@@ -128,6 +128,9 @@ export interface InvitationTable {
   hash: string
   /** E-mail address of the person who sent it; null for a token or the operator. */
   invited_by: string | null
+  /** The person who made it, and the token by which they did; both are null for the operator. */
+  person_id: string | null
+  token_id: string | null
   created_at: number
   expires_at: number
 }

@@ -36,7 +36,7 @@ test('KVM asked for by name works, or is refused with what to do', async () => {
 test.skipIf(process.getuid?.() === 0)(
   'a device that this user may not open is named, with the group to join',
   async () => {
-    expect(await closedTo('/proc/1/mem')).toMatch(/may not open .*sudo usermod -aG kvm/)
+    expect(await closedTo('/proc/1/mem')).toMatch(/has no access to .*sudo usermod -aG kvm/)
     expect(await closedTo('/dev/null')).toBeNull()
   },
 )

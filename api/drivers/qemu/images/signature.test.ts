@@ -145,7 +145,7 @@ test('nothing comes by plain http from another machine, nor after a redirect to 
   publish()
   const plain = { url: 'http://192.0.2.1/disk.img', sha512: 'a'.repeat(128) }
   await expect(fetchSource({ type: 'url', ...plain }, work())).rejects.toThrow(
-    /http:\/\/ addresses are not downloaded from.*Use https/,
+    /Downloads from http:\/\/ are not allowed.*Use https/,
   )
   const redirector = createServer((_, reply) =>
     reply.writeHead(302, { location: 'http://192.0.2.1/SUMS' }).end(),

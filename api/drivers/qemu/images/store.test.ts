@@ -193,7 +193,7 @@ test('sources are tried in their order and a failure says what each said', async
 test('a server that keeps failing is given up after some tries', async () => {
   server.answers = [503, 503, 503]
   await expect(openStore().wait(spec(fromServer()))).rejects.toThrow(
-    /could not be read after 3 tries: the server answered 503/,
+    /could not be downloaded after 3 attempts: the server answered 503/,
   )
 })
 

@@ -320,7 +320,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       const address = '198.51.100.77'
       await world.host.run(`ip addr add ${address}/32 dev eth0`)
       expect(await world.service.tell({ do: 'look' })).toEqual([
-        expect.stringContaining('follows the addresses of this host'),
+        expect.stringContaining('was adapted to the addresses of this host'),
       ])
       expect(await one.ask('tcp', address, 8080)).not.toMatch(/from/)
       await world.host.run(`ip addr del ${address}/32 dev eth0`)
