@@ -403,7 +403,7 @@ test(
     await credit('499.90')
     expect(await shown()).toMatch(/paid: +499\.90 RUB\nservers: +0 of 20\n/)
     expect((await credit('-499.90', '--type', 'payment')).stdout).toBe('Debited. Balance: 100.00 RUB\n')
-    expect(await shown()).toMatch(/balance: +100\.00 RUB\npaid: +nothing/)
+    expect(await shown()).toMatch(/balance: +100\.00 RUB\npaid: +none/)
   },
   TIMEOUT_MS,
 )
