@@ -101,7 +101,7 @@ export const settings = {
     env: 'BERTH_RATE_LIMITS',
     flag: '--rate-limits',
     fallback: '600,120,60',
-    help: 'requests per minute: reads and writes per account, and requests without a token per address',
+    help: 'requests per minute: reads and writes per person and per account, and requests without a token per address',
   },
   sampleSeconds: {
     env: 'BERTH_SAMPLE_SECONDS',

@@ -283,6 +283,7 @@ function tokensRoutes(minting: Minting): Route[] {
   return [
     route({
       id: 'listTokens',
+      isAboutAccess: true,
       method: 'GET',
       path: '/account/tokens',
       scope: 'account:read',
@@ -337,7 +338,7 @@ function tokenRoutes(db: Database, clock: Clock): Route[] {
     }),
     route({
       id: 'revokeToken',
-      takesRightsAway: true,
+      isAboutAccess: true,
       method: 'DELETE',
       path,
       scope: 'account:write',

@@ -81,8 +81,8 @@ function limits(): string {
   return table(
     ['Limit', 'Default'],
     [
-      ['reads a minute, by account', reads],
-      ['writes a minute, by account', writes],
+      ['reads a minute, by person, or by account for its tokens', reads],
+      ['writes a minute, by person, or by account for its tokens', writes],
       ['requests a minute without a valid token, by address', anonymous],
       ['items of a page (`limit`)', `1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if not given`],
       ...tiers.map(({ resolution, keptFor }) => [

@@ -40,5 +40,5 @@ Lists \`{items, total}\` have up to ${MAX_LIMIT} items per page (\`limit\`, defa
 
 ## Rate limits
 
-By default ${reads} reads and ${writes} writes a minute for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with the limit that applies and what is left of it. Requests beyond the limit get a 429 with \`Retry-After\`.`
+By default ${reads} reads and ${writes} writes a minute for each person, as many for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with the limit that applies and what is left of it. Requests beyond the limit get a 429 with \`Retry-After\`.`
 }

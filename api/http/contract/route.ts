@@ -115,8 +115,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   isOfToken?: true
   /** The content type of a success. (default: application/json) */
   contentType?: string
-  /** It ends somebody's access: nobody who uses up the account's requests may keep others from it. */
-  takesRightsAway?: true
+  /** It shows or ends somebody's access: nobody who uses up the account's requests may keep others from it. */
+  isAboutAccess?: true
   /** Replies carry an ETag, and a client that already has this version gets 304. */
   hasEtag?: true
   /** Members that the examples of its errors have on this route alone, by code. */

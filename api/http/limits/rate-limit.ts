@@ -3,7 +3,7 @@ import { Recent } from './recent.ts'
 
 /** Requests a minute. */
 export interface RateLimits {
-  /** Limits of one account, for all its tokens together. */
+  /** Limits of one person, and of one account for all its tokens together. */
   reads: number
   writes: number
   /** Limit of one address, or one /64 of IPv6, without a valid token. */
@@ -11,9 +11,9 @@ export interface RateLimits {
 }
 
 /**
- * The counts of requests: the account's reads and writes, and those of addresses. Requests that are refused with 403 count
- * by credential, so that a stolen one can't use up its account's. Those that take rights away count by person or token,
- * so that nobody can keep them from it. Both have the limit of writes.
+ * The counts of requests: reads and writes of a person or of an account's tokens, and requests of addresses. Requests
+ * that a token has no right to count by token, so that a stolen one can't use up its account's. Those about access count
+ * by person or token, so that nobody can keep others from ending it. Both have the limit of writes.
  */
 export type Policy = keyof RateLimits | 'refused' | 'own'
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Caller, credentialId, insufficientScope, type SignedIn } from '../contract/auth.ts'
+import { type Actor, type Caller, insufficientScope, type SignedIn } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import { acceptedBy, type Route } from '../contract/route.ts'
 import { addressOf, callerOf } from '../limits/origin.ts'
@@ -45,18 +45,30 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, door: 
 }
 
 function countOf(request: FastifyRequest, { actor, signedIn }: Caller): Known['counted'] {
-  const { method, routeOptions } = request
-  const own = signedIn?.personId ?? actor?.tokenId
-  if (routeOptions.config.isOwn && own) return { policy: 'own', caller: own }
+  const { method, headers, routeOptions } = request
+  const { isOwn, isRead: isQuestion, accepted } = routeOptions.config
+  const own = ownerOf({ actor, signedIn })
+  if (isOwn && own) return { policy: 'own', caller: own }
   if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
   // To keep a reply for its key is to write.
-  const isQuestion = routeOptions.config.isRead === true && request.headers['idempotency-key'] === undefined
-  const isRead = method === 'GET' || method === 'HEAD' || isQuestion
-  return { policy: isRead ? 'reads' : 'writes', caller: actor.accountId }
+  const isRead = method === 'GET' || method === 'HEAD' || (isQuestion && !headers['idempotency-key'])
+  // A request that waits for its refusal must not hold a place of the account either.
+  const isRefused = accepted ? !holdsOne(actor, accepted) : !isRead && !signedIn
+  if (isRefused) return { policy: 'refused', caller: own }
+  return { policy: isRead ? 'reads' : 'writes', caller: signedIn?.personId ?? actor.accountId }
+}
+
+/** The person or the token that sent a request. */
+function ownerOf({ actor, signedIn }: Pick<Caller, 'actor' | 'signedIn'>): string {
+  return signedIn?.personId ?? actor?.tokenId ?? ''
+}
+
+function holdsOne({ scopes }: Pick<Actor, 'scopes'>, accepted: readonly string[]): boolean {
+  return accepted.some((name) => scopes.includes(name))
 }
 
 /**
- * Counts a refusal by its credential in place of its account.
+ * Counts a refusal for a role or a status by its person or token, in place of the account.
  * @returns the error to reply with: the refusal, or that there were too many
  */
 export function countRefusal(
@@ -66,9 +78,11 @@ export function countRefusal(
   rateLimiter: RateLimiter,
 ): ApiError | Error {
   const isRefusal = problem instanceof ApiError && problem.type.status === 403
-  if (!isRefusal || !known?.actor || known.counted.policy === 'own') return problem
-  rateLimiter.giveBack(known.counted.policy, known.counted.caller)
-  const verdict = rateLimiter.take('refused', credentialId(known.actor))
+  if (!isRefusal || !known?.actor) return problem
+  const { policy, caller } = known.counted
+  if (policy === 'own' || policy === 'refused') return problem
+  rateLimiter.giveBack(policy, caller)
+  const verdict = rateLimiter.take('refused', ownerOf(known))
   reply.headers(verdict.headers)
   return verdict.isAllowed ? problem : tooMany(verdict)
 }
@@ -111,9 +125,10 @@ export async function holdTo(
     if (scope === 'operator') await requireOperator(signedIn)
     return
   }
-  const { scopes, person } = actorOf(knownOf(request))
+  const actor = actorOf(knownOf(request))
   const accepted = acceptedBy(route)
-  if (accepted.some((name) => scopes.includes(name))) return
+  if (holdsOne(actor, accepted)) return
+  const { person } = actor
   const needed = `the scope ${accepted.join(' or ')}.`
   const detail = person
     ? `This requires ${needed} Your role in this account, ${person.role}, does not have it.`

@@ -30,6 +30,8 @@ declare module 'fastify' {
     isRead?: true
     /** Counted by person or token. */
     isOwn?: true
+    /** The scopes of which the caller must hold one. */
+    accepted?: readonly string[]
   }
 }
 

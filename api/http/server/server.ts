@@ -14,7 +14,7 @@ import type { Caller, SignedIn } from '../contract/auth.ts'
 import { etagOf, namesEtag } from '../contract/etag.ts'
 import { ApiError, httpProblems, invalid, notFound } from '../contract/problem.ts'
 import { replyChecker } from '../contract/reply-check.ts'
-import { carriesEtag, PREFIX, type Route, takesKey } from '../contract/route.ts'
+import { acceptedBy, audienceOf, carriesEtag, PREFIX, type Route, takesKey } from '../contract/route.ts'
 import { compileCheck, lowerIds } from '../contract/validation.ts'
 import { boundConnections, protect, refuseRaw, slowConnections, timeouts } from '../limits/connections.ts'
 import { addressOf, callerOf, type Origin, onBehalfOf } from '../limits/origin.ts'
@@ -204,7 +204,8 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
     config: {
       action: route.id,
       ...(route.makesNothing ? { isRead: true } : {}),
-      ...(route.scope === 'person' || route.takesRightsAway ? { isOwn: true } : {}),
+      ...(route.scope === 'person' || route.isAboutAccess ? { isOwn: true } : {}),
+      ...(audienceOf(route) ? {} : { accepted: acceptedBy(route) }),
     },
     onRequest: async (request) => {
       const known = knownOf(request)

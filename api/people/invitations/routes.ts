@@ -36,6 +36,7 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
   return [
     route({
       id: 'listInvitations',
+      isAboutAccess: true,
       method: 'GET',
       path: '/account/invitations',
       scope: 'account:read',
@@ -79,7 +80,7 @@ function keepRoutes({ db, clock }: SignInOptions, invitations: Invitations): Rou
 function withdrawRoute({ db, clock }: SignInOptions): Route {
   return route({
     id: 'deleteInvitation',
-    takesRightsAway: true,
+    isAboutAccess: true,
     method: 'DELETE',
     path: '/account/invitations/:invitation_id',
     scope: 'account:write',

@@ -30,6 +30,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
   return [
     route({
       id: 'listMembers',
+      isAboutAccess: true,
       method: 'GET',
       path: '/account/members',
       scope: 'account:read',
@@ -43,7 +44,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
     }),
     route({
       id: 'updateMember',
-      takesRightsAway: true,
+      isAboutAccess: true,
       method: 'PATCH',
       path,
       scope: 'account:write',
@@ -61,7 +62,7 @@ function membersRoutes({ db, clock }: Options): Route[] {
     }),
     route({
       id: 'removeMember',
-      takesRightsAway: true,
+      isAboutAccess: true,
       method: 'DELETE',
       path,
       scope: 'account:write',

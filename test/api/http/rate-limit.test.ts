@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
 import { signUp } from '../harness/browser.ts'
@@ -124,6 +125,35 @@ test('a stolen token that may only read uses up no writes of its account, and ca
   expect([status, headers.ratelimit]).toEqual([201, '"writes";r=0;t=60'])
   expect((await t.call('DELETE', `/account/tokens/${token.token_id}`)).status).toBe(204)
   expect((await thief('GET', '/zones')).status).toBe(401)
+})
+
+test('a request that a token has no right to holds no place of its account, not even while it waits', async () => {
+  const t = await testApp({ rateLimits: { ...rateLimits, writes: 6 } })
+  const thief = t.callAs(await t.makeToken(['read']))
+  const refused = [
+    ['POST', '/servers'],
+    ['POST', '/nothing'],
+    ['DELETE', '/zones'],
+    ['POST', '/sign-in'],
+    ['POST', `/operator/accounts/${randomUUID()}/suspend`],
+    ['POST', '/person/account'],
+  ] as const
+  const replies = refused.map(([method, path]) => thief(method, path, {}))
+  const own = await t.call('POST', '/account/projects', { name: 'a' })
+  expect([own.status, own.headers.ratelimit]).toEqual([201, '"writes";r=5;t=10'])
+  expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([403, 404, 405, 422, 403, 403])
+})
+
+test('a stolen token that uses up all requests of the tokens leaves people theirs, and tokens can be looked up', async () => {
+  const t = await testApp({ rateLimits: { reads: 3, writes: 5, anonymous: 100 } })
+  const { call } = await signUp(t, 'ann@example.com')
+  const made = await call('POST', '/account/tokens', { name: 'ci', scopes: ['read', 'write'] })
+  const thief = t.callAs(made.body.token)
+  while ((await thief('GET', '/zones')).status !== 429);
+  while ((await thief('POST', '/account/projects', {})).status !== 429);
+  expect((await thief('GET', '/account/tokens')).status).toBe(200)
+  expect((await call('GET', '/servers')).headers.ratelimit).toBe('"reads";r=2;t=20')
+  expect((await call('POST', '/account/projects', { name: 'a' })).status).toBe(201)
 })
 
 test('a stolen token that uses up all writes of its account can still be revoked', async () => {
