@@ -10,6 +10,8 @@ export interface Mail {
   subject: string
   text: string
   html: string
+  /** The target of the mail's button. */
+  link: string
 }
 
 /** Sends mails. */
@@ -43,7 +45,7 @@ export function smtpMailer(url: URL, from: string): Mailer {
   })
   return {
     place: `by ${url.protocol}//${url.host}`,
-    send: async (mail) => void (await transport.sendMail({ ...mail, from })),
+    send: async ({ link, ...mail }) => void (await transport.sendMail({ ...mail, from })),
     close: () => transport.close(),
   }
 }
@@ -53,10 +55,9 @@ export function folderMailer(folder: string, from: string, clock: Clock): Mailer
   const transport = createTransport({ streamTransport: true, buffer: true })
   return {
     place: `in ${folder}`,
-    send: async (mail) => {
+    send: async ({ link, ...mail }) => {
       // The text's encoding cuts long lines, and a reader of the raw file needs the link in one piece.
-      const [link] = /https?:\/\/\S+/.exec(mail.text) ?? []
-      const headers = link === undefined ? {} : { 'X-Link': { prepared: true, value: link } }
+      const headers = { 'X-Link': { prepared: true, value: link } }
       const { message } = await transport.sendMail({ ...mail, from, headers })
       const name = `${new Date(clock.now()).toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not built in memory')

@@ -61,11 +61,10 @@ export class Invitations {
       const row = await this.#replace(tx, actor, { email, role: given.role })
       const { secret, ...kept } = row
       const person = await personByEmail(tx, email)
-      const { name } = await findAccount(tx, actor.accountId)
+      const invitedBy = actor.person?.email ?? (await findAccount(tx, actor.accountId)).email
       const to = { email, language: person?.language ?? given.language }
       const link = pageOn(this.#options, '/invitation', secret)
-      const invitedBy = actor.person?.email ?? name
-      await enqueueMail(tx, this.#options, letter(to, 'invitation', link, { account: name, invitedBy }))
+      await enqueueMail(tx, this.#options, letter(to, 'invitation', link, { invitedBy }))
       await remember(tx, kept.invitation_id)
       await tell(tx, 'invitation.created', kept, clock.now())
       return kept

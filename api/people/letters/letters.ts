@@ -10,8 +10,10 @@ export interface Letter {
 export interface Facts {
   /** Host name of this installation. */
   site: string
-  /** Name of the account that the invitation is for. */
-  account: string
+  /**
+   * Address of the person who invites, or of the account whose token does. No mail contains a name: strangers choose
+   * these, and the operator is the sender.
+   */
   invitedBy: string
   /** The operator's reason for a change, or the name of the provider that a change is about. */
   reason: string
@@ -113,9 +115,9 @@ const en: Record<Kind, (facts: Facts) => Letter> = {
     button: 'Open the site',
     after: 'If it was not you, contact the operator. You can sign up with this address again at any time.',
   }),
-  invitation: ({ site, account, invitedBy }) => ({
-    subject: `An invitation to ${account} at ${site}`,
-    before: [`${invitedBy} invites you to the account “${account}” at ${site}.`],
+  invitation: ({ site, invitedBy }) => ({
+    subject: `An invitation to an account at ${site}`,
+    before: [`${invitedBy} invites you to join an account at ${site}. Its name is on the page of the link.`],
     button: 'Accept the invitation',
     after: 'The link works once, for 7 days. If you did not expect this invitation, ignore this mail.',
   }),
@@ -232,9 +234,11 @@ const ru: Record<Kind, (facts: Facts) => Letter> = {
     button: 'Открыть сайт',
     after: 'Если это были не вы, напишите оператору. Зарегистрироваться с этим адресом можно снова.',
   }),
-  invitation: ({ site, account, invitedBy }) => ({
-    subject: `Приглашение в «${account}» на ${site}`,
-    before: [`${invitedBy} приглашает вас в аккаунт «${account}» на ${site}.`],
+  invitation: ({ site, invitedBy }) => ({
+    subject: `Приглашение в аккаунт на ${site}`,
+    before: [
+      `${invitedBy} приглашает вас в аккаунт на ${site}. Название аккаунта вы увидите, открыв ссылку.`,
+    ],
     button: 'Принять приглашение',
     after:
       'Ссылка действует один раз, в течение 7 дней. Если вы не ждали приглашения, просто проигнорируйте это письмо.',

@@ -12,7 +12,7 @@ export function letter(
   link: URL,
   facts: Partial<Facts> = {},
 ): Mail {
-  const all = { site: link.host, account: '', invitedBy: '', reason: '', ...facts }
+  const all = { site: link.host, invitedBy: '', reason: '', ...facts }
   const { subject, before, button, after } = letters[to.language][kind](all)
   const text = [...before, `${button}: ${link}`, after].join('\n\n')
   const paragraphs = before.map((line) => `<p>${escapeHtml(line)}</p>`).join('\n')
@@ -25,7 +25,7 @@ ${paragraphs}
 </body>
 </html>
 `
-  return { to: to.email, subject, text: `${text}\n`, html }
+  return { to: to.email, subject, text: `${text}\n`, html, link: link.href }
 }
 
 function escapeHtml(text: string): string {

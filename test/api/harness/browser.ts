@@ -35,11 +35,11 @@ export async function linkTo({ app, mails }: Pick<TestApp, 'app' | 'mails'>, ema
 }
 
 /** Signs a person up. @returns their browser and their person */
-export async function signUp(t: TestApp, email: string, password = PASSWORD) {
+export async function signUp(t: TestApp, email: string, password = PASSWORD, name = 'Ann') {
   const browser = openBrowser(t)
   expect((await browser.call('POST', '/sign-up', { email })).status).toBe(204)
   const token = await linkTo(t, email)
-  const reply: Reply = await browser.call('POST', '/sign-up/complete', { token, name: 'Ann', password })
+  const reply: Reply = await browser.call('POST', '/sign-up/complete', { token, name, password })
   expect(reply).toMatchObject({ status: 200, body: { is_signed_in: true } })
   return { ...browser, person: reply.body.person }
 }

@@ -80,3 +80,21 @@ test('a token that expires or is limited to addresses invites nobody and changes
     expect(codeOf(await call('DELETE', path))).toEqual(refused)
   }
 })
+
+test('the mail of an invitation contains the address of the person who sent it, and no name', async () => {
+  const t = await testApp()
+  const name = 'Berth billing: suspended, pay https://evil.example/p'
+  const ann = await signUp(t, 'ann@example.com', PASSWORD, name)
+  const made = (await ann.call('POST', '/account/tokens', { name, scopes: ['read', 'write'] })).body
+  for (const call of [ann.call, t.callAs(made.token)])
+    for (const language of ['en', 'ru']) {
+      const order = { email: EVE, role: 'viewer', language }
+      expect((await call('POST', '/account/invitations', order)).status).toBe(201)
+      await t.app.mails.look()
+      const { subject, text, html, link } = t.mails.at(-1) ?? {}
+      expect(text).toContain('ann@example.com')
+      expect(`${subject} ${text} ${html}`).not.toMatch(/billing|evil/)
+      expect(link).toMatch(/^http:\/\/localhost\/invitation#/)
+      t.clock.advance(3600_000)
+    }
+})

@@ -9,7 +9,14 @@ import { testApp } from '../../harness/app.ts'
 import { ManualClock } from '../../harness/clock.ts'
 import { openBrowser } from '../harness/browser.ts'
 
-const MAIL = { to: 'ann@example.com', subject: 'Привет', text: 'Здравствуйте', html: '<p>Здравствуйте</p>' }
+const link = `https://berth.example.com/email#${'x'.repeat(80)}`
+const MAIL = {
+  to: 'ann@example.com',
+  subject: 'Привет',
+  text: `Здравствуйте, https://another.example: ${link}`,
+  html: '<p>Здравствуйте</p>',
+  link,
+}
 
 interface Received {
   from: string
@@ -82,12 +89,10 @@ test('a mail that nobody takes for a day is given up', async () => {
   expect(await t.db.selectFrom('mails').selectAll().execute()).toEqual([])
 })
 
-test('without a server a mail is a file that only its owner can read', async () => {
+test('without a server a mail is a file that only its owner can read, with its own link in a header', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-mail-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const link = `https://berth.example.com/email#${'x'.repeat(80)}`
-  const mail = { ...MAIL, text: `${MAIL.text}: ${link}\n` }
-  await folderMailer(folder, 'berth@localhost', new ManualClock()).send(mail)
+  await folderMailer(folder, 'berth@localhost', new ManualClock()).send(MAIL)
   const [name = ''] = readdirSync(folder)
   expect(name).toMatch(/^2026-11-20T12-00-00\.000Z-\w{8}\.eml$/)
   expect(statSync(path.join(folder, name)).mode & 0o077).toBe(0)
