@@ -103,7 +103,7 @@ export class Provider {
       // Many providers return the e-mail address only there.
       const hasMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint
       const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {}
-      return this.#identityOf({ ...more, ...claims })
+      return this.#identityOf(claims, hasMore ? more : claims)
     } catch (error) {
       if (error instanceof ApiError) throw error
       if (isDown(error)) throw this.#down(error)
@@ -112,10 +112,15 @@ export class Provider {
     }
   }
 
-  #identityOf({ iss, sub, ...claims }: { iss: string; sub: string } & Record<string, unknown>): Identity {
+  /** @param about the document that has the address: no other may say whether it is verified */
+  #identityOf(
+    { iss, sub, ...claims }: { iss: string; sub: string } & Record<string, unknown>,
+    about: Readonly<Record<string, unknown>>,
+  ): Identity {
     // OpenID Connect Core 2: ASCII, and no longer than that.
     if (!/^[\x20-\x7e]{1,255}$/.test(sub)) throw this.#refused()
-    const { email, email_verified: isVerified, name } = claims
+    const { email, email_verified: isVerified } = about
+    const { name } = { ...about, ...claims }
     const isAddress = typeof email === 'string' && email.length <= 254 && ADDRESS.test(email)
     return {
       issuer: iss,

@@ -29,14 +29,15 @@ export async function answering() {
 /**
  * A real provider, whose people need no password there.
  * @param site where the console is, once somebody asks
+ * @param hasFullTokens whether ID tokens contain claims too, and not only the document of `userinfo`
  */
-export async function openProvider(site = () => SITE) {
+export async function openProvider(site = () => SITE, hasFullTokens = false) {
   const { oidc, set } = await answering()
   const people = new Map<string, Claims>()
   let current = ''
   let made: ReturnType<typeof makeProvider> | null = null
   const serve: RequestListener = (request, response) => {
-    made ??= makeProvider(oidc.issuer.origin, site(), people)
+    made ??= makeProvider({ issuer: oidc.issuer.origin, site: site(), hasFullTokens }, people)
     if (request.url !== '/interaction') return made.callback(request, response)
     return made.signIn(request, response, current)
   }
@@ -59,7 +60,10 @@ export async function openProvider(site = () => SITE) {
   }
 }
 
-function makeProvider(issuer: string, site: string, people: ReadonlyMap<string, Claims>) {
+function makeProvider(
+  { issuer, site, hasFullTokens }: { issuer: string; site: string; hasFullTokens: boolean },
+  people: ReadonlyMap<string, Claims>,
+) {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const client = {
     client_secret: 'hush',
@@ -73,13 +77,17 @@ function makeProvider(issuer: string, site: string, people: ReadonlyMap<string, 
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig', kid: 'key' }] },
     cookies: { keys: ['a key of this test'] },
+    conformIdTokenClaims: !hasFullTokens,
     claims: { email: ['email', 'email_verified'], profile: ['name'] },
     features: { devInteractions: { enabled: false } },
     ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     interactions: { url: () => '/interaction' },
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,
-      claims: () => ({ sub: accountId, ...people.get(accountId) }),
+      claims: (use: 'id_token' | 'userinfo') => ({
+        ...{ sub: accountId, ...people.get(accountId) },
+        ...people.get(`${accountId} in ${use}`),
+      }),
     }),
     loadExistingGrant: ({ oidc: asked }: { oidc: Asked }) => grant(asked),
   })

@@ -156,6 +156,22 @@ test('nobody signs up with an address that the provider does not vouch for, or w
   }
 })
 
+test('an address counts as verified only if the document that contains it says so', async () => {
+  const provider = await openProvider(undefined, true)
+  const t = await testApp({ oidc: provider.oidc })
+  const browser = openBrowser(t)
+  const enter = async () => {
+    const { url, ticket } = (await browser.call('POST', '/sign-in/provider/begin')).body
+    return browser.call('POST', '/sign-in/provider', { ticket, answer: await provider.visit(url, 'eve') })
+  }
+  provider.people.set('eve in id_token', { email_verified: true })
+  provider.people.set('eve in userinfo', { email: EMAIL, email_verified: false })
+  expect(outcome(await enter())).toEqual([403, 'email_unverified'])
+  provider.people.set('eve in id_token', { email_verified: false })
+  provider.people.set('eve in userinfo', { email: EMAIL, email_verified: true })
+  expect((await enter()).body.person).toMatchObject({ email: EMAIL })
+})
+
 test('a provider that is down, or sends without end, is a 503, until it is there', async () => {
   const { t, provider, begin, enter } = await opened()
   const browser = openBrowser(t)
