@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 
@@ -13,12 +14,22 @@ function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boo
   if (origin !== undefined) {
     const page = URL.parse(origin)
     if (page === null) return false
+    if (page.origin === URL.parse(publicUrl ?? '')?.origin) return true
     // With or without the port that its scheme has anyway.
-    const own = URL.parse(`${page.protocol}//${host}`)?.host
-    return page.host === own || page.origin === URL.parse(publicUrl ?? '')?.origin
+    const own = URL.parse(`${page.protocol}//${host}`)
+    return page.host === own?.host && (page.protocol === 'https:' || !isRebindable(page.hostname))
   }
   // "none": a person typed the address.
   return site === undefined ? null : site === 'same-origin' || site === 'none'
+}
+
+/**
+ * A stranger's page gets the Host of this service by letting its own name resolve to this address later (DNS rebinding).
+ * Without TLS, only names that strangers cannot register are safe: addresses, names without a dot, and local domains.
+ */
+function isRebindable(hostname: string): boolean {
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false
+  return hostname.includes('.') && !/\.(localhost|local|internal|home\.arpa)$/.test(hostname)
 }
 
 /**
@@ -43,7 +54,7 @@ export function requireOwnPage(request: Asked, publicUrl: string | undefined): v
 function foreign(): ApiError {
   return new ApiError(
     httpProblems.origin_not_allowed,
-    'Pages of other origins cannot do this. Use a page of this service, or a program with a token.',
+    'Pages of other origins cannot do this. Use a page of this service, or a program with a token. If this is a page of this service, open it by its IP address, or let the operator set its name with BERTH_PUBLIC_NAME.',
   )
 }
 

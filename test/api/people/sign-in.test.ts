@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Passwords } from '../../../api/people/guard/passwords.ts'
-import { testApp } from '../../harness/app.ts'
+import { type TestApp, testApp } from '../../harness/app.ts'
 import { linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 import { NOBODY } from '../harness/ordering.ts'
 
@@ -283,6 +283,23 @@ test('a page of another origin can do nothing with a cookie, and sign nobody in'
     expect(codeOf(await call('POST', '/sign-in', entry, headers))).toEqual([403, 'origin_not_allowed'])
   }
   expect((await call('POST', '/account/projects', body)).status).toBe(201)
+})
+
+test('a page of a name that a stranger lets resolve to this service can sign nobody in or up', async () => {
+  const outcomeFor = async (t: TestApp, origin: string) => {
+    const headers = { host: new URL(origin).host, origin }
+    const body = { email: 'eve@example.com', password: PASSWORD }
+    return codeOf(await openBrowser(t).call('POST', '/sign-in', body, headers))
+  }
+  const t = await testApp()
+  const isAnswered = [401, 'sign_in_failed']
+  expect(await outcomeFor(t, 'http://rebound.example:8080')).toEqual([403, 'origin_not_allowed'])
+  for (const origin of ['http://192.0.2.1:8080', 'http://[2001:db8::1]', 'http://host', 'http://host.local'])
+    expect([origin, await outcomeFor(t, origin)]).toEqual([origin, isAnswered])
+  // The stranger has no certificate of this service's proxy.
+  expect(await outcomeFor(t, 'https://alias.example')).toEqual(isAnswered)
+  const named = await testApp({ publicUrl: 'http://cloud.example:8080/v1' })
+  expect(await outcomeFor(named, 'http://cloud.example:8080')).toEqual(isAnswered)
 })
 
 test('a browser that says where from by Sec-Fetch-Site alone is believed; one that says nothing may read', async () => {
