@@ -1,0 +1,101 @@
+import { catalogWith } from '../../harness/addresses.ts'
+import { type Call, type TestApp, testApp } from '../../harness/app.ts'
+import { make, order } from '../harness/ordering.ts'
+import type { Meter } from './meter.ts'
+
+const RANGES = 'public_ipv4: [203.0.113.0/28]\npublic_ipv6: 2001:db8:7::/48'
+const HOUR = 3600_000
+
+/** Carries out what a request has begun, and relays its events, which are noted, too. */
+async function carriedOut(meter: Meter, t: TestApp, name: string): Promise<void> {
+  await t.app.events.relay()
+  await meter.note(`${name}: carried out`, () => t.finish())
+  await meter.note(`${name}: events relayed`, () => t.app.events.relay())
+}
+
+/** Uses the routes of servers, and carries out each of their operations. */
+export async function walkServers(meter: Meter): Promise<void> {
+  const t = await testApp()
+  const call = meter.measured(t, t.call, '/account/me')
+  await make(t, { name: 'web-0' })
+  const created = await call('POST', '/servers', await order(t.call, { name: 'web-1' }))
+  await carriedOut(meter, t, 'create')
+  const { server_id, current_operation } = created.body
+  const { operation_id } = current_operation
+  const server = `/servers/${server_id}`
+  const parts = ['', '/details', '/stats', '/metrics', '/operations', `/operations/${operation_id}`, '/ports']
+  for (const part of parts) await call('GET', `${server}${part}`)
+  for (const path of ['/servers', '/operations', `/operations/${operation_id}`]) await call('GET', path)
+  await call('PATCH', server, { name: 'web-2' })
+  await call('POST', `${server}/console`, {})
+  const port = await call('POST', `${server}/ports`, { protocol: 'tcp', port: 80 })
+  await call('DELETE', `${server}/ports/${port.body.port_id}`)
+  await call('POST', `${server}/reboot`, {})
+  await carriedOut(meter, t, 'reboot')
+  await call('POST', `${server}/stop`, {})
+  await carriedOut(meter, t, 'stop')
+  await meter.note('PATCH /servers/{server_id} with another plan', () => t.call('PATCH', server, { cpu: 2 }))
+  await carriedOut(meter, t, 'resize')
+  await call('POST', `${server}/start`, {})
+  await carriedOut(meter, t, 'start')
+  await call('DELETE', server)
+  await carriedOut(meter, t, 'delete')
+}
+
+/** Uses the routes by which servers reach each other and the world. */
+export async function walkNetworks(meter: Meter): Promise<void> {
+  const t = await testApp({ catalog: catalogWith(RANGES) })
+  const call = meter.measured(t, t.call, '/account/me')
+  const server_id = await make(t, { name: 'web-1', enable_ipv4: false })
+  await walkFirewalls(call, server_id)
+  const network = { name: 'inner', zone_slug: 'local-1', ip_range: '10.1.0.0/24' }
+  const made = await call('POST', '/networks', network)
+  const path = `/networks/${made.body.network_id}`
+  await call('POST', `${path}/servers`, { server_id })
+  await carriedOut(meter, t, 'attach a network')
+  for (const read of [path, '/networks']) await call('GET', read)
+  await call('PATCH', path, { name: 'inside' })
+  await call('DELETE', `${path}/servers/${server_id}`)
+  await carriedOut(meter, t, 'detach a network')
+  await call('DELETE', path)
+
+  const reserved = await call('POST', '/addresses', { zone_slug: 'local-1', family: 'ipv4' })
+  const address = `/addresses/${reserved.body.address_id}`
+  for (const read of [address, '/addresses']) await call('GET', read)
+  await call('PATCH', address, { server_id })
+  await call('PATCH', address, { server_id: null })
+  await call('DELETE', address)
+}
+
+async function walkFirewalls(call: Call, server_id: string): Promise<void> {
+  const rules = [{ direction: 'in', protocol: 'tcp', ports: '22' }]
+  const { body } = await call('POST', '/firewalls', { name: 'web', rules })
+  const firewall = `/firewalls/${body.firewall_id}`
+  await call('POST', `${firewall}/servers`, { server_ids: [server_id] })
+  for (const read of [firewall, '/firewalls']) await call('GET', read)
+  await call('PATCH', firewall, { rules: [] })
+  await call('DELETE', `${firewall}/servers/${server_id}`)
+  await call('DELETE', firewall)
+}
+
+/** Does once all that runs in the background, for three servers. */
+export async function walkBackground(meter: Meter): Promise<void> {
+  const t = await testApp()
+  for (const name of ['web-1', 'web-2', 'web-3']) await make(t, { name })
+  await meter.note('relay the events of three orders', () => t.app.events.relay())
+  await meter.note('look for events: none', () => t.app.events.look())
+  await meter.note('look for operations: none due', async () => {
+    await t.app.engine.tick()
+    await t.app.engine.nextDueAt()
+  })
+  await t.app.sampler.round()
+  t.clock.advance(10_000)
+  await meter.note('sample three servers', () => t.app.sampler.round())
+  await t.app.billing.look()
+  t.clock.advance(HOUR)
+  await meter.note('charge three servers for an hour', () => t.app.billing.look())
+  await meter.note('look after three servers', () => t.app.reconciler.look())
+  await meter.note('look for webhooks that are due: none', () => t.app.webhooks.tick())
+  await meter.note('delete old rows: none', () => t.app.retention.look())
+  await meter.note('delete old events: none', () => t.app.events.clean())
+}
