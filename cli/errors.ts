@@ -75,7 +75,7 @@ function ofProblem(error: BerthError): ErrorReport {
   // Each names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
-  return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error.status) }
+  return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error) }
 }
 
 /** Adds the request id, which lets the operator find the request; replies from other programs have none. */
@@ -83,8 +83,9 @@ export function withRequest(advice: string, error: unknown): string {
   return error instanceof BerthError && error.requestId ? `${advice} (request ${error.requestId})` : advice
 }
 
-function exitCodeOf(status: number): ExitCode {
-  if (status === 404) return exitCodes.notFound
+function exitCodeOf({ status, errors }: BerthError): ExitCode {
+  const isUnknown = errors.length > 0 && errors.every(({ code }) => code === 'not_found')
+  if (status === 404 || isUnknown) return exitCodes.notFound
   if (status === 409 || status === 412) return exitCodes.conflict
   if (status === 401 || status === 403) return exitCodes.auth
   if (status === 429) return exitCodes.rateLimited
@@ -130,7 +131,9 @@ const adviceByCode: Partial<Record<string, string>> = {
 /** Advice about ids that the API does not know, by the field that they are in. */
 const adviceByField: Partial<Record<string, string>> = {
   zone_slug: 'List zones with: berth zone list',
+  template: 'List templates with: berth template list',
   template_id: 'List templates with: berth template list',
+  preset: 'List presets with: berth preset list',
   preset_id: 'List presets with: berth preset list',
   project_id: 'List projects with: berth project list',
   ssh_key_ids: 'List SSH keys with: berth ssh-key list',

@@ -1432,10 +1432,16 @@ export interface QuoteRequest {
   plan_type: 'preset' | 'custom'
   /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset?: string | undefined
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1467,8 +1473,6 @@ export interface QuoteRequest {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id?: string | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
@@ -1490,6 +1494,10 @@ export interface QuoteRequestCustom {
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1521,19 +1529,23 @@ export interface QuoteRequestCustom {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id?: string | undefined
 }
 
 export interface QuoteRequestPreset {
   /** Whether the size is a preset or chosen freely */
   plan_type: 'preset'
   /** Id of a preset: a size on offer, in every zone */
-  preset_id: string
+  preset_id?: string | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset?: string | undefined
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1565,8 +1577,6 @@ export interface QuoteRequestPreset {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id?: string | undefined
 }
 
 export interface RecoveryCodes {
@@ -1659,10 +1669,16 @@ export interface ServerCreate {
   plan_type: 'preset' | 'custom'
   /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset?: string | undefined
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1694,8 +1710,6 @@ export interface ServerCreate {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
@@ -1717,6 +1731,10 @@ export interface ServerCreateCustom {
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1748,19 +1766,23 @@ export interface ServerCreateCustom {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
 }
 
 export interface ServerCreatePreset {
   /** Whether the size is a preset or chosen freely */
   plan_type: 'preset'
   /** Id of a preset: a size on offer, in every zone */
-  preset_id: string
+  preset_id?: string | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset?: string | undefined
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Processor vendor; a zone may have both, at different prices */
   cpu_type: 'amd' | 'intel'
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1792,8 +1814,6 @@ export interface ServerCreatePreset {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` is refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
 }
 
 export interface ServerDetails {
@@ -2111,6 +2131,8 @@ export interface ServerUpdate {
   disk_gb?: number | undefined
   /** Id of a preset: a size on offer, in every zone */
   preset_id?: string | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset?: string | undefined
 }
 
 export interface ServerUpdateCustom {
@@ -2149,6 +2171,23 @@ export interface ServerUpdatePreset {
   plan_type?: 'preset' | undefined
   /** Id of a preset: a size on offer, in every zone */
   preset_id: string
+}
+
+export interface ServerUpdatePresetSlug {
+  /** New name and host name */
+  name?: string | undefined
+  /** Text of your choice, up to 255 characters; null for none */
+  description?: string | null | undefined
+  /** Up to 32 names and values of your choice, to filter lists by; replaces all existing labels */
+  labels?: Record<string, string> | undefined
+  /** Project to move it to; its charges go there from then on */
+  project_id?: string | undefined
+  /** Whether `DELETE` is refused */
+  delete_protection?: boolean | undefined
+  /** Whether the size is a preset or chosen freely */
+  plan_type?: 'preset' | undefined
+  /** Slug of the preset, such as `nano`, in place of `preset_id` */
+  preset: string
 }
 
 export interface Session {

@@ -43,8 +43,12 @@ export const RoleName = Type.Enum([...roleNames], {
 
 /** The project of the examples. */
 export const PROJECT = '01a1fb44-5997-73df-a23c-ea72e7720849'
-export const ProjectId = uuid(PROJECT, 'Id of a project')
-export const SshKeyId = uuid('01a1fb45-1ab5-76a6-be1c-72070ab457ce', 'Id of an SSH key')
+export const ProjectId = uuid(PROJECT, 'Id of a project', 'GET /account/projects')
+export const SshKeyId = uuid(
+  '01a1fb45-1ab5-76a6-be1c-72070ab457ce',
+  'Id of an SSH key',
+  'GET /account/ssh_keys',
+)
 const TokenId = uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d', 'Id of a token, which is not secret')
 const projectName = visibleName(64, 'Shop')
 const keyName = visibleName(64, 'laptop')

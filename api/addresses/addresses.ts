@@ -1,7 +1,7 @@
 import { findAccount, lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
-import { type Catalog, findZone, onSale, type Zone } from '../catalog/file.ts'
+import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
@@ -95,7 +95,7 @@ export async function reserveAddress(
   const { db, clock, catalog, capacity, serverRows, requireCover, changed } = options
   const server_id = taker ?? null
   const zone = findZone(onSale(catalog), zone_slug)
-  if (!zone) throw invalid([bodyIssue('zone_slug', 'not_found', 'No such zone.')])
+  if (!zone) throw invalid([bodyIssue('zone_slug', 'not_found', unknownZone(catalog, zone_slug))])
   await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, `public_${family}`)
   const row = await db.transaction().execute(async (tx) => {
     const now = clock.now()

@@ -57,7 +57,11 @@ export const AddressCreate = Type.Object(
     zone_slug: ZoneSlug,
     family: Family,
     server_id: Type.Optional(
-      uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'The server to assign the address to; default: none'),
+      uuid(
+        '01a1fb45-1ac2-75b7-a056-9ee82769d403',
+        'The server to assign the address to; default: none',
+        'GET /servers',
+      ),
     ),
   },
   {
@@ -88,7 +92,9 @@ export type AddressUpdate = Static<typeof AddressUpdate>
 
 export const AddressQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only the addresses of this server')),
+  server_id: Type.Optional(
+    uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only the addresses of this server', 'GET /servers'),
+  ),
 })
 
 export const AddressDeletion = Type.Object({

@@ -5,6 +5,7 @@ import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import type { ImageSpec } from '../drivers/images.ts'
 import type { Fault } from '../drivers/module.ts'
 import { imageFields, imageFormats, moduleOf, modules } from '../drivers/modules/modules.ts'
+import { cut } from '../http/contract/problem.ts'
 import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
@@ -65,6 +66,15 @@ export function hostOf(catalog: Catalog, zoneSlug: string, installation: string)
   return (zone && moduleOf(zone).listensAt(zone)) ?? installation
 }
 
+/** The message for a zone that does not exist, or is retired. */
+export function unknownZone(catalog: Catalog, zoneSlug: string): string {
+  return notOnOffer(
+    'zone',
+    zoneSlug,
+    onSale(catalog).zones.map(({ zone_slug }) => zone_slug),
+  )
+}
+
 /** True if servers of a zone can be created from a template: its driver starts from one format of images only. */
 export function isFor(zone: Zone, { image }: Template): boolean {
   return moduleOf(zone).image.isIn(image)
@@ -72,6 +82,11 @@ export function isFor(zone: Zone, { image }: Template): boolean {
 
 export function findTemplate({ templates }: Catalog, templateId: string | undefined): Template | undefined {
   return templates.find((template) => template.templateId === templateId)
+}
+
+/** The message for a name that does not exist, with those that do; a long list is cut where the error is sent. */
+export function notOnOffer(noun: string, given: string, offers: readonly string[]): string {
+  return `No such ${noun}: ${cut(given)}. On offer: ${offers.join(', ')}.`
 }
 
 /** The catalogue file can't be used. Each line of the message has a place and a mistake. */

@@ -1,7 +1,7 @@
 import type { CpuType } from '../drivers/driver.ts'
 import { bodyIssue, type Issue } from '../http/contract/problem.ts'
 import { divideHalfUp, hourPrice, UNITS_PER_KOPECK } from '../money.ts'
-import type { Catalog, Limits, Preset } from './file.ts'
+import { type Catalog, type Limits, notOnOffer, type Preset } from './file.ts'
 import { type Prices, pricesAt } from './prices.ts'
 import type { Size } from './usage.ts'
 
@@ -11,6 +11,8 @@ const MB_PER_GB = 1024
 export interface PlanRequest {
   plan_type: 'preset' | 'custom'
   preset_id?: string | undefined
+  /** Its slug, instead of the id. */
+  preset?: string | undefined
   cpu?: number | undefined
   ram_mb?: number | undefined
   disk_gb?: number | undefined
@@ -112,8 +114,10 @@ export function resolvePlan(
   const prices = pricesAt(catalog.prices, place.zoneSlug, place.cpuType, place.at)
   if (!prices) return [bodyIssue('cpu_type', 'not_in_enum', notOffered(place.zoneSlug, place.cpuType))]
   if (request.plan_type === 'preset') {
-    const preset = catalog.presets.find((candidate) => candidate.presetId === request.preset_id)
-    if (!preset) return [bodyIssue('preset_id', 'not_found', 'No such preset.')]
+    const preset = catalog.presets.find(({ presetId, slug }) =>
+      request.preset === undefined ? presetId === request.preset_id : slug === request.preset,
+    )
+    if (!preset) return [unknownPreset(catalog, request)]
     const size = sizeOf(preset)
     return priced('preset', preset.presetId, size, itemsOf(preset, prices), presetTraffic(preset, prices))
   }
@@ -123,6 +127,18 @@ export function resolvePlan(
   )
   if (issues.length > 0) return issues
   return priced('custom', null, size, partsOf(size, prices), customTraffic(catalog.limits, prices))
+}
+
+/** The field that names the size of a request. */
+export function sizeField({ plan_type, preset }: PlanRequest): 'preset' | 'preset_id' | 'disk_gb' {
+  if (plan_type === 'custom') return 'disk_gb'
+  return preset === undefined ? 'preset_id' : 'preset'
+}
+
+function unknownPreset({ presets }: Catalog, request: PlanRequest): Issue {
+  const { preset, preset_id = '' } = request
+  const slugs = presets.map(({ slug }) => slug)
+  return bodyIssue(sizeField(request), 'not_found', notOnOffer('preset', preset ?? preset_id, slugs))
 }
 
 export function presetTraffic({ trafficGb, bandwidthMbit }: Preset, { trafficTb }: Prices): Traffic {

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { invalid, queryIssue } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import type { Capacity as CapacityService } from './capacity.ts'
-import { type Catalog, type Zone as CatalogZone, findZone, onSale } from './file.ts'
+import { type Catalog, type Zone as CatalogZone, findZone, onSale, unknownZone } from './file.ts'
 import { notOffered, sizeOf } from './plans.ts'
 import { pricesAt } from './prices.ts'
 import { fits, roomIn } from './room.ts'
@@ -158,6 +158,5 @@ function cached<View>(
 function knownZone(catalog: Catalog, zoneSlug: string): CatalogZone {
   const zone = findZone(catalog, zoneSlug)
   if (zone) return zone
-  const message = `No such zone: "${zoneSlug}".`
-  throw invalid([queryIssue('zone_slug', 'not_found', message)])
+  throw invalid([queryIssue('zone_slug', 'not_found', unknownZone(catalog, zoneSlug))])
 }

@@ -60,11 +60,24 @@ export const catalogProblems = defineProblems({
 export const TemplateId = uuid(
   '9ef5d402-7877-5f38-9a75-eb3232b25976',
   'Id of a template: the operating system that the server is created from',
+  'GET /templates',
 )
 export const PresetId = uuid(
   'b9c43e68-d1e3-58c7-a042-2cef0167acdb',
   'Id of a preset: a size on offer, in every zone',
+  'GET /pricing/presets',
 )
+/** Names that requests take in place of the ids. */
+export const TemplateSlug = Type.String({
+  maxLength: 64,
+  description: 'Slug of the template, such as `debian-12`, in place of `template_id`',
+  examples: ['debian-12'],
+})
+export const PresetSlug = Type.String({
+  maxLength: 64,
+  description: 'Slug of the preset, such as `nano`, in place of `preset_id`',
+  examples: ['nano'],
+})
 
 export const Zone = Type.Object(
   {

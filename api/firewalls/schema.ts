@@ -20,7 +20,7 @@ const FIREWALL = '01a1fb45-1ae4-7c0d-8f6a-2d1b7c9e4f30'
 const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 const FirewallId = uuid(FIREWALL, 'Id of the firewall')
 const ServerIds = (description: string, options: object = {}) =>
-  Type.Array(uuid(SERVER), { description, ...options })
+  Type.Array(uuid(SERVER, undefined, 'GET /servers'), { description, ...options })
 
 const Direction = Type.Enum(['in', 'out'], {
   description: '`in`: connections to the server; `out`: connections from the server',
@@ -151,11 +151,13 @@ export const FirewallAttach = Type.Object(
 
 export const FirewallQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid(SERVER, 'Only the firewalls of this server, by its id or its labels')),
+  server_id: Type.Optional(
+    uuid(SERVER, 'Only the firewalls of this server, by its id or its labels', 'GET /servers'),
+  ),
 })
 
 /** The firewalls of an order. */
-export const FirewallIds = Type.Array(uuid(FIREWALL), {
+export const FirewallIds = Type.Array(uuid(FIREWALL, undefined, 'GET /firewalls'), {
   maxItems: MOST_FIREWALLS,
   uniqueItems: true,
   description: `Firewalls to attach to it, up to ${MOST_FIREWALLS} with those that its labels bring. Default: none, and all connections are allowed`,

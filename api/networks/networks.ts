@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
-import { type Catalog, findZone, onSale } from '../catalog/file.ts'
+import { type Catalog, findZone, onSale, unknownZone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
@@ -106,7 +106,9 @@ export async function addNetwork(
 ): Promise<NetworkTable> {
   const mistake = rangeMistake(ip_range)
   const issues = [
-    ...(findZone(onSale(catalog), zone_slug) ? [] : [bodyIssue('zone_slug', 'not_found', 'No such zone.')]),
+    ...(findZone(onSale(catalog), zone_slug)
+      ? []
+      : [bodyIssue('zone_slug', 'not_found', unknownZone(catalog, zone_slug))]),
     ...(mistake === null ? [] : [bodyIssue('ip_range', 'invalid_format', mistake)]),
   ]
   if (issues.length > 0) throw invalid(issues)

@@ -12,7 +12,7 @@ export const networkProblems = defineProblems({
 })
 
 const EXAMPLE = '01a1fb45-1ad3-7c0e-9b1a-5d0f3c2b7e61'
-export const NetworkId = uuid(EXAMPLE, 'Id of the private network')
+export const NetworkId = uuid(EXAMPLE, 'Id of the private network', 'GET /networks')
 const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 const ServerId = uuid(SERVER, 'Id of the server')
 const Name = visibleName(100, 'backend')
@@ -72,7 +72,7 @@ export const NetworkUpdate = Type.Object(
 
 export const NetworkAttach = Type.Object(
   {
-    server_id: uuid(SERVER, 'Server of the same zone to attach'),
+    server_id: uuid(SERVER, 'Server of the same zone to attach', 'GET /servers'),
     ipv4: Type.Optional(
       Type.String({
         format: 'ipv4',
@@ -91,5 +91,5 @@ export type NetworkAttach = Static<typeof NetworkAttach>
 
 export const NetworkQuery = Type.Object({
   ...pagingQuery,
-  server_id: Type.Optional(uuid(SERVER, 'Only the networks of this server')),
+  server_id: Type.Optional(uuid(SERVER, 'Only the networks of this server', 'GET /servers')),
 })

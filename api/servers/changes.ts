@@ -2,7 +2,7 @@ import { lockAccount } from '../accounts/accounts.ts'
 import { countInProject, unknownProject } from '../accounts/projects.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, onSale } from '../catalog/file.ts'
-import { type Plan, resolvePlan } from '../catalog/plans.ts'
+import { type Plan, resolvePlan, sizeField } from '../catalog/plans.ts'
 import type { Size } from '../catalog/usage.ts'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
@@ -14,14 +14,15 @@ import type { ServerTable } from './tables.ts'
 
 /** The plan that a request changes a server to. @throws ApiError validation_failed */
 export function resizePlan(catalog: Catalog, server: ServerTable, request: ServerUpdate, at: number): Plan {
-  const plan_type = request.plan_type ?? (request.preset_id === undefined ? 'custom' : 'preset')
+  const isPreset = request.preset_id !== undefined || request.preset !== undefined
+  const plan_type = request.plan_type ?? (isPreset ? 'preset' : 'custom')
   const size =
     plan_type === 'custom' ? { cpu: server.cpu, ram_mb: server.ram_mb, disk_gb: server.disk_gb } : {}
   const place = { zoneSlug: server.zone_slug, cpuType: server.cpu_type, at }
   const plan = resolvePlan(onSale(catalog), { ...size, ...request, plan_type }, place)
   if (Array.isArray(plan)) throw invalid(plan)
   if (plan.size.disk_gb >= server.disk_gb) return plan
-  const field = plan_type === 'preset' ? 'preset_id' : 'disk_gb'
+  const field = sizeField({ ...request, plan_type })
   const message = `The disk has ${server.disk_gb} GB and can only grow; this plan has ${plan.size.disk_gb} GB.`
   throw invalid([bodyIssue(field, 'below_minimum', message)])
 }

@@ -1,6 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { PROJECT, SshKeyId } from '../accounts/schema.ts'
-import { CpuTypeName, PresetId, TemplateId, ZoneSlug } from '../catalog/schema.ts'
+import { CpuTypeName, PresetId, PresetSlug, TemplateId, TemplateSlug, ZoneSlug } from '../catalog/schema.ts'
 import { LABEL_NAME } from '../database/labels.ts'
 import { MOST_CARDS } from '../drivers/driver.ts'
 import { FirewallIds } from '../firewalls/schema.ts'
@@ -45,40 +45,58 @@ const customSize = {
     examples: [20],
   }),
 }
+const preset = { preset_id: Type.Optional(PresetId), preset: Type.Optional(PresetSlug) }
+const template = { template_id: Type.Optional(TemplateId), template: Type.Optional(TemplateSlug) }
 const plan = {
-  preset_id: Type.Optional(PresetId),
+  ...preset,
   cpu: Type.Optional(customSize.cpu),
   ram_mb: Type.Optional(customSize.ram_mb),
   disk_gb: Type.Optional(customSize.disk_gb),
 }
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
-/** One rule of a schema: the fields that must exist, and those that must not; other fields are not affected. */
-const fields = (required: readonly string[], forbidden: readonly string[], known: object = {}) => ({
+const PRESET = ['preset_id', 'preset']
+/** One rule of a schema: fields that must exist, and rules of fields; other fields are not affected. */
+const fields = (required: readonly string[], rules: object = {}) => ({
   required,
-  properties: {
-    ...Object.fromEntries(required.map((name) => [name, true])),
-    ...Object.fromEntries(forbidden.map((name) => [name, false])),
-    ...known,
-  },
+  properties: { ...Object.fromEntries(required.map((name) => [name, true])), ...rules },
   additionalProperties: true,
 })
-const isPlan = (value: string) => fields(['plan_type'], [], { plan_type: { const: value } })
+const isPlan = (value: string) => fields(['plan_type'], { plan_type: { const: value } })
+/** Fields that must not exist, because of another one. */
+const without = (names: readonly string[], other: string) => {
+  const never = { not: {}, errorMessage: `cannot be combined with ${other}.` }
+  return fields([], Object.fromEntries(names.map((name) => [name, never])))
+}
 /** JSON Schema's conditional: what holds where the condition does. */
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema; nobody awaits a schema
 const when = (condition: object, consequence: object) => ({ if: condition, then: consequence })
 
-const planRules = {
-  allOf: [
-    when(isPlan('preset'), fields(['preset_id'], SIZE)),
-    when(isPlan('custom'), fields(SIZE, ['preset_id'])),
-  ],
-}
-const InProject = uuid(PROJECT, 'Project to put it in. Default: the default project of the account')
+/** An offer is named by its id or by its slug. */
+const notBoth = (id: string, slug: string) => when(fields([slug]), without([id], slug))
+const either = (id: string, slug: string) =>
+  when({ not: fields([slug]) }, { ...fields([id]), errorMessage: `is required, or ${slug} instead.` })
+const presetRules = [
+  when(isPlan('preset'), either('preset_id', 'preset')),
+  when(isPlan('preset'), without(SIZE, 'plan_type preset')),
+  notBoth('preset_id', 'preset'),
+]
+const planRules = [
+  ...presetRules,
+  when(isPlan('custom'), fields(SIZE)),
+  when(isPlan('custom'), without(PRESET, 'plan_type custom')),
+  notBoth('template_id', 'template'),
+]
+const InProject = uuid(
+  PROJECT,
+  'Project to put it in. Default: the default project of the account',
+  'GET /account/projects',
+)
 const order = {
   zone_slug: ZoneSlug,
   plan_type: PlanType,
   cpu_type: CpuTypeName,
   ...plan,
+  ...template,
   name: Type.Optional(Name),
   project_id: Type.Optional(InProject),
   description: Type.Optional(Description),
@@ -132,8 +150,8 @@ const orderExample = {
   zone_slug: 'local-1',
   plan_type: 'preset',
   cpu_type: 'amd',
-  preset_id: 'b9c43e68-d1e3-58c7-a042-2cef0167acdb',
-  template_id: '9ef5d402-7877-5f38-9a75-eb3232b25976',
+  preset: 'nano',
+  template: 'debian-12',
   name: 'web-1',
   ssh_key_ids: ['01a1fb45-1ab5-76a6-be1c-72070ab457ce'],
   user_data: '#cloud-config\npackages: [nginx]\n',
@@ -141,24 +159,26 @@ const orderExample = {
   published_ports: [{ protocol: 'tcp', port: 80 }],
 }
 
-const { preset_id: _, ...noPreset } = orderExample
+const { preset: _, ...noPreset } = orderExample
 const customExample = { ...noPreset, plan_type: 'custom', cpu: 2, ram_mb: 2048, disk_gb: 20 }
 
 const isPreset = Type.Enum(['preset'], { description: PLAN_TYPE })
 const isCustom = Type.Enum(['custom'], { description: PLAN_TYPE })
 
-/** The two kinds of orders for the API's description; planRules express the same, field by field. */
-const orderForms = (title: string, description: string, template_id: TSchema) => {
-  const { preset_id, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
+/**
+ * The two kinds of orders for the API's description; the rules express the same, field by field. Only the rules require
+ * one of id and slug, since each such choice would double the forms.
+ */
+const orderForms = (title: string, description: string) => {
+  const { preset_id, preset: _slug, cpu, ram_mb, disk_gb, plan_type, ...rest } = order
   return {
-    ...planRules,
     title,
     description,
     examples: [orderExample],
     discriminator: { propertyName: 'plan_type' },
     forms: [
       Type.Object(
-        { plan_type: isPreset, preset_id: PresetId, ...rest, template_id },
+        { plan_type: isPreset, ...preset, ...rest },
         {
           title: `${title}Preset`,
           description: `${description}, of the size of a preset`,
@@ -166,7 +186,7 @@ const orderForms = (title: string, description: string, template_id: TSchema) =>
         },
       ),
       Type.Object(
-        { plan_type: isCustom, ...customSize, ...rest, template_id },
+        { plan_type: isCustom, ...customSize, ...rest },
         {
           title: `${title}Custom`,
           description: `${description}, of a size of your choice`,
@@ -177,28 +197,31 @@ const orderForms = (title: string, description: string, template_id: TSchema) =>
   }
 }
 
-export const ServerCreate = Type.Object(
-  { ...order, template_id: TemplateId },
-  orderForms('ServerCreate', 'A server to create', TemplateId),
-)
+export const ServerCreate = Type.Object(order, {
+  ...orderForms('ServerCreate', 'A server to create'),
+  allOf: [...planRules, either('template_id', 'template')],
+})
 export type ServerCreate = Static<typeof ServerCreate>
 
 /** The body of create, in which fields that do not affect the price are optional. */
-export const QuoteRequest = Type.Object(
-  { ...order, template_id: Type.Optional(TemplateId) },
-  orderForms('QuoteRequest', 'A server to quote', Type.Optional(TemplateId)),
-)
+export const QuoteRequest = Type.Object(order, {
+  ...orderForms('QuoteRequest', 'A server to quote'),
+  allOf: planRules,
+})
 export type QuoteRequest = Static<typeof QuoteRequest>
 
 const metadata = {
   name: Type.Optional(Type.String({ ...Name, description: 'New name and host name' })),
   description: Type.Optional(Description),
   labels: Type.Optional(Labels),
-  project_id: Type.Optional(uuid(PROJECT, 'Project to move it to; its charges go there from then on')),
+  project_id: Type.Optional(
+    uuid(PROJECT, 'Project to move it to; its charges go there from then on', 'GET /account/projects'),
+  ),
   delete_protection: Type.Optional(Type.Boolean({ description: 'Whether `DELETE` is refused' })),
 }
 const updateExample = { name: 'web-2', labels: { env: 'test' } }
-const { preset_id: optionalPreset, ...optionalSize } = plan
+const { preset_id: _id, preset: _slug, ...optionalSize } = plan
+const updatePreset = { ...metadata, plan_type: Type.Optional(isPreset) }
 
 export const ServerUpdate = Type.Object(
   { ...metadata, plan_type: Type.Optional(PlanType), ...plan },
@@ -208,9 +231,9 @@ export const ServerUpdate = Type.Object(
     minProperties: 1,
     examples: [updateExample],
     allOf: [
-      when(isPlan('preset'), fields(['preset_id'], SIZE)),
-      when(isPlan('custom'), fields([], ['preset_id'])),
-      when(fields(['preset_id'], []), fields([], SIZE)),
+      ...presetRules,
+      when(isPlan('custom'), without(PRESET, 'plan_type custom')),
+      ...PRESET.map((name) => when(fields([name]), without(SIZE, name))),
     ],
     forms: [
       Type.Object(
@@ -224,11 +247,19 @@ export const ServerUpdate = Type.Object(
         },
       ),
       Type.Object(
-        { ...metadata, plan_type: Type.Optional(isPreset), preset_id: PresetId },
+        { ...updatePreset, preset_id: PresetId },
         {
           title: 'ServerUpdatePreset',
-          description: 'A change to the size of a preset',
-          examples: [{ preset_id: orderExample.preset_id }],
+          description: 'A change to the size of a preset, by its id',
+          examples: [{ preset_id: 'b9c43e68-d1e3-58c7-a042-2cef0167acdb' }],
+        },
+      ),
+      Type.Object(
+        { ...updatePreset, preset: PresetSlug },
+        {
+          title: 'ServerUpdatePresetSlug',
+          description: 'A change to the size of a preset, by its slug',
+          examples: [{ preset: orderExample.preset }],
         },
       ),
     ],

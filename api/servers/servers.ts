@@ -99,8 +99,8 @@ export class Servers {
     check: (current: ServerTable, active: OperationTable | undefined) => void = () => {},
   ): Promise<{ server: ServerTable; operation: OperationTable | null }> {
     const { db, clock, capacity, engine } = this.#options
-    const { plan_type, preset_id, cpu, ram_mb, disk_gb, ...metadata } = request
-    const isResize = [plan_type, preset_id, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
+    const { plan_type, preset_id, preset, cpu, ram_mb, disk_gb, ...metadata } = request
+    const isResize = [plan_type, preset_id, preset, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
     if (isResize) await capacity.refresh()
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)

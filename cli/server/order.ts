@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { text as readAll } from 'node:stream/consumers'
-import type { Berth, Preset, QuoteRequest, ServerCreate, Template } from '@berth/sdk'
+import type { QuoteRequest, ServerCreate } from '@berth/sdk'
 import type { Command } from 'commander'
-import { exitCodes, Refusal } from '../errors.ts'
-import { idOf } from '../find.ts'
+import { Refusal } from '../errors.ts'
+import { idOf, UUID } from '../find.ts'
 import { firewallKind } from '../firewall.ts'
 import { addLabel, type Labels, repeated, wholeNumber } from '../flags.ts'
 import { networkKind } from '../network.ts'
@@ -73,7 +73,7 @@ export function hasOrderOptions({ start, ipv4, ipv6, ...others }: OrderOptions):
   return !start || !ipv4 || !ipv6 || Object.values(others).some((value) => value !== undefined)
 }
 
-/** Resolves slugs and names to ids. @throws Refusal if one does not exist, or there is no template */
+/** Resolves names to ids. @throws Refusal if one does not exist, or there is no template */
 export async function orderOf(
   session: Session,
   name: string | undefined,
@@ -81,8 +81,7 @@ export async function orderOf(
 ): Promise<ServerCreate> {
   if (template === undefined)
     throw new Refusal('No template given.', 'Set --template; list templates with: berth template list')
-  const { template_id } = await findTemplate(session.berth, template)
-  return { ...(await requestOf(session, options)), name, template_id }
+  return { ...(await requestOf(session, { ...options, template })), name }
 }
 
 /** The same for a quote, which needs no name and no template. */
@@ -93,7 +92,7 @@ export async function requestOf(
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
-    template_id: template === undefined ? undefined : (await findTemplate(berth, template)).template_id,
+    ...(template === undefined ? {} : UUID.test(template) ? { template_id: template } : { template }),
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
     project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,
@@ -109,57 +108,27 @@ export async function requestOf(
     firewall_ids:
       options.firewall &&
       (await Promise.all(options.firewall.map((given) => idOf(berth, firewallKind, given)))),
-    ...(await planOf(berth, place, options)),
+    ...planOf(options),
   }
 }
 
-type Place = Pick<QuoteRequest, 'zone_slug' | 'cpu_type'>
-type Plan = Pick<QuoteRequest, 'plan_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
+type Plan = Pick<QuoteRequest, 'plan_type' | 'preset_id' | 'preset' | 'cpu' | 'ram_mb' | 'disk_gb'>
+type Size = Pick<OrderOptions, 'preset' | 'cpu' | 'ramMb' | 'diskGb'>
 
-async function planOf(
-  berth: Berth,
-  place: Place,
-  { preset, cpu, ramMb: ram_mb, diskGb: disk_gb }: Pick<OrderOptions, 'preset' | 'cpu' | 'ramMb' | 'diskGb'>,
-): Promise<Plan> {
+function planOf(size: Size): Plan {
+  if (size.preset === undefined && [size.cpu, size.ramMb, size.diskGb].includes(undefined))
+    throw new Refusal(
+      'No size given.',
+      'Set --preset, or all of --cpu, --ram-mb and --disk-gb; list presets with: berth preset list',
+    )
+  return sizeOf(size)
+}
+
+/** The size as given; the API refuses a preset together with other sizes. */
+export function sizeOf({ preset, cpu, ramMb: ram_mb, diskGb: disk_gb }: Size): Plan {
   const size = { cpu, ram_mb, disk_gb }
-  if (preset === undefined) {
-    if ([cpu, ram_mb, disk_gb].includes(undefined))
-      throw new Refusal(
-        'No size given.',
-        'Set --preset, or all of --cpu, --ram-mb and --disk-gb; list presets with: berth preset list',
-      )
-    return { plan_type: 'custom', ...size }
-  }
-  // The API rejects both at once, with a better message.
-  return { plan_type: 'preset', preset_id: (await findPreset(berth, place, preset)).preset_id, ...size }
-}
-
-/** Finds a preset of a zone and CPU type by slug or id. @throws Refusal if there is none */
-export async function findPreset(berth: Berth, place: Place, given: string): Promise<Preset> {
-  const { zone_slug, cpu_type } = place
-  const presets = await berth.presets.list({ zone_slug, cpu_type })
-  const preset = presets.find(({ slug, preset_id }) => slug === given || preset_id === given)
-  if (preset) return preset
-  throw new Refusal(
-    `No such preset in ${zone_slug}: ${given}.`,
-    `Presets: ${presets.map(({ slug }) => slug).join(', ')}.`,
-    exitCodes.notFound,
-  )
-}
-
-/** Finds a template by slug or id. @throws Refusal if there is none, with the slugs that begin alike, or all */
-async function findTemplate(berth: Berth, given: string): Promise<Template> {
-  const templates = await berth.templates.list()
-  const template = templates.find(({ slug, template_id }) => slug === given || template_id === given)
-  if (template) return template
-  const slugs = templates.map(({ slug }) => slug)
-  const [family = ''] = /^[a-z]*/i.exec(given) ?? []
-  const alike = slugs.filter((slug) => family && slug.startsWith(family.toLowerCase()))
-  throw new Refusal(
-    `No such template: ${given}.`,
-    `Templates: ${(alike.length > 0 ? alike : slugs).join(', ')}.`,
-    exitCodes.notFound,
-  )
+  if (preset === undefined) return { plan_type: 'custom', ...size }
+  return { plan_type: 'preset', ...(UUID.test(preset) ? { preset_id: preset } : { preset }), ...size }
 }
 
 async function userDataOf(terminal: Terminal, file: string | undefined): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import { wholeNumber } from '../flags.ts'
 import { action, type Session } from '../session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from '../wait.ts'
 import { serverKind } from './kind.ts'
-import { findPreset } from './order.ts'
+import { sizeOf } from './order.ts'
 import { showServer } from './show.ts'
 
 interface ResizeOptions extends WaitOptions {
@@ -35,7 +35,7 @@ export function resizeCommand(): Command {
       if ([options.preset, cpu, ramMb, diskGb].every((value) => value === undefined))
         throw new Refusal('No size given.', 'Set --preset, or any of --cpu, --ram-mb and --disk-gb.')
       const server = await find(berth, serverKind, given)
-      const change = await changeOf(session, server, options)
+      const change = sizeOf(options)
       // Also while it runs: a size that is never accepted is rejected before the status, and nothing is stopped.
       const ordered = await berth.servers.update(server.server_id, change).catch((error: unknown) => {
         if (server.status !== 'running' || !isBerthError(error, 'server_state_conflict')) throw error
@@ -45,17 +45,6 @@ export function resizeCommand(): Command {
       await showServer(session, server.server_id)
     }),
   )
-}
-
-async function changeOf(
-  { berth }: Session,
-  server: Server,
-  { preset, cpu, ramMb, diskGb }: ResizeOptions,
-): Promise<ServerUpdate> {
-  const size = { cpu, ram_mb: ramMb, disk_gb: diskGb }
-  if (preset === undefined) return { plan_type: 'custom', ...size }
-  // The API rejects both at once, with a better message.
-  return { plan_type: 'preset', preset_id: (await findPreset(berth, server, preset)).preset_id, ...size }
 }
 
 /** After confirmation, stops a running server, resizes it, and starts it again, even if the size was rejected. */

@@ -3,9 +3,17 @@ import { LABEL_SELECTOR } from '../../database/labels.ts'
 
 /** Pieces of wire contract that every feature uses. */
 
-/** The id of an object; its example differs for each kind of object in the API's description. */
-export function uuid(example: string, description?: string) {
-  return Type.String({ format: 'uuid', examples: [example], ...(description ? { description } : {}) })
+/**
+ * The id of an object; its example differs for each kind of object in the API's description.
+ * @param listedBy the route that lists such ids, for the message about any other text
+ */
+export function uuid(example: string, description?: string, listedBy?: string) {
+  return Type.String({
+    format: 'uuid',
+    examples: [example],
+    ...(description ? { description } : {}),
+    errorMessage: listedBy ? `must be an id, a UUID; ${listedBy} lists them.` : 'must be a UUID.',
+  })
 }
 
 export const Uuid = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11')

@@ -108,7 +108,7 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
   const params: Record<string, unknown> = error.params
   switch (error.keyword) {
     case 'required':
-      return issue('required', 'is required.')
+      return issue('required', explanationOf(error) ?? 'is required.')
     case 'additionalProperties':
     case 'unevaluatedProperties':
       return issue('unknown_field', `is not a known field.${hint(error)}`)
@@ -143,8 +143,8 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
       return issue('not_a_step', `must be a multiple of ${params.multipleOf}.`)
     case 'uniqueItems':
       return issue('invalid_format', 'must not contain the same item twice.')
-    case 'false schema':
-      return issue('mutually_exclusive', 'cannot be combined with the other fields.')
+    case 'not':
+      return issue('mutually_exclusive', describeFormat(error))
     case 'anyOf':
     case 'oneOf':
       return issue('wrong_type', 'has an invalid format.')
@@ -173,11 +173,16 @@ function alike(name: string, known: readonly string[]): string | null {
   return isAlike ? nearest : null
 }
 
-/** Schemas explain a pattern in `errorMessage`; the pattern itself helps nobody. */
+/** Schemas explain a pattern or a rule in `errorMessage`; the pattern itself helps nobody. */
+function explanationOf({ parentSchema }: ErrorObject): string | null {
+  const explained: unknown = parentSchema?.errorMessage
+  return typeof explained === 'string' ? explained : null
+}
+
 function describeFormat(error: ErrorObject): string {
-  const explained: unknown = error.parentSchema?.errorMessage
-  if (typeof explained === 'string') return explained
-  return error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has an invalid format.'
+  const fallback =
+    error.keyword === 'format' ? `must be a valid ${error.params.format}.` : 'has an invalid format.'
+  return explanationOf(error) ?? fallback
 }
 
 function typeName(type: unknown): string {

@@ -2,8 +2,16 @@ import { findAccount } from '../../accounts/accounts.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
 import { findSshKeys } from '../../accounts/ssh-keys.ts'
 import type { SshKeyTable } from '../../accounts/tables.ts'
-import { findTemplate, findZone, isFor, onSale, type Template } from '../../catalog/file.ts'
-import { notOffered, type Plan, resolvePlan } from '../../catalog/plans.ts'
+import {
+  findZone,
+  isFor,
+  notOnOffer,
+  onSale,
+  type Template,
+  unknownZone,
+  type Zone,
+} from '../../catalog/file.ts'
+import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
 import type { QuoteRequest } from '../order-schema.ts'
@@ -20,6 +28,8 @@ const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; 
 /** A request whose names and ids were all found. */
 export interface Order {
   plan: Plan
+  /** Missing in a quote that names none. */
+  template: Template | undefined
   /** The moment whose prices the plan has. */
   pricedAt: number
   projectId: string
@@ -41,7 +51,7 @@ export async function readOrder(
   const zone = findZone(onSale(options.catalog), request.zone_slug)
   const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
   const asked: Asked = { options, accountId, request, zone, features, at: options.clock.now() }
-  const { plan, issues } = readPlan(asked, cpuTypes)
+  const { plan, template, issues } = readPlan(asked, cpuTypes)
   const { project_id } = request
   const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
   if (project_id !== undefined && !(await findProject(db, accountId, project_id)))
@@ -65,7 +75,7 @@ export async function readOrder(
   const total = [ports, ...extras].reduce(withPart, plan)
   const account = [quotaPart(plan), ports, coverPart(total.priceHour)]
   const parts = [...account, capacityPart(options, plan), projectPart, ...extras]
-  return { plan, pricedAt: asked.at, projectId, keys, parts }
+  return { plan, template, pricedAt: asked.at, projectId, keys, parts }
 }
 
 /** The price of an order: its plan and all its parts. */
@@ -87,27 +97,43 @@ function withPart(plan: Plan, { price }: OrderPart): Plan {
 function readPlan(
   { options, request, zone, at }: Asked,
   cpuTypes: readonly CpuType[],
-): { plan: Plan | null; issues: Issue[] } {
+): { plan: Plan | null; template: Template | undefined; issues: Issue[] } {
   const catalog = onSale(options.catalog)
   const issues: Issue[] = []
-  if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', 'No such zone.'))
+  if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', unknownZone(catalog, request.zone_slug)))
   const isOffered = zone ? cpuTypes.includes(request.cpu_type) : true
   if (!isOffered)
     issues.push(bodyIssue('cpu_type', 'not_in_enum', notOffered(request.zone_slug, request.cpu_type)))
-  const template = findTemplate(catalog, request.template_id)
-  if (!template && request.template_id !== undefined)
-    issues.push(bodyIssue('template_id', 'not_found', 'No such template.'))
-  if (template && zone && !isFor(zone, template))
-    issues.push(bodyIssue('template_id', 'not_in_enum', `No image for ${zone.zone_slug}: choose another.`))
+  const { template, issue } = readTemplate(request, catalog.templates, zone)
+  if (issue) issues.push(issue)
   const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at }
   const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
-  if (Array.isArray(plan)) return { plan: null, issues: [...issues, ...plan] }
-  if (template && plan.size.disk_gb < template.minDiskGb) issues.push(diskIssue(plan, template))
-  return { plan, issues }
+  if (Array.isArray(plan)) return { plan: null, template, issues: [...issues, ...plan] }
+  if (template && plan.size.disk_gb < template.minDiskGb)
+    issues.push(diskIssue(sizeField(request), plan, template))
+  return { plan, template, issues }
 }
 
-function diskIssue(plan: Plan, template: Template): Issue {
-  const field = plan.planType === 'preset' ? 'preset_id' : 'disk_gb'
+/** The template that a request names, by slug or id. */
+function readTemplate(
+  { template: slug, template_id: id }: QuoteRequest,
+  templates: readonly Template[],
+  zone: Zone | undefined,
+): { template: Template | undefined; issue: Issue | null } {
+  const field = slug === undefined ? 'template_id' : 'template'
+  const named = slug ?? id
+  const template = templates.find((offer) =>
+    slug === undefined ? offer.templateId === id : offer.slug === slug,
+  )
+  if (named === undefined || (template && (!zone || isFor(zone, template)))) return { template, issue: null }
+  const fitting = templates.filter((offer) => !zone || isFor(zone, offer)).map((offer) => offer.slug)
+  const issue = template
+    ? bodyIssue(field, 'not_in_enum', `No image for ${zone?.zone_slug}. On offer: ${fitting.join(', ')}.`)
+    : bodyIssue(field, 'not_found', notOnOffer('template', named, fitting))
+  return { template, issue }
+}
+
+function diskIssue(field: string, plan: Plan, template: Template): Issue {
   return bodyIssue(
     field,
     'disk_too_small',

@@ -31,7 +31,7 @@ export function newRow(
   { secrets }: OrderOptions,
   server: OrderedServer,
   request: ServerCreate,
-  { plan, keys, pricedAt }: Order,
+  { plan, template, keys, pricedAt }: Order,
   taken: TakenColumns,
 ): Omit<ServerTable, 'status' | 'number'> {
   return {
@@ -41,7 +41,8 @@ export function newRow(
     description: request.description ?? null,
     status_reason: null,
     ...planColumns(plan),
-    template_id: request.template_id,
+    // The schema requires one of an order, and one that is unknown was refused.
+    template_id: template?.templateId as string,
     ssh_keys: JSON.stringify(
       keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({
         ssh_key_id,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { testApp } from '../../harness/app.ts'
-import { make, order } from '../harness/ordering.ts'
+import { make, NOBODY, order } from '../harness/ordering.ts'
 
 test('a server is readable at once, and running when its guest answers', async () => {
   const t = await testApp({ simulator: { bootMs: 5_000 } })
@@ -330,6 +330,75 @@ test('another account sees nothing of a server', async () => {
       'server_not_found',
     )
   expect((await other('GET', '/servers')).body.total).toBe(0)
+})
+
+test('an order, a quote and a change name template and preset by slug as well as by id', async () => {
+  const t = await testApp()
+  const { template_id, preset_id, ...rest } = await order(t.call)
+  const named = { ...rest, template: 'micro', preset: 'nano' }
+  const quoted = (await t.call('POST', '/pricing/quote', named)).body
+  expect(quoted).toEqual((await t.call('POST', '/pricing/quote', { ...rest, template_id, preset_id })).body)
+  const { status, body } = await t.call('POST', '/servers', { ...named, start_on_create: false })
+  expect([status, body.template_id, body.preset_id]).toEqual([202, template_id, preset_id])
+  await t.finish()
+  const resized = await t.call('PATCH', `/servers/${body.server_id}`, { preset: 'small' })
+  expect(resized.status).toBe(202)
+  await t.finish()
+  const { cpu, preset_id: changed } = (await t.call('GET', `/servers/${body.server_id}`)).body
+  const presets = (await t.call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')).body
+  expect(presets.find(({ slug }: { slug: string }) => slug === 'small')).toMatchObject({
+    preset_id: changed,
+    cpu,
+  })
+})
+
+test('a name that is not on offer is refused with those that are, an id with the route that lists them', async () => {
+  const t = await testApp()
+  const good = {
+    zone_slug: 'local-1',
+    cpu_type: 'amd',
+    plan_type: 'preset',
+    template: 'micro',
+    preset: 'nano',
+  }
+  const messages = async (change: object) => {
+    const { status, body } = await t.call('POST', '/servers', { ...good, ...change })
+    return [status, body.errors?.map(({ message }: { message: string }) => message)]
+  }
+  const templates = (await t.call('GET', '/templates')).body.map(({ slug }: { slug: string }) => slug)
+  const offers = {
+    template: templates.join(', '),
+    preset: 'nano, micro, small, medium, large, xlarge',
+  }
+  expect(await messages({ template: 'dos', preset: 'giant', zone_slug: 'mars' })).toEqual([
+    422,
+    ['No such zone: mars. On offer: local-1.', `No such template: dos. On offer: ${offers.template}.`],
+  ])
+  expect(await messages({ preset: 'giant' })).toEqual([
+    422,
+    [`No such preset: giant. On offer: ${offers.preset}.`],
+  ])
+  expect(
+    await messages({ template: undefined, template_id: 'micro', preset: undefined, preset_id: 'nano' }),
+  ).toEqual([
+    422,
+    [
+      'preset_id must be an id, a UUID; GET /pricing/presets lists them.',
+      'template_id must be an id, a UUID; GET /templates lists them.',
+    ],
+  ])
+  expect(await messages({ template_id: NOBODY, preset_id: NOBODY, cpu: 1 })).toEqual([
+    422,
+    [
+      'cpu cannot be combined with plan_type preset.',
+      'preset_id cannot be combined with preset.',
+      'template_id cannot be combined with template.',
+    ],
+  ])
+  expect(await messages({ template: undefined })).toEqual([
+    422,
+    ['template_id is required, or template instead.'],
+  ])
 })
 
 test('a create that the balance, a quota or the host can not carry says which, and leaves nothing', async () => {
