@@ -15,11 +15,6 @@ export class Semaphore {
     return this.#free === 0
   }
 
-  /** The number of callers that wait. */
-  get waiting(): number {
-    return this.#waiting.length
-  }
-
   acquire(): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { make } from '../api/harness/ordering.ts'
+import { SITE } from '../harness/app.ts'
 import { launch } from './chromium.ts'
 import { serveConsole } from './console.ts'
 
@@ -45,6 +46,20 @@ test('a person without a password reads before typing that a recent sign-in is n
   await dialog.getByRole('button', { name: 'Sign in again' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   expect(new URL(page.url()).searchParams.get('next')).toBe('/account/security')
+})
+
+test('a person who may not try their password yet reads that there are other ways to sign in', async () => {
+  const t = await serveConsole()
+  const page = await (await browser.newContext({ locale: 'en-US' })).newPage()
+  onTestFinished(() => page.context().close())
+  const entry = { email: 'bob@example.com', password: 'wrong' }
+  for (let n = 0; n < 10; n += 1) await t.callAs(null)('POST', '/sign-in', entry, { origin: SITE })
+  await page.goto(`${t.site}/sign-in`)
+  await page.getByLabel('E-mail').fill(entry.email)
+  await page.getByLabel('Password', { exact: true }).fill(entry.password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByText('Too many attempts').waitFor()
+  await page.getByText('you may not have to wait').waitFor()
 })
 
 test('a wrong name is marked at its field, and the price stays', async () => {

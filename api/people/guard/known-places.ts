@@ -4,6 +4,7 @@ import { networkOf } from '../../http/limits/rate-limit.ts'
 import { Recent } from '../../http/limits/recent.ts'
 import { addressesOf } from '../person/sessions.ts'
 import type { Attempts } from './attempts.ts'
+import { type Source, strangerAt } from './password-queue.ts'
 
 const MOST_KNOWN = 100_000
 
@@ -38,6 +39,11 @@ export class KnownPlaces {
       if (await this.#isKnown(email, address)) return false
       throw error
     }
+  }
+
+  /** The source of a password that is tried for a person, who need not exist. */
+  async sourceOf(email: string, address: string): Promise<Source> {
+    return (await this.#isKnown(email, address)) ? { key: email, isKnown: true } : strangerAt(address)
   }
 
   async #isKnown(email: string, address: string): Promise<boolean> {

@@ -1,8 +1,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Semaphore } from '../../concurrency.ts'
-import { ApiError, bodyIssue, httpProblems, type Issue, invalid } from '../../http/contract/problem.ts'
+import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
 import type { PersonTable } from '../person/tables.ts'
+import { PasswordQueue, type Source } from './password-queue.ts'
 
 export const MIN_PASSWORD = 10
 export const MAX_PASSWORD = 200
@@ -18,29 +18,27 @@ export interface Cost {
 const COST: Cost = { logN: 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const KEY_BYTES = 32
-/** Node has four threads for such work, which also read files for other requests. */
-const AT_ONCE = 2
-const MOST_WAITING = 30
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
-/**
- * Hashes and compares passwords in threads, two at once. To limit the work that strangers cause, callers are refused
- * when many are waiting.
- */
+/** Hashes and compares passwords in threads, two at once, in the order of a queue. */
 export class Passwords {
   readonly #cost: Cost
-  readonly #slots = new Semaphore(AT_ONCE)
+  readonly #queue: PasswordQueue
 
-  /** @param cost the cost of new hashes; existing hashes contain theirs */
-  constructor(cost: Cost = COST) {
+  /**
+   * @param cost the cost of new hashes; existing hashes contain theirs
+   * @param now the milliseconds of a clock that never goes back
+   */
+  constructor(cost: Cost = COST, now: () => number = () => performance.now()) {
     this.#cost = cost
+    this.#queue = new PasswordQueue(now)
   }
 
   /** @throws ApiError rate_limited */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, source: Source): Promise<string> {
     const salt = randomBytes(SALT_BYTES)
-    const key = await this.#derive(password, salt, this.#cost)
+    const key = await this.#derive(password, source, { ...this.#cost, salt })
     return written(this.#cost, salt, key)
   }
 
@@ -49,11 +47,11 @@ export class Passwords {
    * up.
    * @throws ApiError rate_limited
    */
-  async matches(password: string, stored: string | null): Promise<boolean> {
+  async matches(password: string, stored: string | null, source: Source): Promise<boolean> {
     const [, logN, r, p, salt = '', key = ''] = (stored ?? this.#none()).split('$')
     const wanted = Buffer.from(key, 'base64')
     const cost = { logN: Number(logN), r: Number(r), p: Number(p) }
-    const found = await this.#derive(password, Buffer.from(salt, 'base64'), cost)
+    const found = await this.#derive(password, source, { ...cost, salt: Buffer.from(salt, 'base64') })
     return timingSafeEqual(found, wanted) && stored !== null
   }
 
@@ -62,23 +60,16 @@ export class Passwords {
     return written(this.#cost, Buffer.alloc(SALT_BYTES), Buffer.alloc(KEY_BYTES))
   }
 
-  async #derive(password: string, salt: Buffer, { logN, r, p }: Cost): Promise<Buffer> {
-    this.requireRoom()
+  #derive(password: string, source: Source, { logN, r, p, salt }: Cost & { salt: Buffer }): Promise<Buffer> {
     const N = 2 ** logN
     // The same password may be typed in several ways: NIST SP 800-63B, 3.1.1.2.
     const typed = password.normalize('NFKC')
-    return this.#slots.run(() => derive(typed, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }))
+    return this.#queue.run(source, () => derive(typed, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }))
   }
 
-  /** Refuses a caller when too many are waiting, before anything is written. @throws ApiError rate_limited */
-  requireRoom(): void {
-    if (this.#slots.waiting < MOST_WAITING) return
-    throw new ApiError(
-      httpProblems.rate_limited,
-      'Too many people are signing in right now. Try again in a few seconds.',
-      {},
-      { 'retry-after': '5' },
-    )
+  /** Refuses a source for which there is no room, before anything is written. @throws ApiError rate_limited */
+  requireRoom(source: Source): void {
+    this.#queue.requireRoom(source)
   }
 }
 

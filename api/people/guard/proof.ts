@@ -7,6 +7,7 @@ import { peopleProblems } from '../person/schema.ts'
 import { sessionStart } from '../person/sessions.ts'
 import type { PersonTable } from '../person/tables.ts'
 import { Attempts } from './attempts.ts'
+import { signedInSource } from './password-queue.ts'
 import type { Passwords } from './passwords.ts'
 
 const MINUTE = 60_000
@@ -47,7 +48,7 @@ export class Proof {
       return person
     }
     if (password === undefined) throw invalid([bodyIssue(field, 'required', `${field} is required.`)])
-    if (!(await this.#passwords.matches(password, person.password)))
+    if (!(await this.#passwords.matches(password, person.password, signedInSource(person))))
       throw new ApiError(peopleProblems.wrong_password, 'The current password is wrong. Try again.')
     return person
   }

@@ -11,6 +11,7 @@ import { ApiError, bodyIssue, invalid, notFound } from '../../http/contract/prob
 import type { Remember, Visit } from '../../http/contract/route.ts'
 import { enqueueMail } from '../../mail/queue.ts'
 import { Attempts } from '../guard/attempts.ts'
+import { strangerAt } from '../guard/password-queue.ts'
 import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
 import { standingInvitations } from '../membership/invited.ts'
@@ -158,7 +159,7 @@ export class Invitations {
       )
     const { email } = invitation
     await requireGoodPassword('password', password, { email, name })
-    const hashed = await passwords.hash(password)
+    const hashed = await passwords.hash(password, strangerAt(visit.address))
     return db.transaction().execute(async (tx) => {
       const person = await createPerson(tx, clock, { email, name, language: 'en', password: hashed })
       if (!person) throw linkInvalid()

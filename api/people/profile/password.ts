@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.ts'
+import { signedInSource } from '../guard/password-queue.ts'
 import { type Passwords, requireGoodPassword } from '../guard/passwords.ts'
 import type { Notify } from '../letters/notices.ts'
 import { noteChange } from '../letters/notices.ts'
@@ -15,7 +16,7 @@ export async function changePassword(
   { person, sessionId, chosen }: { person: PersonTable; sessionId: string; chosen: string },
 ): Promise<void> {
   await requireGoodPassword('new_password', chosen, person)
-  const password = await passwords.hash(chosen)
+  const password = await passwords.hash(chosen, signedInSource(person))
   await db.transaction().execute(async (tx) => {
     await requireSession(tx, { personId: person.person_id, sessionId })
     await setPassword(tx, person.person_id, password)

@@ -1,6 +1,7 @@
 import type { Visit } from '../../http/contract/route.ts'
 import { enqueueMail } from '../../mail/queue.ts'
 import type { MailBounds } from '../guard/mail-bounds.ts'
+import { strangerAt } from '../guard/password-queue.ts'
 import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
 import { noteChange } from '../letters/notices.ts'
@@ -59,7 +60,7 @@ export class PasswordResets {
     if (!reader) throw linkInvalid()
     await requireGoodPassword('password', given.password, reader)
     const { person_id: personId } = reader
-    const password = await passwords.hash(given.password)
+    const password = await passwords.hash(given.password, strangerAt(visit.address))
     const entry = await db.transaction().execute(async (tx) => {
       const person = await heldReader(tx, link)
       await redeemLink(tx, link)

@@ -61,12 +61,13 @@ export class SignIns {
     const { db, passwords } = this.#options
     const email = canonicalEmail(given.email)
     this.#admission.byNetwork.take(visit.address)
-    passwords.requireRoom()
+    const source = await this.#known.sourceOf(email, visit.address)
+    passwords.requireRoom(source)
     const both = `${networkOf(visit.address)} ${email}`
     await this.#byBoth.take(both)
     const isCounted = await this.#known.take(this.#byEmail, email, visit.address)
     const person = await personByEmail(db, email)
-    if (!(await passwords.matches(given.password, person?.password ?? null)) || !person)
+    if (!(await passwords.matches(given.password, person?.password ?? null, source)) || !person)
       throw signInFailed(person)
     this.#admission.byNetwork.giveBack(visit.address)
     await this.#byBoth.giveBack(both)

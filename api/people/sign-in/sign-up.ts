@@ -4,6 +4,7 @@ import { ApiError } from '../../http/contract/problem.ts'
 import type { Visit } from '../../http/contract/route.ts'
 import { enqueueMail } from '../../mail/queue.ts'
 import type { MailBounds } from '../guard/mail-bounds.ts'
+import { strangerAt } from '../guard/password-queue.ts'
 import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
 import { claimAccount } from '../membership/members.ts'
@@ -61,7 +62,7 @@ export class SignUps {
     const link = await findLink(db, clock, given.token, 'sign_up')
     const { email, language } = link
     await requireGoodPassword('password', given.password, { email, name: given.name })
-    const password = await passwords.hash(given.password)
+    const password = await passwords.hash(given.password, strangerAt(visit.address))
     return db.transaction().execute(async (tx) => {
       await redeemLink(tx, link)
       const person = await createWithAccount(tx, this.#options, {

@@ -1,10 +1,12 @@
-import { useMutation } from '@tanstack/react-query'
+import { isBerthError } from '@berth/sdk'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth } from '../client.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { CodeForm } from './code-form.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
+import { signInOptionsQuery } from './queries.ts'
 import { usePeopleText } from './text.ts'
 
 /** Used by the sign-in page, and by the dialog that appears when a session has ended. */
@@ -12,6 +14,8 @@ export function SignInForm({ email: first = '', onSignedIn }: { email?: string; 
   const t = usePeopleText()
   const [email, setEmail] = useState(first)
   const [password, setPassword] = useState('')
+  const options = useQuery(signInOptionsQuery).data
+  const hasOtherWays = options && (options.passkey_origin !== null || options.provider !== null)
   const signIn = useMutation({
     mutationFn: () => berth.signIn.withPassword({ email, password }),
     onSuccess: (result) => (result.ticket === null ? onSignedIn() : undefined),
@@ -44,6 +48,9 @@ export function SignInForm({ email: first = '', onSignedIn }: { email?: string; 
           onChange={(event) => setPassword(event.target.value)}
         />
       </Form>
+      {hasOtherWays && isBerthError(signIn.error, 'rate_limited') ? (
+        <p className="muted">{t.withoutWaiting}</p>
+      ) : null}
       <PasskeyButton onSignedIn={onSignedIn} />
     </>
   )

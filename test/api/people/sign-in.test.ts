@@ -121,6 +121,31 @@ test('wrong passwords are counted for the person and for the network, and right 
   expect(codeOf(await attempt(EMAIL, PASSWORD, '2001:db8::2'))).toEqual([429, 'rate_limited'])
 })
 
+test('strangers from 60 networks keep nobody from signing in, neither where they are known nor elsewhere', async () => {
+  const t = await testApp({
+    trustProxy: ['127.0.0.1/32'],
+    passwords: new Passwords({ logN: 11, r: 8, p: 1 }),
+  })
+  await signUp(t, EMAIL)
+  const attempt = async (email: string, password: string, address?: string) =>
+    (
+      await openBrowser(t).call(
+        'POST',
+        '/sign-in',
+        { email, password },
+        address ? { 'x-forwarded-for': address } : {},
+      )
+    ).status
+  const attack = Array.from({ length: 180 }, (_, n) =>
+    attempt(`${n}@example.com`, 'wrong', `198.51.100.${n % 60}`),
+  )
+  await Promise.race(attack)
+  expect(await Promise.all([attempt(EMAIL, PASSWORD), attempt(EMAIL, PASSWORD, '192.0.2.1')])).toEqual([
+    200, 200,
+  ])
+  expect(new Set(await Promise.all(attack))).toEqual(new Set([401, 429]))
+})
+
 test('mails to an address and from a network are so many and no more', async () => {
   const t = await testApp({ trustProxy: ['127.0.0.1/32'] })
   const { call } = openBrowser(t)
@@ -380,8 +405,8 @@ function heldPasswords() {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isHeld = false
   class Held extends Passwords {
-    override async matches(password: string, stored: string | null) {
-      const isRight = await super.matches(password, stored)
+    override async matches(...given: Parameters<Passwords['matches']>) {
+      const isRight = await super.matches(...given)
       if (isHeld) {
         asked.resolve()
         await answer.promise
