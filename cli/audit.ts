@@ -9,6 +9,7 @@ const columns: Columns<AuditEntry> = {
   action: ({ action }) => action,
   object_type: ({ object_type }) => object_type,
   object: ({ object_id }) => object_id,
+  amount: ({ amount }) => amount,
   token: ({ token_id }) => token_id,
   person: ({ person_email }) => person_email,
   address: ({ address }) => address,

@@ -223,6 +223,8 @@ export interface AuditEntry {
   object_type: string
   /** Id of the object that was changed; null if the entry is not about a single object */
   object_id: string | null
+  /** Amount that the operator added to the balance, in rubles with two decimals, negative for a debit; null for all other requests */
+  amount: string | null
   /** The token of the request; null for a person, or a command of the operator */
   token_id: string | null
   /** The person who was signed in; null for a token, or a command of the operator */
@@ -339,7 +341,7 @@ export interface Credit {
   type: 'payment' | 'correction'
   /** Reason, at most 200 characters; the customer sees it */
   reason: string
-  /** Reference of the payment, without spaces; a repeated one is booked only once */
+  /** Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once */
   reference: string
 }
 

@@ -36,6 +36,12 @@ export function refuseHeld(status: Status): void {
   if (!allowedIn[status].includes('change')) throw refusal(status)
 }
 
+/** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
+export async function refuseClosed(db: Queries, accountId: string): Promise<void> {
+  const closed = heldAccounts(db).where('status', '=', 'closed').where('account_id', '=', accountId)
+  if (await closed.executeTakeFirst()) throw refusal('closed')
+}
+
 function refusal(status: Status): ApiError {
   const detail =
     status === 'closed'

@@ -7,6 +7,7 @@ import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import type { ScopeName } from '../http/contract/auth.ts'
+import { refuseClosed } from './status.ts'
 import type { TokenTable } from './tables.ts'
 import { generateToken, hashToken } from './token-value.ts'
 import { tokenView } from './view.ts'
@@ -14,6 +15,7 @@ import { tokenView } from './view.ts'
 /**
  * Creates a token for an account.
  * @returns its id and the value, which cannot be read again
+ * @throws ApiError account_suspended if the account is closed
  */
 export async function createToken(
   db: Queries,
@@ -47,6 +49,7 @@ export async function createToken(
     created_at: clock.now(),
   }
   await inTransaction(db, async (tx) => {
+    await refuseClosed(tx, token.accountId)
     await tx.insertInto('tokens').values(row).execute()
     const { account_id: accountId, created_at: at } = row
     await record(tx, [{ accountId, type: 'token.created', data: tokenView(row), at }])

@@ -1,9 +1,9 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database, Lent, Queries } from '../database/database.ts'
+import { inTransaction, type Lent, type Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
-import { type Event, record } from '../events/outbox.ts'
+import { audit, type Event, record } from '../events/outbox.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { costsNow } from './rates.ts'
@@ -28,31 +28,33 @@ export interface Entry {
 
 const NO_CHARGE = { item_type: null, item_id: null, project_id: null, hour: null, seconds: null, bytes: null }
 
-/** A reference was booked before with another amount. */
+/** A reference was booked before with another amount, or for another account. */
 export class ReferenceTaken extends Error {
-  readonly entry: TransactionTable
-
-  constructor(entry: TransactionTable) {
-    super(`the reference ${entry.reference} was used for an entry of ${formatMoney(entry.amount)}`)
-    this.entry = entry
+  constructor(earlier: TransactionTable, { accountId, amount }: { accountId: string; amount: number }) {
+    const isOwn = earlier.account_id === accountId
+    const used = `${formatMoney(earlier.amount)}${isOwn ? '' : ` in the account ${earlier.account_id}`}`
+    const wanted = isOwn ? `, not ${formatMoney(amount)}` : ''
+    super(`the reference ${earlier.reference} was used for an entry of ${used}${wanted}`)
   }
 }
 
 /**
  * Adds an entry to an account's ledger: the only way to book payments, refunds and corrections.
+ * The audit of the account has it with its amount.
  * @returns the entry, even if its reference was written before
- * @throws ReferenceTaken if that was with another amount
+ * @throws ReferenceTaken if that was with another amount or in another account
  */
 export function post(
-  db: Database,
+  db: Queries,
   clock: Clock,
   entry: Entry & { type: 'payment' | 'refund' | 'correction' },
 ): Promise<{ entry: TransactionTable; isNew: boolean }> {
   const { accountId, reference, amount } = entry
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const ledgers = await lockLedgers(tx, [accountId])
     const earlier = reference ? await findByReference(tx, accountId, reference) : undefined
-    if (earlier && earlier.amount !== amount) throw new ReferenceTaken(earlier)
+    if (earlier && (earlier.amount !== amount || earlier.account_id !== accountId))
+      throw new ReferenceTaken(earlier, entry)
     if (earlier) return { entry: earlier, isNew: false }
     const now = clock.now()
     const [written] = append(ledgers, [entry], now)
@@ -65,6 +67,13 @@ export function post(
       if (ledger.balance > 0) ledger.depleted_since = null
     }
     await save(tx, [...ledgers.values()], [written])
+    if (reference) await takeReference(tx, { ...entry, reference }, written.sequence)
+    await audit(tx, [accountId], {
+      objectType: 'transaction',
+      objectId: written.transaction_id,
+      amount,
+      at: now,
+    })
     const data = { amount: formatMoney(amount), balance: formatMoney(written.balance_after) }
     if (amount > 0) await record(tx, [{ accountId, type: 'balance.topped_up', data, at: now }])
     return { entry: written, isNew: true }
@@ -161,14 +170,44 @@ async function save(
     .execute()
 }
 
-/** An entry of an account, by the reference that it was booked with. */
-export function findByReference(db: Queries, accountId: string, reference: string) {
+/** The entry that was booked with a reference: the account's own, or that of another account. */
+async function findByReference(
+  db: Queries,
+  accountId: string,
+  reference: string,
+): Promise<TransactionTable | undefined> {
+  const own = db.selectFrom('transactions').selectAll().where('account_id', '=', accountId)
+  return (await own.where('reference', '=', reference).executeTakeFirst()) ?? bookedAs(db, reference)
+}
+
+function bookedAs(db: Queries, reference: string): Promise<TransactionTable | undefined> {
   return db
-    .selectFrom('transactions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('reference', '=', reference)
+    .selectFrom('booked_references as booked')
+    .innerJoin('transactions', (join) =>
+      join
+        .onRef('transactions.account_id', '=', 'booked.account_id')
+        .onRef('transactions.sequence', '=', 'booked.sequence'),
+    )
+    .selectAll('transactions')
+    .where('booked.reference', '=', reference)
     .executeTakeFirst()
+}
+
+/** @throws ReferenceTaken if another account took it at the same time */
+async function takeReference(
+  tx: Queries,
+  entry: { accountId: string; amount: number; reference: string },
+  sequence: number,
+): Promise<void> {
+  const { accountId: account_id, reference } = entry
+  const { numInsertedOrUpdatedRows = 0n } = await tx
+    .insertInto('booked_references')
+    .values({ reference, account_id, sequence })
+    .onConflict((conflict) => conflict.column('reference').doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows > 0n) return
+  const other = await bookedAs(tx, reference)
+  throw other ? new ReferenceTaken(other, entry) : new Error('a reference without its entry')
 }
 
 /** The ledgers of many accounts, by account; accounts without entries are absent. */

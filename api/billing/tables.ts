@@ -2,6 +2,7 @@ declare module '../database/schema.ts' {
   interface Schema {
     transactions: TransactionTable
     ledgers: LedgerTable
+    booked_references: BookedReferenceTable
     rates: RateTable
     billing_meters: BillingMeterTable
   }
@@ -35,9 +36,16 @@ export interface TransactionTable {
   /** For a charge for traffic: the bytes billed. */
   bytes: number | null
   description: string
-  /** Makes a repeat harmless: unique within the account. */
+  /** Makes a repeat harmless: unique in the installation, by `booked_references`. */
   reference: string | null
   created_at: number
+}
+
+/** The entry that has a reference. Entries from before references were unique may share one; the earliest has it. */
+export interface BookedReferenceTable {
+  reference: string
+  account_id: string
+  sequence: number
 }
 
 /** The end of an account's chain of entries, and its balance. */

@@ -3,7 +3,7 @@ import { changeQuotas, changeSmtp, changeStatus, createAccount, listAccounts } f
 import { limitsOf, ownLimits } from '../accounts/quotas.ts'
 import { countTokens } from '../accounts/tokens.ts'
 import type { App } from '../app.ts'
-import { balanceOf, paidBy, post, ReferenceTaken } from '../billing/ledger.ts'
+import { balanceOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -11,9 +11,9 @@ import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, parseMoney } from '../money.ts'
+import { book } from '../operator/accounts.ts'
 import { operatedServers } from '../servers/queries.ts'
 import { serverProblems } from '../servers/schema.ts'
-import { operatorName } from './command-log.ts'
 import {
   accountByNameOrId,
   printFields,
@@ -71,7 +71,10 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
     .argument('<account>', 'e-mail address or id')
     .argument('<rubles>', 'such as 500 or 499.90')
     .requiredOption('--reason <text>', 'description that the customer sees')
-    .option('--reference <text>', 'payment reference; a repeated one is booked only once')
+    .option(
+      '--reference <text>',
+      'payment reference, unique in the installation; a repeated one is booked only once',
+    )
     .addOption(
       new Option(
         '--type <type>',
@@ -89,9 +92,9 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
         await withDatabase(config(), 'account credit', async (db) => {
           const { account_id } = await accountByNameOrId(db, given)
           const entry = { accountId: account_id, type, amount, description: reason, reference }
-          const { isNew } = await post(db, clock, entry).catch((error: unknown) => {
+          const { isNew } = await book({ db, clock }, entry).catch((error: unknown) => {
             if (!(error instanceof ReferenceTaken)) throw error
-            throw new CommandError(`Nothing changed: ${error.message}, not ${formatMoney(amount)}.`)
+            throw new CommandError(`Nothing changed: ${error.message}.`)
           })
           const done = amount < 0 ? 'Debited' : 'Credited'
           console.log(
@@ -168,12 +171,13 @@ function addAuditCommand(account: Command, config: ReadConfig): void {
           shortTime(entry.created_at),
           entry.action,
           entry.object_id ?? '',
+          entry.amount === null ? '' : formatMoney(entry.amount),
           entry.person_email ?? entry.token_id ?? '',
           entry.address ?? '',
           entry.process ?? '',
           entry.request_id,
         ])
-        printTable(['TIME', 'ACTION', 'OBJECT', 'BY', 'ADDRESS', 'PROCESS', 'REQUEST'], rows)
+        printTable(['TIME', 'ACTION', 'OBJECT', 'AMOUNT', 'BY', 'ADDRESS', 'PROCESS', 'REQUEST'], rows)
       })
     })
 }
@@ -199,11 +203,6 @@ const statusChanges = [
   },
 ] as const
 
-/** The operator's name for the audit log of the account: several people may share one root. */
-function byOperator(command: string): string {
-  return `${command}, by ${operatorName()}`
-}
-
 function addStatusCommand(
   account: Command,
   config: ReadConfig,
@@ -218,8 +217,7 @@ function addStatusCommand(
   command.action(
     async (given: string, { reason, deleteServers = false }: { reason: string; deleteServers?: boolean }) => {
       const parsed = config()
-      const action = byOperator(`account ${change.name}`)
-      await withDatabase(parsed, action, async (db) => {
+      await withDatabase(parsed, `account ${change.name}`, async (db) => {
         const { account_id: id, email, status, servers_used } = await accountByNameOrId(db, given)
         if (change.to === 'closed' && servers_used > 0 && !deleteServers)
           throw new CommandError(
@@ -256,7 +254,7 @@ function addSmtpCommand(account: Command, config: ReadConfig): void {
     .addArgument(new Argument('<state>', 'the state to set').choices(['open', 'closed']))
     .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .action(async (given: string, state: string, { reason }: { reason: string }) => {
-      await withDatabase(config(), byOperator('account smtp'), async (db) => {
+      await withDatabase(config(), 'account smtp', async (db) => {
         const { account_id, email } = await accountByNameOrId(db, given)
         const isChanged = await changeSmtp({ db, clock, quotas }, account_id, {
           isOpen: state === 'open',
@@ -276,7 +274,7 @@ function addQuotaCommand(account: Command, config: ReadConfig): void {
     .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .action(async (given: string, limits: string[], { reason }: { reason: string }) => {
       const change = Object.fromEntries(limits.map(limitOf))
-      await withDatabase(config(), byOperator('account quota'), async (db) => {
+      await withDatabase(config(), 'account quota', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
         const limits = await changeQuotas({ db, clock, quotas }, account_id, { change, reason })
         printFields(quotas.map(({ name }) => [name, String(limits[name])]))

@@ -3,15 +3,21 @@ import { Command } from 'commander'
 import { findAccount, findAccountByEmail } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { ApiError } from '../http/contract/problem.ts'
 import { onBehalfOf } from '../http/limits/origin.ts'
 import { messageOf } from '../message-of.ts'
 import { catalogInForce } from './catalog.ts'
+import { operatorName } from './command-log.ts'
 import { openImages } from './compute.ts'
 import { openDatabase } from './installation.ts'
 
 export type ReadConfig = () => Config
 
-/** @param action the operator's action, as the audit log of the accounts will name it */
+/**
+ * Runs a command on the database, on behalf of the operator.
+ * @param action the operator's action, as the audit log of the accounts will name it, with the operator
+ * @throws CommandError the reason why the action is refused
+ */
 export async function withDatabase<T>(
   config: Config,
   action: string,
@@ -20,7 +26,8 @@ export async function withDatabase<T>(
   const mayMigrate = action === 'migrate'
   const db = await openDatabase(config, { say: console.error, holdsLock: false, mayMigrate })
   const origin = {
-    action: `berthd ${action}`,
+    // Several people may share one root.
+    action: `berthd ${action}, by ${operatorName()}`,
     tokenId: null,
     person: null,
     address: null,
@@ -28,6 +35,8 @@ export async function withDatabase<T>(
   }
   try {
     return await onBehalfOf(origin, () => run(db))
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(error.message) : error
   } finally {
     await db.destroy()
   }

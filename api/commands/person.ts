@@ -15,7 +15,6 @@ import {
 } from '../people/person/people.ts'
 import { endSessions, holdPerson } from '../people/person/sessions.ts'
 import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor/enrollment.ts'
-import { operatorName } from './command-log.ts'
 import { openSecrets } from './installation.ts'
 import { accountByNameOrId, printTable, type ReadConfig, withDatabase } from './operator.ts'
 import { siteOf } from './site.ts'
@@ -64,8 +63,7 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
     .requiredOption('--reason <text>', 'reason, which the person receives by mail')
     .action(async (email: string, _state: string, { reason }: { reason: string }) => {
       const parsed = config()
-      const action = `person two-factor, by ${operatorName()}`
-      await withDatabase(parsed, action, async (db) => {
+      await withDatabase(parsed, 'person two-factor', async (db) => {
         const secrets = await openSecrets(parsed, db)
         const { site } = await siteOf(parsed)
         const siteUrl = () => site

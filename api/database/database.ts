@@ -43,6 +43,7 @@ import * as auditProcess from './migrations/0033-audit-process.ts'
 import * as attempts from './migrations/0034-attempts.ts'
 import * as billedItems from './migrations/0035-billed-items.ts'
 import * as inviters from './migrations/0036-inviters.ts'
+import * as references from './migrations/0037-references.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -91,6 +92,7 @@ export const migrations: Record<string, Migration> = {
   '0034-attempts': attempts,
   '0035-billed-items': billedItems,
   '0036-inviters': inviters,
+  '0037-references': references,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

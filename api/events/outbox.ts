@@ -40,11 +40,11 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
 export async function audit(
   tx: Queries,
   accountIds: readonly string[],
-  { objectType, objectId, at }: { objectType: string; objectId: string; at: number },
+  change: { objectType: string; objectId: string; amount?: number; at: number },
 ): Promise<void> {
   await writeAudit(
     tx,
-    accountIds.flatMap((accountId) => entryOf({ accountId, objectType, objectId, at }) ?? []),
+    accountIds.flatMap((accountId) => entryOf({ accountId, ...change }) ?? []),
   )
 }
 
@@ -72,11 +72,14 @@ function entryOf({
   accountId,
   objectType,
   objectId,
+  amount = null,
   at,
 }: {
   accountId: string
   objectType: string
   objectId: string | null
+  /** Units that the request booked. */
+  amount?: number | null
   at: number
 }): AuditTable | null {
   const origin = currentOrigin()
@@ -94,5 +97,6 @@ function entryOf({
     request_id: origin.requestId,
     created_at: at,
     process: processName,
+    amount,
   }
 }

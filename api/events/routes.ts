@@ -96,7 +96,7 @@ function auditRoute({ db }: EventRoutesOptions): Route {
     tag,
     summary: 'List the audit log: who changed what, and from where',
     description:
-      'One entry for each request that changed something, with its token and address, kept for a year. Changes by the service itself are not listed. Operator commands are listed without token and address.',
+      'One entry for each request that changed something, with its token and address, kept for a year. Changes by the service itself are not listed. Operator commands are listed without token and address, and name the operator; a credit has its `amount`.',
     query: Type.Object(pagingQuery),
     reply: { 200: listOf(AuditEntry) },
     run: (call) => paged(call, (page) => listAudit(db, call.actor.accountId, page), auditView),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, nullable, uuid } from '../http/contract/fields.ts'
+import { CreatedAt, money, nullable, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { BEGINNING, type EventType } from './types.ts'
 
@@ -61,6 +61,11 @@ export const AuditEntry = Type.Object(
     object_type: Type.String({ description: 'Type of the object that was changed', examples: ['server'] }),
     object_id: nullable(uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403'), {
       description: 'Id of the object that was changed; null if the entry is not about a single object',
+    }),
+    amount: nullable(money('Amount'), {
+      description:
+        'Amount that the operator added to the balance, in rubles with two decimals, negative for a debit; null for all other requests',
+      examples: [null],
     }),
     token_id: nullable(uuid('01a1fb44-5a01-7b9e-9f55-3a0e9a1b2c3d'), {
       description: 'The token of the request; null for a person, or a command of the operator',

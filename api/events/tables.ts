@@ -41,4 +41,6 @@ export interface AuditTable {
   created_at: number
   /** Host and number of the process that wrote it, for operators; null in entries from before it was kept. */
   process: string | null
+  /** Units that the request added to the balance; null if it booked nothing. */
+  amount: number | null
 }

@@ -1,4 +1,5 @@
 import { isoTime } from '../http/contract/fields.ts'
+import { formatMoney } from '../money.ts'
 import type { AuditEntry, Event } from './schema.ts'
 import type { AuditTable, EventTable } from './tables.ts'
 import type { EventType } from './types.ts'
@@ -19,6 +20,7 @@ export function auditView(row: AuditTable): AuditEntry {
     action: row.action,
     object_type: row.object_type,
     object_id: row.object_id,
+    amount: row.amount === null ? null : formatMoney(row.amount),
     token_id: row.token_id,
     person_id: row.person_id,
     person_email: row.person_email,

@@ -1,4 +1,5 @@
 import { changeStatus, findAccount, searchAccounts } from '../accounts/accounts.ts'
+import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
@@ -7,6 +8,7 @@ import type { Page } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { ApiError } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { type Credit, type OperatedAccount, operatorProblems } from './schema.ts'
@@ -46,7 +48,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
   })
 }
 
-async function show({ db }: Place, accountId: string): Promise<OperatedAccount> {
+export async function showAccount({ db }: Place, accountId: string): Promise<OperatedAccount> {
   const [view] = await viewsOf(db, [await findAccount(db, accountId)])
   if (!view) throw new Error('an account without a view')
   return view
@@ -62,11 +64,18 @@ function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
 export async function setStatus(
   place: Place,
   accountId: string,
-  change: { from: 'active' | 'suspended'; to: 'active' | 'suspended'; reason: string },
+  { from, to, reason }: { from: 'active' | 'suspended'; to: 'active' | 'suspended'; reason: string },
+  remember: Remember,
 ): Promise<OperatedAccount> {
-  const { from, to, reason } = change
-  const isChanged = await asOperator(() => changeStatus(place, accountId, { from: [from], to, reason }))
-  const account = await show(place, accountId)
+  const isChanged = await asOperator(() =>
+    place.db.transaction().execute(async (tx) => {
+      const change = { from: [from], to, reason }
+      if (!(await changeStatus({ ...place, db: tx }, accountId, change))) return false
+      await remember(tx, accountId)
+      return true
+    }),
+  )
+  const account = await showAccount(place, accountId)
   if (!isChanged)
     throw new ApiError(
       operatorProblems.account_status_conflict,
@@ -75,18 +84,38 @@ export async function setStatus(
   return account
 }
 
-/** @throws ApiError reference_taken */
+/**
+ * Books an entry as `post` does. A closed account gets no money, but what it has may be paid back.
+ * @throws ApiError account_suspended if the account is closed
+ */
+export function book(
+  { db, clock }: Pick<Place, 'db' | 'clock'>,
+  entry: Parameters<typeof post>[2],
+): ReturnType<typeof post> {
+  return db.transaction().execute(async (tx) => {
+    const booked = await post(tx, clock, entry)
+    if (booked.isNew && entry.amount > 0) await refuseClosed(tx, entry.accountId)
+    return booked
+  })
+}
+
+/** @throws ApiError reference_taken, account_status_conflict */
 export async function addCredit(place: Place, accountId: string, credit: Credit): Promise<OperatedAccount> {
   const { type, reason: description, reference } = credit
   const amount = parseMoney(credit.amount)
-  await asOperator(() =>
-    post(place.db, place.clock, { accountId, type, amount, description, reference }),
-  ).catch((error: unknown) => {
-    if (!(error instanceof ReferenceTaken)) throw error
-    throw new ApiError(
-      operatorProblems.reference_taken,
-      `Nothing changed: ${error.message}, not ${formatMoney(amount)}. Use another reference for this payment.`,
-    )
-  })
-  return show(place, accountId)
+  await asOperator(() => book(place, { accountId, type, amount, description, reference })).catch(
+    (error: unknown) => {
+      if (error instanceof ApiError)
+        throw new ApiError(
+          operatorProblems.account_status_conflict,
+          `Nothing changed: the account is closed.`,
+        )
+      if (!(error instanceof ReferenceTaken)) throw error
+      throw new ApiError(
+        operatorProblems.reference_taken,
+        `Nothing changed: ${error.message}. Use another reference for this payment.`,
+      )
+    },
+  )
+  return showAccount(place, accountId)
 }

@@ -11,7 +11,7 @@ import { type Route, route } from '../http/contract/route.ts'
 import { operationsOfAll } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
-import { addCredit, listAccounts, setStatus } from './accounts.ts'
+import { addCredit, listAccounts, setStatus, showAccount } from './accounts.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
 import {
   AccountQuery,
@@ -40,7 +40,13 @@ export interface OperatorOptions {
 
 /** Operators' views of all accounts, and their actions on one. */
 export function operatorRoutes(options: OperatorOptions): Route[] {
-  return [accountsRoute(options), ...changeRoutes(options), ...hostRoutes(options), operationsRoute(options)]
+  return [
+    accountsRoute(options),
+    ...statusRoutes(options),
+    creditRoute(options),
+    ...hostRoutes(options),
+    operationsRoute(options),
+  ]
 }
 
 function accountsRoute(options: OperatorOptions): Route {
@@ -65,14 +71,20 @@ function accountsRoute(options: OperatorOptions): Route {
 }
 
 const AUDITED =
-  "The audit of the account names the operator, and the account's events and transactions have the reason: its customer sees both."
+  "The audit of the account names the operator and the amount, and the account's events and transactions have the reason: its customer sees both."
 
-function changeRoutes(options: OperatorOptions): Route[] {
-  const params = { account_id: operatorProblems.account_not_found }
-  const known = async (accountId: string) => {
-    if (!(await isAccount(options.db, accountId))) throw notFound(operatorProblems.account_not_found)
-    return accountId
+/** The parts that routes about one account share. */
+function onAccount(options: OperatorOptions) {
+  return {
+    params: { account_id: operatorProblems.account_not_found },
+    load: async ({ params: { account_id } }: { params: { account_id: string } }) => {
+      if (!(await isAccount(options.db, account_id))) throw notFound(operatorProblems.account_not_found)
+    },
+    recover: (_call: unknown, accountId: string) => showAccount(options, accountId),
   }
+}
+
+function statusRoutes(options: OperatorOptions): Route[] {
   return [
     route({
       id: 'suspendAccount',
@@ -82,13 +94,13 @@ function changeRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'Suspend an account',
       description: `Within 5 seconds its servers are stopped, and it can only read, stop and delete. ${AUDITED}`,
-      params,
+      ...onAccount(options),
       body: StatusChange,
       reply: { 200: OperatedAccount },
       errors: [operatorProblems.account_status_conflict],
-      run: async ({ params: { account_id }, body: { reason }, report }) => {
-        report({ event: 'account_suspended', objectId: await known(account_id) })
-        return setStatus(options, account_id, { from: 'active', to: 'suspended', reason })
+      run: ({ params: { account_id }, body: { reason }, report, remember }) => {
+        report({ event: 'account_suspended', objectId: account_id })
+        return setStatus(options, account_id, { from: 'active', to: 'suspended', reason }, remember)
       },
     }),
     route({
@@ -99,33 +111,36 @@ function changeRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'Resume a suspended account',
       description: `Within 5 seconds the servers that its suspension stopped are started, if the balance allows. ${AUDITED}`,
-      params,
+      ...onAccount(options),
       body: StatusChange,
       reply: { 200: OperatedAccount },
       errors: [operatorProblems.account_status_conflict],
-      run: async ({ params: { account_id }, body: { reason }, report }) => {
-        report({ event: 'account_resumed', objectId: await known(account_id) })
-        return setStatus(options, account_id, { from: 'suspended', to: 'active', reason })
-      },
-    }),
-    route({
-      id: 'creditAccount',
-      method: 'POST',
-      path: '/operator/accounts/:account_id/credit',
-      scope,
-      tag,
-      summary: 'Credit the balance of an account',
-      description: `Adds a payment or a gift to the ledger, once for each reference: a repeat returns the same reply and changes nothing. ${AUDITED}`,
-      params,
-      body: Credit,
-      reply: { 200: OperatedAccount },
-      errors: [operatorProblems.reference_taken],
-      run: async ({ params: { account_id }, body, report }) => {
-        report({ event: 'account_credited', objectId: await known(account_id) })
-        return addCredit(options, account_id, body)
+      run: ({ params: { account_id }, body: { reason }, report, remember }) => {
+        report({ event: 'account_resumed', objectId: account_id })
+        return setStatus(options, account_id, { from: 'suspended', to: 'active', reason }, remember)
       },
     }),
   ]
+}
+
+function creditRoute(options: OperatorOptions): Route {
+  return route({
+    id: 'creditAccount',
+    method: 'POST',
+    path: '/operator/accounts/:account_id/credit',
+    scope,
+    tag,
+    summary: 'Credit the balance of an account',
+    description: `Adds a payment or a gift to the ledger, once for each reference of the installation: a repeat returns the same reply and changes nothing. A closed account gets nothing. ${AUDITED}`,
+    ...onAccount(options),
+    body: Credit,
+    reply: { 200: OperatedAccount },
+    errors: [operatorProblems.account_status_conflict, operatorProblems.reference_taken],
+    run: ({ params: { account_id }, body, report }) => {
+      report({ event: 'account_credited', objectId: account_id })
+      return addCredit(options, account_id, body)
+    },
+  })
 }
 
 function hostRoutes(options: OperatorOptions): Route[] {

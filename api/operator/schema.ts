@@ -8,7 +8,7 @@ import type { OperationSchemas } from '../operations/schema.ts'
 export const operatorProblems = defineProblems({
   account_not_found: { status: 404, title: 'No such account' },
   account_status_conflict: { status: 409, title: 'The status of the account does not allow this' },
-  reference_taken: { status: 409, title: 'The reference was used for another amount' },
+  reference_taken: { status: 409, title: 'The reference was used for another amount or account' },
 })
 
 const AccountId = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account')
@@ -78,7 +78,8 @@ export const Credit = Type.Object(
       minLength: 1,
       maxLength: 100,
       pattern: String.raw`^[\x21-\x7e]+$`,
-      description: 'Reference of the payment, without spaces; a repeated one is booked only once',
+      description:
+        'Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once',
       examples: ['bank-2026-11-20-17'],
       errorMessage: 'must be letters, digits and signs, without spaces.',
     }),

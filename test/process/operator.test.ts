@@ -17,7 +17,7 @@ test(
   async () => {
     const data = folder()
     const service = await serve(data)
-    const env = { BERTH_DATA: data }
+    const env = { BERTH_DATA: data, SUDO_USER: 'alice' }
     const made = (await service.call('POST', '/servers', { ...(await order(service)), name: 'web-1' })).body
     const status = async () => (await service.call('GET', `/servers/${made.server_id}`)).body.status
     await expect.poll(status).toBe('running')
@@ -38,14 +38,16 @@ test(
     await expect.poll(status).toBe('running')
     const { items } = (await service.call('GET', '/account/audit')).body
     expect(items.map(({ action }: { action: string }) => action)).toEqual([
-      'berthd server start',
-      'berthd server stop',
+      'berthd server start, by alice',
+      'berthd server stop, by alice',
       'createServer',
     ])
     // Several may serve one installation, and commands are processes of their own.
     const audit = (await run(['account', 'audit', 'demo@berth.local'], env)).stdout.split('\n')
-    expect(audit[0]).toMatch(/^TIME +ACTION +OBJECT +BY +ADDRESS +PROCESS +REQUEST$/)
-    expect(audit[1]).toMatch(new RegExp(`berthd server start +${made.server_id} +${hostname()} \\d+ `))
+    expect(audit[0]).toMatch(/^TIME +ACTION +OBJECT +AMOUNT +BY +ADDRESS +PROCESS +REQUEST$/)
+    expect(audit[1]).toMatch(
+      new RegExp(`berthd server start, by alice +${made.server_id} +${hostname()} \\d+ `),
+    )
     expect(audit[3]).toMatch(
       new RegExp(`createServer +${made.server_id} .* 127.0.0.1 +${hostname()} ${service.process.pid} `),
     )

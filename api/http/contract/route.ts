@@ -127,7 +127,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
    * Finds the object that the path names, before the body is checked: a missing object takes precedence over an invalid
    * body.
    */
-  load?: (call: { actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
+  load?: (call: { readonly actor: Actor; params: Record<Params, string> }) => Promise<Loaded>
   run: (call: Call<Params, Static<Query>, Static<Body>, Loaded>) => Promise<unknown>
 }
 
@@ -136,7 +136,7 @@ type Repeated<Params extends string, Query extends TObject, Body extends TObject
   | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
   | { method: 'POST'; recover?: never; makesNothing: true }
   // Keys belong to accounts, and these callers have none.
-  | { method: 'POST'; scope: Audience; recover?: never; makesNothing?: never }
+  | { method: 'POST'; scope: Exclude<Audience, 'operator'>; recover?: never; makesNothing?: never }
   | {
       method: 'POST'
       makesNothing?: never
@@ -158,7 +158,7 @@ type Definition<Params extends string, Query extends TObject, Body extends TObje
 /** A route as the server mounts it and as openapi.json describes it. */
 export interface Route extends Omit<Described<string, TObject, TObject, unknown>, 'load' | 'run'> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  load?: (call: { actor: Actor; params: Record<string, string> }) => Promise<unknown>
+  load?: (call: { readonly actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
   /** A POST that only reads, and counts as such. */
@@ -182,9 +182,10 @@ export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
   return isAudience(scope) ? scope : null
 }
 
-/** True if its requests can be repeated with an Idempotency-Key. */
+/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account in the path. */
 export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
-  return route.method === 'POST' && audienceOf(route) === null
+  const audience = audienceOf(route)
+  return route.method === 'POST' && (audience === null || audience === 'operator')
 }
 
 /** The scopes of which an actor must hold one; empty if the route is also for other callers. */

@@ -4,7 +4,6 @@ import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import type { Schema } from '../../database/schema.ts'
 import type { Secrets } from '../../secrets.ts'
-import { type Actor, covered, credentialId } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 import type { Report } from '../contract/route.ts'
 import type { IdempotencyKeyTable } from '../tables.ts'
@@ -20,6 +19,12 @@ export interface StoredReply {
   body: string
   /** The line for the security log, which every repeat writes again. */
   report?: Report | null
+}
+
+/** The account that a key belongs to, and the rights that the reply depends on. */
+export interface KeyOwner {
+  accountId: string
+  rights: readonly unknown[]
 }
 
 /** The claim to a key, whose holder carries out its request. */
@@ -52,29 +57,24 @@ export class Idempotency {
 
   /**
    * The same request is the same body with the same rights: a reply can show what another token may not see.
-   * @param request `path` is method and path: a key is good for one of them; `isOfToken`: only the same token repeats it
+   * @param request `path` is method and path: a key is good for one of them
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
-  async begin(
-    actor: Actor,
-    request: { path: string; body: unknown; isOfToken?: boolean | undefined },
-    key: string,
-  ): Promise<Beginning> {
+  async begin(owner: KeyOwner, request: { path: string; body: unknown }, key: string): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError(
         httpProblems.bad_request,
         `An Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`,
       )
     const now = this.#clock.now()
-    const { accountId } = actor
-    const { path, body, isOfToken = false } = request
-    const rights = [body, covered(actor.scopes), ...(isOfToken ? [credentialId(actor)] : [])]
-    const digest = hash('sha256', JSON.stringify(rights))
+    const { accountId, rights } = owner
+    const { path, body } = request
+    const digest = hash('sha256', JSON.stringify([body, ...rights]))
     const claim = { accountId, scope: path, key, until: now + CLAIM_MS, createdId: null }
     await this.#forgetOld(claim, now)
     if (await this.#insert(claim, digest, now)) return { claim }
     const row = await this.#find(claim)
-    if (!row) return this.begin(actor, request, key) // it was given up between the two looks
+    if (!row) return this.begin(owner, request, key) // it was given up between the two looks
     if (row.request !== digest)
       throw new ApiError(
         httpProblems.idempotency_key_reused,

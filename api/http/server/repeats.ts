@@ -1,24 +1,36 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { covered, credentialId } from '../contract/auth.ts'
 import type { Route } from '../contract/route.ts'
-import { actorOf, knownOf } from './call.ts'
-import type { Idempotency, StoredReply } from './idempotency.ts'
+import { actorOf, type Known, knownOf, signedInOf } from './call.ts'
+import type { Idempotency, KeyOwner, StoredReply } from './idempotency.ts'
 import { prepareProblem, toApiError } from './send-problem.ts'
 
 const MAX_KEPT_REFUSAL = 4_096
 
 /** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
-export function claimer(idempotency: Idempotency, { isOfToken }: Route) {
+export function claimer(idempotency: Idempotency, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const key = request.headers['idempotency-key']
     if (key === undefined) return
     const known = knownOf(request)
-    const repeated = { path: pathOf(request), body: request.body ?? {}, isOfToken }
-    const begun = await idempotency.begin(actorOf(known), repeated, String(key))
+    const repeated = { path: pathOf(request), body: request.body ?? {} }
+    const begun = await idempotency.begin(ownerOf(route, known), repeated, String(key))
     if ('replay' in begun) {
       known.report = begun.replay.report ?? null
       return replay(reply, begun.replay)
     }
     known.claim = begun.claim
+  }
+}
+
+function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
+  // The path names the account that the operator changes; operators need not be in one themselves.
+  if (scope === 'operator')
+    return { accountId: known.params.account_id ?? '', rights: [signedInOf(known).personId] }
+  const actor = actorOf(known)
+  return {
+    accountId: actor.accountId,
+    rights: [covered(actor.scopes), ...(isOfToken ? [credentialId(actor)] : [])],
   }
 }
 

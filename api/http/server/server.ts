@@ -10,7 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { Type } from 'typebox'
 import type { Clock } from '../../clock.ts'
-import type { Caller, SignedIn } from '../contract/auth.ts'
+import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
 import { etagOf, namesEtag } from '../contract/etag.ts'
 import { ApiError, httpProblems, invalid, notFound } from '../contract/problem.ts'
 import { replyChecker } from '../contract/reply-check.ts'
@@ -211,7 +211,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       const known = knownOf(request)
       await holdTo(route, request, options)
       known.params = readParams(request, route)
-      if (route.load) known.loaded = await route.load({ actor: actorOf(known), params: known.params })
+      if (route.load) known.loaded = await route.load(loadingOf(known))
       requireShortType(request)
     },
     preHandler: [
@@ -265,6 +265,16 @@ function tagReply(
   if (isSeen) reply.code(304).removeHeader('content-type').removeHeader('content-length')
   // Fastify's own hook for HEAD, which comes after this one, takes any body but null.
   done(null, isSeen ? (request.method === 'HEAD' ? '' : null) : body)
+}
+
+/** The argument of a route's `load`. Operators need not be in an account. */
+function loadingOf(known: Known): { readonly actor: Actor; params: Record<string, string> } {
+  return {
+    params: known.params,
+    get actor() {
+      return actorOf(known)
+    },
+  }
 }
 
 function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: Known): Origin {

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { UNKNOWN } from '../format.ts'
+import { UNKNOWN, useFormats } from '../format.ts'
 import { Copy } from '../ui/copy.tsx'
 import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
@@ -33,6 +33,7 @@ function Who({ entry: { person_email, token_id } }: { entry: AuditEntry }) {
 export function ActivityPage() {
   const t = useAccountText()
   const actions: Readonly<Record<string, string>> = useActionText()
+  const { money } = useFormats()
   const { offset = 0 } = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(auditQuery(offset))
@@ -48,7 +49,12 @@ export function ActivityPage() {
       scope="account:read"
       columns={[
         { title: t.time, cell: ({ created_at }) => <Time at={created_at} /> },
-        { title: t.action, isWrapped: true, cell: ({ action }) => actions[action] ?? action },
+        {
+          title: t.action,
+          isWrapped: true,
+          cell: ({ action, amount }) =>
+            `${actions[action] ?? action}${amount === null ? '' : `: ${money(amount)}`}`,
+        },
         { title: t.who, isWrapped: true, cell: (entry) => <Who entry={entry} /> },
         { title: t.object, cell: ({ object_id }) => (object_id ? <Copy text={object_id} /> : UNKNOWN) },
         { title: t.address, cell: ({ address }) => <span className="mono">{address ?? UNKNOWN}</span> },

@@ -90,6 +90,29 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   await drop()
 })
 
+test('of payments from before references were unique, each keeps its own, and the earliest is found by it', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0036-inviters' })
+  for (const id of ['a', 'b']) {
+    await insert(db, 'accounts', {
+      ...account,
+      ...used,
+      account_id: id,
+      email: `${id}@example.com`,
+      default_project_id: 'p',
+      is_smtp_open: 0,
+    })
+    await insert(db, 'transactions', {
+      ...{ transaction_id: id, account_id: id, sequence: 1, type: 'payment', description: '' },
+      ...{ balance_before: 0, amount: 5, balance_after: 5, reference: 'r', created_at: id === 'b' ? 1 : 2 },
+    })
+  }
+  await migrations['0037-references']?.up(db)
+  expect(await db.selectFrom('booked_references').selectAll().execute()).toEqual([
+    { reference: 'r', account_id: 'b', sequence: 1 },
+  ])
+  await drop()
+})
+
 test('operations from before they had subjects are on their servers, and keep all that they had', async () => {
   const { db, drop } = await testDatabase({ upTo: '0006-webhooks' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })

@@ -235,15 +235,9 @@ test('every POST that makes something notes what it made', async () => {
 test('a request that outlives its claim makes nothing once its repeat has taken its place', async () => {
   const t = await testApp()
   const idempotency = new Idempotency(t.db, t.clock, new Secrets(Buffer.alloc(32, 7)))
-  const actor = {
-    accountId: t.accountId,
-    accountStatus: 'active',
-    tokenId: '',
-    person: null,
-    scopes: ['write'],
-  } as const
+  const owner = { accountId: t.accountId, rights: [] }
   const begin = async () => {
-    const begun = await idempotency.begin(actor, { path: 'POST /v1/account/projects', body: {} }, 'slow')
+    const begun = await idempotency.begin(owner, { path: 'POST /v1/account/projects', body: {} }, 'slow')
     if ('replay' in begun) throw new Error('there was a reply already')
     return begun.claim
   }

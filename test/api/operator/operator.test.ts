@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import { changeStatus } from '../../../api/accounts/accounts.ts'
 import type { Drivers } from '../../../api/drivers/drivers.ts'
+import { quotas } from '../../../api/features.ts'
+import { parseMoney } from '../../../api/money.ts'
+import { book } from '../../../api/operator/accounts.ts'
 import { setOperator } from '../../../api/people/person/people.ts'
 import { codeOf as shownBy } from '../../../api/people/two-factor/totp.ts'
 import { type Call, type TestApp, testApp } from '../../harness/app.ts'
@@ -137,6 +141,8 @@ test('suspending, resuming and crediting an account are in its audit with the op
   })
   expect((await change('credit', credit)).body.balance).toBe('10500.00')
   expect(codeOf(await change('credit', { ...credit, amount: '600' }))).toEqual([409, 'reference_taken'])
+  const other = `/operator/accounts/${olga.person.account_id}/credit`
+  expect(codeOf(await olga.call('POST', other, credit))).toEqual([409, 'reference_taken'])
   const gift = { ...credit, type: 'correction', amount: '1.5', reference: 'gift-1' }
   expect((await change('credit', gift)).body).toMatchObject({ balance: '10501.50', paid: '10500.00' })
   for (const amount of ['0', '-5', '0.00', '1.005', '1e3', 'NaN', '99999999999'])
@@ -151,9 +157,9 @@ test('suspending, resuming and crediting an account are in its audit with the op
   const { items } = (await t.call('GET', '/account/audit')).body
   const by = { person_id: olga.person.person_id, person_email: OLGA, token_id: null, address: null }
   expect(items.slice(0, 4)).toMatchObject([
-    { action: 'creditAccount', object_type: 'balance', ...by },
-    { action: 'creditAccount', ...by },
-    { action: 'resumeAccount', ...by },
+    { action: 'creditAccount', object_type: 'transaction', amount: '1.50', ...by },
+    { action: 'creditAccount', amount: '500.00', ...by },
+    { action: 'resumeAccount', amount: null, ...by },
     { action: 'suspendAccount', object_type: 'account', object_id: t.accountId, ...by },
   ])
   await t.work()
@@ -165,6 +171,48 @@ test('suspending, resuming and crediting an account are in its audit with the op
   ])
   const [last] = (await t.call('GET', '/account/transactions')).body.items
   expect(last).toMatchObject({ type: 'correction', amount: '1.50', description: 'Bank transfer' })
+  expect(items[0].object_id).toBe(last.transaction_id)
+})
+
+test('an operator repeats a change with the same Idempotency-Key, and gets the first reply', async () => {
+  const { t, olga } = await withOperator()
+  const suspend = (call: Call, body: object, accountId = t.accountId) =>
+    call('POST', `/operator/accounts/${accountId}/suspend`, body, { 'idempotency-key': 'once' })
+  const first = await suspend(olga.call, reason)
+  const again = await suspend(olga.call, reason)
+  expect(again).toMatchObject({ status: 200, body: first.body })
+  expect(again.headers['idempotency-replayed']).toBe('true')
+  expect(codeOf(await suspend(olga.call, { reason: 'Another' }))).toEqual([422, 'idempotency_key_reused'])
+  expect(codeOf(await suspend(olga.call, reason, NOBODY))).toEqual([404, 'account_not_found'])
+  const oleg = await signUp(t, 'oleg@example.com')
+  await setOperator(t.db, oleg.person.person_id, true)
+  await turnOnTwoFactor(t, oleg.call)
+  expect(codeOf(await suspend(oleg.call, reason))).toEqual([422, 'idempotency_key_reused'])
+  // As a process leaves it that dies between the change and its reply.
+  await t.db.updateTable('idempotency_keys').set({ reply: null }).execute()
+  t.clock.advance(61_000)
+  expect(await suspend(olga.call, reason)).toMatchObject({ status: 200, body: first.body })
+})
+
+test('a closed account gets neither money nor tokens, but can be paid back', async () => {
+  const { t, olga } = await withOperator()
+  const change = { from: ['active'], to: 'closed', reason: 'Asked for it' } as const
+  await changeStatus({ db: t.db, clock: t.clock, quotas }, t.accountId, change)
+  const refused = await olga.call('POST', `/operator/accounts/${t.accountId}/credit`, credit)
+  expect(codeOf(refused)).toEqual([409, 'account_status_conflict'])
+  await expect(t.makeToken(['read'])).rejects.toThrow('The account is closed')
+  const back = { accountId: t.accountId, type: 'correction', description: 'Paid back' } as const
+  await book(t, { ...back, amount: parseMoney('-10000') })
+  expect((await t.call('GET', '/account/balance')).body.balance).toBe('0.00')
+  await expect(book(t, { ...back, amount: parseMoney('1') })).rejects.toThrow('closed')
+})
+
+test('of two accounts credited at once with one reference, one gets the money', async () => {
+  const { t, olga } = await withOperator()
+  const pay = (accountId: string) => olga.call('POST', `/operator/accounts/${accountId}/credit`, credit)
+  const accounts = [t.accountId, await t.makeAccount(), await t.makeAccount()]
+  const replies = await Promise.all(accounts.map(pay))
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409])
 })
 
 test('operations of all accounts that run or have failed are listed, the others are not', async () => {
