@@ -78,23 +78,32 @@ export function findAccountByEmail(db: Queries, email: string) {
 }
 
 /**
- * Removes the e-mail address of an account, so that the next person to sign up with it gets an account of their own.
+ * Replaces the contact address of an account, if that is `from`: by the first of the others that no account has, or by
+ * none. So the next person to sign up with it gets an account of their own, and no payment for them is booked here.
  */
-export async function forgetAccountEmail(tx: Queries, accountId: string): Promise<void> {
-  // No mail ever arrives below .invalid.
-  const nobody = { email: `${accountId}@deleted.invalid`, name: 'Deleted' }
-  await tx.updateTable('accounts').set(nobody).where('account_id', '=', accountId).execute()
-}
-
-/** Replaces the contact address of one of these accounts, unless another account already has the new address. */
 export async function moveAccountEmail(
   tx: Queries,
-  accountIds: readonly string[],
-  { from, to }: { from: string; to: string },
+  accountId: string,
+  { from, to }: { from: string; to: readonly string[] },
 ): Promise<void> {
-  if (accountIds.length === 0 || (await findAccountByEmail(tx, to))) return
-  const known = tx.updateTable('accounts').where('email', '=', from).where('account_id', 'in', accountIds)
-  await known.set({ email: to }).execute()
+  // A list must not be empty in SQL.
+  const taken = await tx
+    .selectFrom('accounts')
+    .select('email')
+    .where('email', 'in', [from, ...to])
+    .execute()
+  const isTaken = (wanted: string) => taken.some(({ email }) => email === wanted)
+  // No mail ever arrives below .invalid.
+  const email = to.find((wanted) => !isTaken(wanted)) ?? `${accountId}@unknown.invalid`
+  const known = tx.updateTable('accounts').where('account_id', '=', accountId)
+  await known.set({ email }).where('email', '=', from).execute()
+}
+
+/** Removes the name and the contact address of an account. */
+export async function forgetContact(tx: Queries, accountId: string): Promise<void> {
+  const { email } = await findAccount(tx, accountId)
+  await moveAccountEmail(tx, accountId, { from: email, to: [] })
+  await tx.updateTable('accounts').set({ name: 'Deleted' }).where('account_id', '=', accountId).execute()
 }
 
 export function listAccounts(db: Queries) {

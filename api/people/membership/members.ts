@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid'
-import { findAccount, findAccountByEmail, lockAccount } from '../../accounts/accounts.ts'
+import { findAccount, findAccountByEmail, lockAccount, moveAccountEmail } from '../../accounts/accounts.ts'
 import { requireUnrevoked, revokeTokensOf } from '../../accounts/revocation.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import type { Clock } from '../../clock.ts'
@@ -60,15 +60,20 @@ export async function addMember(
   return row
 }
 
-/** Makes a person the owner of the account that the operator opened for their address, if it has no members yet. */
+/**
+ * Makes a person the owner of the account that the operator opened for the address that they have proven. If it has
+ * members, none of them has the address any more, so the account loses it.
+ */
 export async function claimAccount(
   tx: Queries,
   clock: Clock,
   { person_id: personId, email }: PersonTable,
 ): Promise<void> {
   const known = await findAccountByEmail(tx, email)
-  if (!known || (await hasMembers(tx, known.account_id))) return
-  await addMember(tx, clock, { accountId: known.account_id, personId, role: 'owner' })
+  if (!known) return
+  const { account_id: accountId } = known
+  if (await hasMembers(tx, accountId)) await moveAccountEmail(tx, accountId, { from: email, to: [] })
+  else await addMember(tx, clock, { accountId, personId, role: 'owner' })
 }
 
 /** Announces a person's new name or address in each of their accounts. */
@@ -212,11 +217,16 @@ export function removeMember(
   })
 }
 
-/** Removes a person from an account that is locked, and revokes the tokens that they created in it. */
+/**
+ * Removes a person from an account that is locked, and revokes the tokens that they created in it. An owner who stays
+ * becomes the account's contact.
+ */
 export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): Promise<void> {
   const { member_id, account_id: accountId, person_id: personId } = member
   const row = await memberOf(tx, member)
   await tx.deleteFrom('members').where('member_id', '=', member_id).execute()
+  const owners = await ofAccount(tx, accountId).where('role', '=', 'owner').orderBy('member_id').execute()
+  await moveAccountEmail(tx, accountId, { from: row.email, to: owners.map(({ email }) => email) })
   await revokeTokensOf(tx, clock, { accountId, personId, keep: [] })
   await tell(tx, 'member.deleted', row, clock.now())
 }

@@ -1,4 +1,4 @@
-import { changeStatus, findAccount, forgetAccountEmail, lockAccount } from '../../accounts/accounts.ts'
+import { changeStatus, findAccount, forgetContact, lockAccount } from '../../accounts/accounts.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import { balanceOf } from '../../billing/ledger.ts'
 import type { Clock } from '../../clock.ts'
@@ -68,7 +68,7 @@ async function leave(tx: Queries, options: DeletionOptions, member: MemberTable)
     to: 'closed',
     reason,
   })
-  await forgetAccountEmail(tx, accountId)
+  await forgetContact(tx, accountId)
 }
 
 /** @throws ApiError last_owner, account_in_use */

@@ -88,7 +88,8 @@ export class EmailChange {
     await endSessions(tx, personId, sessionId)
     await noteChange(tx, this.#options, before, 'email_changed')
     await claimAccount(tx, clock, { ...before, email })
-    await moveAccountEmail(tx, await accountIdsOf(tx, personId), { from: before.email, to: email })
+    for (const accountId of await accountIdsOf(tx, personId))
+      await moveAccountEmail(tx, accountId, { from: before.email, to: [email] })
     await tellMemberships(tx, clock, personId)
   }
 }

@@ -7,7 +7,7 @@ import type { MailBounds } from '../guard/mail-bounds.ts'
 import { strangerAt } from '../guard/password-queue.ts'
 import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
-import { claimAccount } from '../membership/members.ts'
+import { addMember, claimAccount } from '../membership/members.ts'
 import { createLink, findLink, linkInvalid, pageOn, redeemLink } from '../person/links.ts'
 import { asPerson, createPerson, personByEmail } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
@@ -86,8 +86,9 @@ export async function createWithAccount(
   const person = await createPerson(tx, clock, wanted)
   if (!person) return null
   await asPerson(person, async () => {
-    await createAccount(tx, clock, person)
     await claimAccount(tx, clock, person)
+    const accountId = await createAccount(tx, clock, person)
+    if (accountId) await addMember(tx, clock, { accountId, personId: person.person_id, role: 'owner' })
   })
   return person
 }

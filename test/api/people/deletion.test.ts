@@ -68,7 +68,7 @@ test('who deletes herself leaves nothing that signs her in; her account is close
   expect(await account.executeTakeFirst()).toMatchObject({
     status: 'closed',
     name: 'Deleted',
-    email: `${account_id}@deleted.invalid`,
+    email: `${account_id}@unknown.invalid`,
   })
   const [entry] = await t.db
     .selectFrom('audit')

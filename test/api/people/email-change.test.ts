@@ -55,13 +55,43 @@ test('who has left an address signs up with it nobody but herself: it is free, w
   expect(other.person.account_id).not.toBe(ann.person.account_id)
 })
 
-test('an account that the operator opened for the address to be becomes hers', async () => {
+test('an account that the operator opened for the new address becomes theirs, and neither keeps the earlier one', async () => {
   const t = await testApp()
   const ann = await signUp(t, OLD)
   const email = 'customer1@example.com'
   await ann.call('POST', '/person/email', { email, password: PASSWORD })
   await ann.call('POST', '/person/email/confirm', { token: await linkTo(t, email) })
-  expect((await ann.call('GET', '/person')).body.accounts).toMatchObject([{ email: OLD }, { email }])
+  const { account_id } = ann.person
+  const accounts = [{ account_id, email: `${account_id}@unknown.invalid` }, { email }]
+  expect((await ann.call('GET', '/person')).body.accounts).toMatchObject(accounts)
+  const next = await signUp(t, OLD)
+  expect(next.person.accounts).toMatchObject([{ email: OLD, role: 'owner' }])
+})
+
+test('an account that its first owner has left is known by the address of an owner who stayed', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, OLD)
+  const { account_id } = ann.person
+  await ann.call('POST', '/account/invitations', { email: NEW, role: 'owner' })
+  const body = { token: await linkTo(t, NEW), name: 'Bob', password: PASSWORD }
+  const bob = openBrowser(t)
+  expect((await bob.call('POST', '/invitations/accept', body)).status).toBe(200)
+  const { items } = (await ann.call('GET', '/account/members')).body
+  const { member_id } = items.find(({ email }: { email: string }) => email === OLD)
+  expect((await ann.call('DELETE', `/account/members/${member_id}`)).status).toBe(204)
+  expect((await bob.call('GET', '/person')).body.accounts).toMatchObject([{ account_id, email: NEW }])
+  expect((await ann.call('POST', '/person/delete', { password: PASSWORD })).status).toBe(204)
+  expect((await signUp(t, OLD)).person.accounts).toMatchObject([{ email: OLD, role: 'owner' }])
+})
+
+test('who signs up with the address of an account that others keep gets an account of their own', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, 'bob@example.com')
+  const { account_id } = ann.person
+  await t.db.updateTable('accounts').set({ email: OLD }).where('account_id', '=', account_id).execute()
+  expect((await signUp(t, OLD)).person.accounts).toMatchObject([{ email: OLD, role: 'owner' }])
+  const { email } = (await ann.call('GET', '/account/me')).body
+  expect(email).toBe(`${account_id}@unknown.invalid`)
 })
 
 test('nobody learns whether an address is taken; its reader does, and gets no link', async () => {
