@@ -410,7 +410,7 @@ export interface DeviceLogin {
 }
 
 export interface DeviceLoginRequest {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   client_name: string
   /** Scopes that the program requests; null for all that the approver’s role allows */
   scopes?: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'> | null | undefined
@@ -468,7 +468,7 @@ export interface EventList {
 export interface Firewall {
   /** Id of the firewall */
   firewall_id: string
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Rules of the firewall */
   rules: Array<FirewallRule>
@@ -488,7 +488,7 @@ export interface FirewallAttach {
 }
 
 export interface FirewallCreate {
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
   rules?: Array<FirewallRuleCreate> | undefined
@@ -530,7 +530,7 @@ export interface FirewallRuleCreate {
 }
 
 export interface FirewallUpdate {
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
   /** Up to 100 rules, of up to 16000 bytes in all; their order does not matter */
   rules?: Array<FirewallRuleCreate> | undefined
@@ -603,7 +603,7 @@ export interface Invitation {
 export interface InvitationAcceptance {
   /** Token: the part of the link after # */
   token: string
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
   /** The new password, 10 to 200 characters, and not a common one */
   password?: string | undefined
@@ -722,7 +722,7 @@ export interface MemberUpdate {
 export interface Network {
   /** Id of the private network */
   network_id: string
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
@@ -749,7 +749,7 @@ export interface NetworkAttach {
 }
 
 export interface NetworkCreate {
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
@@ -765,7 +765,7 @@ export interface NetworkList {
 }
 
 export interface NetworkUpdate {
-  /** A name of your choice, 1 to 100 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
 }
 
@@ -1013,7 +1013,7 @@ export interface PasskeyChallenge {
 export interface PasskeyCreate {
   /** Ticket that connects both steps; valid once, for 10 minutes */
   ticket: string
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Id that the authenticator gave the key, in base64url */
   credential: string
@@ -1046,7 +1046,7 @@ export interface PasskeySetUp {
 }
 
 export interface PasskeyUpdate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
 }
 
@@ -1135,7 +1135,7 @@ export interface PersonDeletion {
 }
 
 export interface PersonUpdate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
@@ -1271,7 +1271,7 @@ export interface Project {
 }
 
 export interface ProjectCreate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
@@ -1285,7 +1285,7 @@ export interface ProjectList {
 }
 
 export interface ProjectUpdate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
@@ -2251,7 +2251,7 @@ export interface SignInRequest {
 export interface SignUpCompletion {
   /** Token: the part of the link after # */
   token: string
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** The new password, 10 to 200 characters, and not a common one */
   password: string
@@ -2292,7 +2292,7 @@ export interface SshKey {
 }
 
 export interface SshKeyCreate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** One line of a .pub file: ed25519, ecdsa, rsa with 2048 to 16384 bits, or a security key; no options before it */
   public_key: string
@@ -2325,7 +2325,7 @@ export interface SshKeyList {
 }
 
 export interface SshKeyUpdate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
 }
 
@@ -2389,7 +2389,7 @@ export interface Token {
 }
 
 export interface TokenCreate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** What the token may do; `read` and `write` stand for both scopes of their kind, and write does not include read */
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
@@ -2539,7 +2539,7 @@ export interface Webhook {
 }
 
 export interface WebhookCreate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** Address that events are posted to */
   url: string
@@ -2562,7 +2562,7 @@ export interface WebhookTest {
 }
 
 export interface WebhookUpdate {
-  /** A name of your choice, 1 to 64 characters, at least one of them visible; need not be unique */
+  /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name?: string | undefined
   /** Address that events are posted to */
   url?: string | undefined

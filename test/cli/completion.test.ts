@@ -98,7 +98,9 @@ test('completion takes two seconds at most', async () => {
 
 test('names that would be taken for an option, or move the cursor, are left out', async () => {
   const t = await loggedIn()
-  for (const name of ['--help', 'a\u202Eb', 'a\u2067b', 'fine']) await t.berth.projects.create({ name })
+  for (const name of ['--help', 'ab', 'fine']) await t.berth.projects.create({ name })
+  // The API takes no such name; the program is there for services of other versions.
+  await t.db.updateTable('projects').set({ name: 'a\u202Eb' }).where('name', '=', 'ab').execute()
   expect(await completed(t, ['server', 'list', '--project', ''])).toEqual(['fine', 'Default'])
 })
 

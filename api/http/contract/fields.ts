@@ -53,17 +53,24 @@ export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(
   return Type.Union([schema, Type.Null()], options)
 }
 
+/**
+ * Characters that make a name look like another: controls, and those that hide or reorder what stands beside them. It
+ * avoids \p{…}, because clients read patterns from openapi.json with other regular expression engines.
+ */
+export const DECEPTIVE = String.raw`\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb`
+/** Characters that show nothing by themselves. Joiners are among them, which emoji and Persian need. */
+const BLANK = String.raw`\s\u034f\u115f\u1160\u17b4\u17b5\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0`
+export const VISIBLE = `^(?=.*[^${BLANK}])[^${DECEPTIVE}]*$`
+
 /** A name for people, with at least one visible character. Its length is counted in Unicode code points. */
 export function visibleName(maxLength: number, example: string): TString {
-  // It avoids \p{…}, because clients read it from openapi.json with other regular expression engines.
-  const pattern = String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`
   return Type.String({
     minLength: 1,
     maxLength,
-    pattern,
-    description: `A name of your choice, 1 to ${maxLength} characters, at least one of them visible; need not be unique`,
+    pattern: VISIBLE,
+    description: `A name of your choice, 1 to ${maxLength} characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique`,
     examples: [example],
-    errorMessage: 'must not be blank or contain control characters.',
+    errorMessage: 'must not be blank, and must not contain control, zero-width or direction characters.',
   })
 }
 

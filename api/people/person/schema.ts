@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, timestamp, uuid } from '../../http/contract/fields.ts'
+import { CreatedAt, DECEPTIVE, timestamp, uuid } from '../../http/contract/fields.ts'
 import { defineProblems } from '../../http/contract/problem.ts'
 
 export const peopleProblems = defineProblems({
@@ -37,7 +37,8 @@ export const Language = Type.Enum([...languages], {
   examples: ['en'],
 })
 
-export const EMAIL = String.raw`^[^\s@\u0000-\u001f\u007f-\u009f<>"(),:;\[\]\\]+@[^\s@\u0000-\u001f\u007f-\u009f<>"(),:;\[\]\\]+$`
+const EMAIL_PART = String.raw`[^\s@${DECEPTIVE}\u200c\u200d<>"(),:;\[\]\\]+`
+export const EMAIL = `^${EMAIL_PART}@${EMAIL_PART}$`
 export const EmailAddress = Type.String({
   minLength: 3,
   maxLength: 254,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import type { SignedIn } from '../../http/contract/auth.ts'
+import { VISIBLE } from '../../http/contract/fields.ts'
 import { ApiError, notFound } from '../../http/contract/problem.ts'
 import { requireRecent } from '../guard/proof.ts'
 import { type Tickets, ticketInvalid } from '../guard/tickets.ts'
@@ -117,7 +118,8 @@ export function verifiedEmail({ email }: Identity): string {
 
 /** Chooses a name for a person who signs up through the provider. */
 export function nameOf({ name, email }: { name: string | null; email: string }): string {
-  return [...(name ?? '').replace(/\p{Cc}/gu, '').trim()].slice(0, 64).join('') || email.slice(0, 64)
+  const safe = [...(name ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()].slice(0, 64).join('')
+  return new RegExp(VISIBLE, 'u').test(safe) ? safe : email.slice(0, 64)
 }
 
 export function noProvider(): ApiError {

@@ -208,6 +208,30 @@ test('all that is wrong with a request is said at once', async () => {
   expect(reply.body.detail).toBe('8 values are invalid: see errors.')
 })
 
+test('a name has a visible character, and none that hides or reorders what stands beside it', async () => {
+  const t = await testApp()
+  const post = (name: string) => t.call('POST', '/account/projects', { name })
+  for (const evil of [
+    '',
+    ' ',
+    '\u200b',
+    'a\u200bb',
+    'a\u202eb',
+    'a\u2066b',
+    '\u200d',
+    '\u3164',
+    '\ufeff',
+    'a\u00adb',
+  ])
+    expect([evil, (await post(evil)).status]).toEqual([evil, 422])
+  for (const good of ['مى\u200cخواهم', '👩\u200d💻', '服务器', 'naïve café', '☁\ufe0f'])
+    expect([good, (await post(good)).status]).toEqual([good, 201])
+  const device = { client_name: 'berth\u202e' }
+  expect((await t.callAs(null)('POST', '/device', device)).status).toBe(422)
+  const email = 'ann\u200d@example.com'
+  expect((await t.callAs(null)('POST', '/sign-up', { email })).status).toBe(422)
+})
+
 test('characters that no database can hold are refused as values, in every string', async () => {
   const t = await testApp()
   const id = await make(t)
