@@ -34,17 +34,27 @@ interface SecurityLogOptions {
   count?: ((event: SecurityEvent, isWritten: boolean) => void) | undefined
 }
 
-/** Lines a minute of one caller and kind, and of all callers without a valid token together. */
+/** Lines a minute of one caller and kind, and of each crowd together. */
 const LINES = 10
-const LINES_OF_STRANGERS = 120
+const LINES_OF_CROWD = 120
 const WINDOW_MS = 60_000
-const STRANGERS = 'strangers'
+/** Number of networks whose events are counted in a crowd, and of those that its summary names. */
+const COUNTED = 1_000
+const NAMED = 10
+
+/**
+ * Callers without a valid token, who share lines: those who fail to sign in as an existing person or with an existing
+ * token, and all others. So strangers can't hide the guesses at somebody's password.
+ */
+type Crowd = 'known' | 'strangers'
 
 interface Window {
   endsAt: number
   lines: number
   suppressed: number
   last: SecurityEvent
+  /** The events of a crowd by network; at most `COUNTED`. */
+  from: Map<string, { address: string; count: number }>
 }
 
 /**
@@ -110,13 +120,14 @@ export class SecurityLog {
   #hasRoom(event: SecurityEvent): boolean {
     const now = this.#options.clock.now()
     this.#endWindows(now)
-    const strangers = isOfStranger(event) ? this.#window(STRANGERS, event, now) : null
-    if (strangers && strangers.lines >= LINES_OF_STRANGERS) {
+    const crowd = this.#crowdOf(event, now)
+    if (crowd) countFrom(crowd, event.address, 1)
+    if (crowd && crowd.lines >= LINES_OF_CROWD) {
       // This keeps the number of strangers' windows below the number of lines.
-      strangers.suppressed += 1
+      crowd.suppressed += 1
       return false
     }
-    const who = strangers ? networkOf(event.address) : (event.account_id ?? event.person_id)
+    const who = crowd ? networkOf(event.address) : (event.account_id ?? event.person_id)
     const own = this.#window(`${event.event} ${event.code} ${who}`, event, now)
     own.last = event
     if (own.lines >= LINES) {
@@ -124,43 +135,75 @@ export class SecurityLog {
       return false
     }
     own.lines += 1
-    if (strangers) strangers.lines += 1
+    if (crowd) crowd.lines += 1
     return true
   }
 
+  #crowdOf(event: SecurityEvent, now: number): Window | null {
+    const crowd = crowdOf(event)
+    return crowd && this.#window(crowd, event, now)
+  }
+
   #window(key: string, last: SecurityEvent, now: number): Window {
-    const window = this.#windows.get(key) ?? { endsAt: now + WINDOW_MS, lines: 0, suppressed: 0, last }
+    const window = this.#windows.get(key) ?? {
+      ...{ endsAt: now + WINDOW_MS, lines: 0, suppressed: 0, last },
+      from: new Map(),
+    }
     this.#windows.set(key, window)
     return window
   }
 
   #endWindows(now: number): void {
-    for (const [key, { endsAt, suppressed, last }] of this.#windows) {
+    for (const [key, { endsAt, suppressed, last, from }] of this.#windows) {
       // A clock that was set back must not keep them open.
       if (endsAt > now && endsAt <= now + WINDOW_MS) return
       this.#windows.delete(key)
       if (suppressed === 0) continue
-      if (key === STRANGERS) this.#log.info({ event: 'suppressed', count: suppressed })
-      else this.#summarize(last, suppressed, now)
+      if (from.size === 0) this.#summarize(last, suppressed, now)
+      else this.#log.info({ event: 'suppressed', of: key, count: suppressed, addresses: worstOf(from) })
     }
   }
 
-  /** Summaries of strangers count against the limit, too; otherwise there would be as many as there are addresses. */
+  /** Summaries of a crowd count against its limit, too; otherwise there would be as many as there are addresses. */
   #summarize(last: SecurityEvent, count: number, now: number): void {
     const { event, code, account_id, address } = last
-    const strangers = isOfStranger(last) ? this.#window(STRANGERS, last, now) : null
-    if (strangers && strangers.lines >= LINES_OF_STRANGERS) {
-      strangers.suppressed += count
+    const crowd = this.#crowdOf(last, now)
+    if (crowd && crowd.lines >= LINES_OF_CROWD) {
+      countFrom(crowd, address, count)
+      crowd.suppressed += count
       return
     }
-    if (strangers) strangers.lines += 1
+    if (crowd) crowd.lines += 1
     this.#log.info({ event: 'suppressed', of: event, code, account_id, address, count })
   }
 }
 
-/** True for callers who showed no valid token. The owner of an invalid token, if it is known, did not send it. */
-function isOfStranger({ event, account_id, person_id }: SecurityEvent): boolean {
-  return event === 'sign_in_failed' || (account_id === null && person_id === null)
+/** The crowd of a caller who showed no valid token. The owner of an invalid token, if it is known, did not send it. */
+function crowdOf({ event, account_id, person_id }: SecurityEvent): Crowd | null {
+  if (account_id === null && person_id === null) return 'strangers'
+  return event === 'sign_in_failed' ? 'known' : null
+}
+
+/**
+ * Counts events by network. When there are too many networks, all counts shrink by the smallest: the networks with
+ * most events stay, however many others there are (Misra and Gries).
+ */
+function countFrom({ from }: Pick<Window, 'from'>, address: string, count: number): void {
+  const network = networkOf(address)
+  const before = from.get(network)
+  if (before || from.size < COUNTED) {
+    from.set(network, { address, count: (before?.count ?? 0) + count })
+    return
+  }
+  const least = [...from.values()].reduce((smallest, seen) => Math.min(smallest, seen.count), count)
+  for (const [key, seen] of from)
+    if (seen.count === least) from.delete(key)
+    else from.set(key, { ...seen, count: seen.count - least })
+  if (count > least) from.set(network, { address, count: count - least })
+}
+
+function worstOf(from: Window['from']) {
+  return [...from.values()].sort((a, b) => b.count - a.count).slice(0, NAMED)
 }
 
 function callerOf({ known }: FastifyRequest): Whose | null {

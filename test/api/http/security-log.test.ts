@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { Telemetry } from '../../../api/telemetry.ts'
 import type { AppOptions } from '../../../api/wiring/options.ts'
 import { testApp } from '../../harness/app.ts'
+import { openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 import { make, NOBODY } from '../harness/ordering.ts'
 
 type Line = Record<string, unknown>
@@ -116,7 +117,7 @@ test('no secret is ever in it, and nothing that is sent breaks out of its line',
   const t = await watched()
   const id = await make(t)
   const { ssh } = (await t.call('GET', `/servers/${id}/details`)).body
-  const made = (await t.call('POST', '/account/tokens', { name: 'a\u2028b', scopes: ['read'] })).body
+  const made = (await t.call('POST', '/account/tokens', { name: 'x"}', scopes: ['read'] })).body
   const evil = `x"}\\n{"log":"security","event":"token_created"}%0a%0d`
   const headers = { 'x-forwarded-for': evil, 'x-request-id': evil, 'user-agent': evil }
   for (const token of [`${made.token.slice(0, -1)}_`, evil, made.token])
@@ -168,11 +169,48 @@ test('a crowd of strangers fills no log either, and silences no account', async 
   expect(t.lines()).toMatchObject([{ event: 'request_refused' }])
   t.clock.advance(60_000)
   await reader('GET', '/servers')
-  expect(t.lines()).toMatchObject([{ event: 'suppressed', count: 180 }, { event: 'request_refused' }])
+  expect(t.lines()).toMatchObject([
+    { event: 'suppressed', of: 'strangers', count: 180 },
+    { event: 'request_refused' },
+  ])
   const text = await telemetry.text()
   expect(text).toContain('berth_auth_failures_total{reason="invalid_token"} 300')
   expect(text).toContain('berth_refusals_total{code="insufficient_scope"} 2')
   expect(text).toContain('berth_security_log_suppressed_total 180')
+})
+
+test('a count of strangers names the ten addresses with most events, whatever else there is', async () => {
+  const t = await watched()
+  const guess = (address: string) => t.callAs('berth_guess')('GET', '/zones', undefined, t.from(address))
+  for (let n = 0; n < 1_200; n++) {
+    await guess(`10.0.${n >> 8}.${n & 255}`)
+    if (n % 20 === 0) for (const last of [1, 2, 3]) await guess(`192.0.2.${last}`)
+  }
+  expect(t.lines()).toHaveLength(120)
+  t.clock.advance(60_000)
+  await guess('192.0.2.9')
+  const [{ addresses, ...counted } = {}] = t.lines()
+  expect(counted).toMatchObject({ event: 'suppressed', of: 'strangers', count: 1_260 })
+  expect(addresses).toHaveLength(10)
+  const worst = ['192.0.2.1', '192.0.2.2', '192.0.2.3']
+  const named = [...(addresses as { address: string }[])].slice(0, 3) // what the service writes
+  expect(named.map(({ address }) => address).sort()).toEqual(worst)
+})
+
+test('strangers leave the lines of failed sign-ins as people who exist', async () => {
+  const t = await watched()
+  await signUp(t, 'ann@example.com')
+  const guess = (n: number, email: string) =>
+    openBrowser(t).call(
+      'POST',
+      '/sign-in',
+      { email, password: PASSWORD + n },
+      t.from(`10.0.${n >> 8}.${n & 255}`),
+    )
+  for (let n = 0; n < 200; n++) await guess(n, 'nobody@example.com')
+  t.lines()
+  await guess(300, 'ann@example.com')
+  expect(t.lines()).toMatchObject([{ event: 'sign_in_failed', address: '10.0.1.44' }])
 })
 
 test('sign-ins that fail, refusals and what was shown are counted from 0, and by nothing that a caller chooses', async () => {
