@@ -58,14 +58,12 @@ export function copySqlite(file: string, to: string): void {
   closeSync(copy)
 }
 
-/**
- * SQLite has one writer at a time and no syntax for row locks: the guarantees of FOR UPDATE and SKIP LOCKED hold
- * anyway.
- */
+const LOCKS: readonly SelectModifierNode['modifier'][] = ['ForUpdate', 'ForNoKeyUpdate', 'SkipLocked']
+
+/** SQLite has one writer at a time and no syntax for row locks, whose guarantees hold anyway within a transaction. */
 class SqliteCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
-    const isLock = node.modifier === 'ForUpdate' || node.modifier === 'SkipLocked'
-    if (!isLock) super.visitSelectModifier(node)
+    if (!LOCKS.includes(node.modifier)) super.visitSelectModifier(node)
   }
 }
 

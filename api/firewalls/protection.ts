@@ -52,6 +52,11 @@ export async function firewallsOf(
   return new Map(found.filter(([, own]) => own.length > 0))
 }
 
+/** A query of the firewalls of accounts, for reads that look for them only where there are any. */
+export function firewallsOfAccounts(db: Queries) {
+  return db.selectFrom('firewalls').select('account_id')
+}
+
 /** Returns the rules of servers' firewalls together; servers without a firewall are absent. */
 export async function rulesOfServers(
   db: Queries,

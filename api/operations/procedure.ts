@@ -32,19 +32,26 @@ export const done = <Kept = undefined>(data?: Kept): StepResult<Kept | undefined
 /** The operation failed. @param message is for the customer: what happened, and what to do */
 export const fail = (code: string, message: string): StepResult<never> => ({ kind: 'fail', code, message })
 
-export type Step<Data> = (
+export type Step<Data, Subject = undefined> = (
   operation: Operation<Data>,
   signal: AbortSignal,
+  subject: Subject,
 ) => Promise<StepResult<Partial<Data> | undefined>>
 
 /** Carries out operations of one type. */
-export interface Procedure<Data> {
-  steps: Readonly<Record<string, Step<Data>>>
+export interface Procedure<Data, Subject = undefined> {
+  steps: Readonly<Record<string, Step<Data, Subject>>>
+  /** Reads the subject, once for all steps that follow each other without a pause. */
+  read?: (operation: OperationTable) => Promise<Subject>
   /**
    * Called once the outcome is known: inspects the machine, then returns the changes to write. The write shares the
    * transaction that ends the operation, so that both happen or neither.
    */
-  conclude(operation: Operation<Data>, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
+  conclude(
+    operation: Operation<Data>,
+    outcome: Outcome,
+    subject: Subject,
+  ): Promise<(tx: Queries) => Promise<void>>
 }
 
 /** A procedure as the engine runs it: only the procedure itself knows the contents of the row's data. */
@@ -74,18 +81,29 @@ export function dataOf<Data>(row: Pick<OperationTable, 'data'>): Data {
   return JSON.parse(row.data) as Data // see above
 }
 
-export function runner<Data extends object>({ steps, conclude }: Procedure<Data>): Runner {
+export function runner<Data extends object, Subject = undefined>({
+  steps,
+  read = async () => undefined as Subject, // a procedure whose steps need their subject reads it
+  conclude,
+}: Procedure<Data, Subject>): Runner {
   const open = (row: OperationTable): Operation<Data> => ({ ...row, data: dataOf<Data>(row) })
+  // The engine claims a row anew after each pause, so that this never outlives the steps of one run.
+  const subjects = new WeakMap<OperationTable, Subject>()
+  const subjectOf = async (row: OperationTable) => {
+    const subject = subjects.get(row) ?? (await read(row))
+    subjects.set(row, subject)
+    return subject
+  }
   return {
     steps: Object.keys(steps),
     run: async (row, signal) => {
       const step = steps[row.step]
       if (!step) throw new Error(`no such step: "${row.step}"`)
       const operation = open(row)
-      const result = await step(operation, signal)
+      const result = await step(operation, signal, await subjectOf(row))
       if (result.kind === 'again' || result.kind === 'fail') return result
       return { ...result, data: JSON.stringify({ ...operation.data, ...result.data }) }
     },
-    conclude: (row, outcome) => conclude(open(row), outcome),
+    conclude: async (row, outcome) => conclude(open(row), outcome, await subjectOf(row)),
   }
 }

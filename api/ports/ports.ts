@@ -5,8 +5,9 @@ import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Lent, Queries } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { soon } from '../drivers/soon.ts'
@@ -79,32 +80,12 @@ export function findPort(db: Queries, accountId: string, serverId: string, portI
     .executeTakeFirst()
 }
 
-/** The ports that lead to these servers, now or after their next start, by server. */
-export async function portsOf(db: Queries, serverIds: readonly string[]): Promise<Map<string, PortTable[]>> {
-  if (serverIds.length === 0) return new Map()
-  const rows = await db
+/** A query of the ports that lead to servers, now or after their next start. */
+export function leadingPorts(db: Queries) {
+  return db
     .selectFrom('ports')
-    .selectAll()
-    .where('server_id', 'in', serverIds)
+    .select(['server_id', 'port_id', 'protocol', 'host_port', 'port'])
     .where('status', '<>', 'closing')
-    .orderBy('port_id')
-    .execute()
-  return Map.groupBy(rows, (row) => row.server_id)
-}
-
-/** The same for all servers of a query. */
-export async function portsOfAll(
-  db: Queries,
-  servers: Lent<{ server_id: string }>,
-): Promise<Map<string, PortTable[]>> {
-  const rows = await db
-    .selectFrom('ports')
-    .innerJoin(servers(db).as('found'), 'found.server_id', 'ports.server_id')
-    .selectAll('ports')
-    .where('ports.status', '<>', 'closing')
-    .orderBy('port_id')
-    .execute()
-  return Map.groupBy(rows, (row) => row.server_id)
 }
 
 /** Counts the published ports of an account, besides those for SSH. */
@@ -209,8 +190,14 @@ async function closePort(tx: Queries, portId: string): Promise<PortTable | undef
   return pending.where('port_id', '=', portId).returningAll().executeTakeFirst()
 }
 
+const waiting = prepared((db, { serverId }: { serverId: string }) =>
+  ofServer(db, serverId).select('port_id').where('status', '<>', 'active').limit(1),
+)
+
 /** Opens and closes the ports that waited for the start of a server, which is off. */
 export async function settlePorts(db: Queries, serverId: string): Promise<void> {
+  // Few servers have any, and two writes cost a boot far more than a look.
+  if (!(await waiting.first(db, { serverId }))) return
   await db.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing').execute()
   const pending = db.updateTable('ports').where('server_id', '=', serverId).where('status', '=', 'pending')
   await pending.set({ status: 'active' }).execute()

@@ -26,7 +26,7 @@ export async function begin<Type extends ServerOperation>(
 ): Promise<Started> {
   const whole = { status_reason: null, ...change, status: statusDuring[type], updated_at: now }
   const operation = await write(tx, server, type, data, { now, runAt })
-  await updateServer(tx, server.server_id, whole)
+  await updateServer(tx, server, whole, operation)
   return { server: { ...server, ...whole }, operation }
 }
 

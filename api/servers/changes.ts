@@ -48,7 +48,7 @@ export async function updateMetadata(
     ...(delete_protection === undefined ? {} : { delete_protection: delete_protection ? 1 : 0 }),
     updated_at: clock.now(),
   }
-  await updateServer(tx, server.server_id, change)
+  await updateServer(tx, server, change)
   const changed = { ...server, ...change }
   if (labels !== undefined) {
     await lockAccount(tx, server.account_id)

@@ -33,14 +33,20 @@ export function recordCreated(tx: Queries, server: ServerTable, operation: Opera
 }
 
 /** Records the events of a change, if customers can see it. */
-export async function recordChange(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
+export async function recordChange(
+  tx: Queries,
+  before: ServerTable,
+  after: ServerTable,
+  begun?: OperationTable,
+): Promise<void> {
   // The row from before the deletion, since a deleted server has lost its keys.
   if (after.deleted_at !== null)
     return record(tx, [eventOf('server.deleted', after, serverData(before, null))])
   const hasStatus = before.status !== after.status
   const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
   if (!hasStatus && !isUpdated) return
-  const active = isTransient(after.status) ? await findActive(tx, serverSubject(after.server_id)) : null
+  const findBegun = async () => begun ?? (await findActive(tx, serverSubject(after.server_id)))
+  const active = isTransient(after.status) ? await findBegun() : null
   const view = serverData(after, active)
   const change = { ...view, old_status: before.status, new_status: after.status }
   await record(tx, [

@@ -15,6 +15,8 @@ export interface BootData {
   start_on_create?: boolean
   /** Deadline for the guest to answer on SSH, set at power-on. Milliseconds since the epoch. */
   ready_by?: number
+  /** True once the machine has its disk. */
+  has_disk?: boolean
   /** Host keys that the guest's SSH presented. */
   host_keys?: HostKey[]
 }

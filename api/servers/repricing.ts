@@ -49,7 +49,7 @@ async function moveToPrice(
   // A size that is no longer on offer keeps its price.
   const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
   const price = Array.isArray(plan) || !isSame ? null : { ...planColumns(plan), ...noSlower(server, plan) }
-  await updateServer(tx, serverId, { ...price, priced_at: from })
+  await updateServer(tx, server, { ...price, priced_at: from })
   const isBilled = server.billed_since !== null && !isFree(server.status)
   if (isBilled && price) await changeRate(tx, billedServer(server), price, at)
 }

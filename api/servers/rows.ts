@@ -22,13 +22,19 @@ async function lockToChange(
   return server
 }
 
+/** Changes a server that is not gone. */
+async function update(tx: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {
+  const server = await lockServer(tx, serverId)
+  if (server) await updateServer(tx, server, change)
+}
+
 /** Access to the rows of servers for the features below: api/app.ts hands it to them. */
 export const serverRows = {
   find: findServer,
   get: getServer,
   lock: lockServer,
   lockToChange,
-  update: updateServer,
+  update,
 }
 
 /** Finds the server that a path names. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { findAccount, smtpRights } from '../accounts/accounts.ts'
+import { findAccount } from '../accounts/accounts.ts'
 import { heldAccounts } from '../accounts/status.ts'
-import type { AccountTable } from '../accounts/tables.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { selecting } from '../database/labels.ts'
@@ -10,6 +9,7 @@ import { prepared } from '../database/prepared.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { recordChange, recordCreated } from './events.ts'
+import { runningServers } from './queries.ts'
 import type { ServerQuery } from './schema.ts'
 import { becomingBilledIn, offIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
@@ -61,28 +61,26 @@ const byId = prepared((db, { serverId }: { serverId: string }) =>
 )
 
 /** The server's row, which no other transaction changes until this one ends. */
-export async function lockServer(tx: Queries, serverId: string): Promise<ServerTable | undefined> {
-  return tx
-    .updateTable('servers')
-    .set((eb) => ({ status: eb.ref('status') }))
-    .where('server_id', '=', serverId)
-    .where('deleted_at', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
+export function lockServer(tx: Queries, serverId: string): Promise<ServerTable | undefined> {
+  return locked.first(tx, { serverId })
 }
 
+const locked = prepared((db, { serverId }: { serverId: string }) =>
+  alive(db).selectAll().where('server_id', '=', serverId).forNoKeyUpdate(),
+)
+
 /**
- * Changes a server that is not gone, and records the event: the only way to do so, so that none is missed. An
- * operation that begins with the change is written before.
+ * Changes a server, whose row is locked, and records the event: the only way to do so, so that none is missed.
+ * @param active the operation that the change begins, if it begins one
  */
 export async function updateServer(
   tx: Queries,
-  serverId: string,
+  before: ServerTable,
   change: Partial<ServerTable>,
+  active?: OperationTable,
 ): Promise<void> {
-  const before = await lockServer(tx, serverId)
-  if (!before) return
-  await recordChange(tx, before, await write(tx, serverId, change))
+  await write(tx, before.server_id, change)
+  await recordChange(tx, before, { ...before, ...change }, active)
 }
 
 /** Changes columns that only steps use, without an event. */
@@ -99,13 +97,8 @@ export async function moveServers(db: Queries, from: string, to: string): Promis
   await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
 }
 
-function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<ServerTable> {
-  return db
-    .updateTable('servers')
-    .set(change)
-    .where('server_id', '=', serverId)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+async function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {
+  await db.updateTable('servers').set(change).where('server_id', '=', serverId).execute()
 }
 
 /** Like findServer, with the columns of lists only: reading a column costs more than finding its row. */
@@ -168,13 +161,21 @@ async function countServers(db: Queries, accountId: string): Promise<number> {
   return (await findAccount(db, accountId)).servers_used
 }
 
-/** The servers of a pool whose machines should be on. */
-export function listRunning(db: Queries, pool: string) {
-  return connected(db)
+/** The next servers of a pool whose machines should be on, in a walk through all of them. */
+export function listRunning(db: Queries, pool: string, { after, limit }: Walk) {
+  return runningServers(db, pool)
     .select('status_reason')
-    .where('status', 'in', watchedIn)
-    .where('pool', '=', pool)
+    .where('server_id', '>', after)
+    .orderBy('server_id')
+    .limit(limit)
     .execute()
+}
+
+/** A part of a walk through servers. */
+export interface Walk {
+  /** The last server of the part before; empty for the first one. */
+  after: string
+  limit: number
 }
 
 /** The pools with machines that should be on. */
@@ -207,48 +208,6 @@ export async function poolsOfServers(db: Queries, ids: readonly string[]) {
   return ids.length === 0
     ? []
     : alive(db).select(['server_id', 'pool']).where('server_id', 'in', ids).execute()
-}
-
-/** Columns that decide on a server's connectivity, with the rights of its account to send mail. */
-export type Connected = Pick<
-  ServerTable,
-  | 'server_id'
-  | 'account_id'
-  | 'zone_slug'
-  | 'pool'
-  | 'number'
-  | 'networks'
-  | 'status'
-  | 'labels'
-  | 'ipv4'
-  | 'ipv6'
-  | 'bandwidth_mbit'
-> &
-  Pick<AccountTable, 'is_smtp_open'>
-
-/** Returns those of these servers that are not deleted. */
-export function listConnected(db: Queries, ids: readonly string[]): Promise<Connected[]> {
-  if (ids.length === 0) return Promise.resolve([])
-  return connected(db).where('server_id', 'in', ids).execute()
-}
-
-function connected(db: Queries) {
-  return alive(db)
-    .innerJoin(smtpRights(db).as('rights'), 'rights.account_id', 'servers.account_id')
-    .select([
-      'server_id',
-      'servers.account_id',
-      'zone_slug',
-      'pool',
-      'number',
-      'networks',
-      'status',
-      'labels',
-      'ipv4',
-      'ipv6',
-      'bandwidth_mbit',
-      'is_smtp_open',
-    ])
 }
 
 /** Counts servers by status and zone. */

@@ -56,7 +56,10 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
   if (keepSuspendedMs === null) {
     const change = { delete_at: null, updated_at: now }
     for (const { server_id } of await listReprieved(db))
-      await db.transaction().execute((tx) => updateServer(tx, server_id, change))
+      await db.transaction().execute(async (tx) => {
+        const server = await lockServer(tx, server_id)
+        if (server) await updateServer(tx, server, change)
+      })
     return
   }
   for (const { server_id } of await listDoomed(db, now))
@@ -64,7 +67,7 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
       const server = await lockServer(tx, server_id)
       if (server?.status !== 'suspended') return
       if (server.delete_at === null)
-        return updateServer(tx, server_id, { delete_at: now + keepSuspendedMs, updated_at: now })
+        return updateServer(tx, server, { delete_at: now + keepSuspendedMs, updated_at: now })
       // The account has just paid, so the next check resumes the server.
       const isPaid = (await reasonToSuspend(tx, server.account_id)) === null
       if (isPaid && !(await missingToResume(tx, server.account_id))) return
@@ -99,13 +102,13 @@ async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptio
   await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: reason } })
 }
 
-/** Suspends a server: it costs nothing until a top-up or the operator resumes it. */
+/** Suspends a server, whose row is locked: it costs nothing until a top-up or the operator resumes it. */
 export async function becomeSuspended(
   tx: Queries,
   server: ServerTable,
   { from, reason, now }: { from: NonNullable<ServerTable['suspended_from']>; reason: string; now: number },
 ): Promise<void> {
-  await updateServer(tx, server.server_id, {
+  await updateServer(tx, server, {
     status: 'suspended',
     status_reason: reason,
     suspended_from: from,
@@ -126,7 +129,7 @@ async function resume(tx: Queries, serverId: string, { clock }: SuspensionOption
   if (server?.status !== 'suspended' || (await reasonToSuspend(tx, server.account_id)) !== null) return
   const change = { status_reason: null, suspended_from: null, delete_at: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
-  else await updateServer(tx, serverId, { ...change, status: 'stopped', updated_at: now })
+  else await updateServer(tx, server, { ...change, status: 'stopped', updated_at: now })
   // A server that was free, such as one whose create failed, stays so.
   if (server.billed_since !== null) await changeRate(tx, billedServer(server), server, now)
 }

@@ -1,27 +1,37 @@
 import { DriverError } from '../../drivers/driver.ts'
 import { leave, type NetworkOperation, STEP } from '../../networks/attachments.ts'
 import { done, fail, type Procedure, type Runner, runner, type Step } from '../../operations/procedure.ts'
+import type { OperationTable } from '../../operations/tables.ts'
 import { serverRows } from '../rows.ts'
 import { getServer, lockServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
 import type { ProcedureOptions } from './spec.ts'
 
 /** Procedures that attach servers to private networks and detach them: their driver gets the current list. */
 export function networkProcedures(options: ProcedureOptions): Record<NetworkOperation, Runner> {
+  const read = (operation: OperationTable) => getServer(options.db, serverOf(operation))
   return {
-    attach_network: runner({ steps: { [STEP]: attachStep(options) }, conclude: attachConcluder(options) }),
-    detach_network: runner({ steps: { [STEP]: detachStep(options) }, conclude: async () => async () => {} }),
+    attach_network: runner({
+      steps: { [STEP]: attachStep(options) },
+      read,
+      conclude: attachConcluder(options),
+    }),
+    detach_network: runner({
+      steps: { [STEP]: detachStep(options) },
+      read,
+      conclude: async () => async () => {},
+    }),
   }
 }
 
 /** These operations always have a server. */
 const serverOf = ({ server_id }: { server_id: string | null }) => server_id ?? ''
 
-function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
-  return async (operation) => {
-    const server = await getServer(db, serverOf(operation))
+function attachStep({ connectivity }: ProcedureOptions): Step<object, ServerTable> {
+  return async (_operation, _signal, server) => {
     if (server.deleted_at !== null) return fail('server_deleted', 'The server was deleted meanwhile.')
     try {
-      await connectivity.tell(server.server_id)
+      await connectivity.tell(server)
     } catch (error) {
       if (!isUnsupported(error)) throw error
       return fail(
@@ -34,7 +44,7 @@ function attachStep({ db, connectivity }: ProcedureOptions): Step<object> {
 }
 
 /** A server that could not be attached is removed from the network, which frees its address. */
-function attachConcluder({ clock }: ProcedureOptions): Procedure<object>['conclude'] {
+function attachConcluder({ clock }: ProcedureOptions): Procedure<object, ServerTable>['conclude'] {
   return async (operation, outcome) => async (tx) => {
     if (outcome.status === 'succeeded') return
     const server = await lockServer(tx, serverOf(operation))
@@ -42,9 +52,9 @@ function attachConcluder({ clock }: ProcedureOptions): Procedure<object>['conclu
   }
 }
 
-function detachStep({ connectivity }: ProcedureOptions): Step<object> {
-  return async (operation) => {
-    await connectivity.tell(serverOf(operation)).catch(ifUnsupported)
+function detachStep({ connectivity }: ProcedureOptions): Step<object, ServerTable> {
+  return async (_operation, _signal, server) => {
+    await connectivity.tell(server).catch(ifUnsupported)
     return done()
   }
 }

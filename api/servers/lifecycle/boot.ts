@@ -4,10 +4,10 @@ import { again, done, fail, next, type Step, type StepResult } from '../../opera
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
 import { BOOT_MS, type BootData } from '../operations.ts'
 import { BOOT_TIMEOUT } from '../states.ts'
-import { getServer, updateMachine } from '../store.ts'
+import { updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
-import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
+import { machineSpec, type ProcedureOptions } from './spec.ts'
 
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
@@ -20,26 +20,27 @@ const BOOT_AT = 60
 /** Steps from no machine to a guest that answers. Create, start and reboot enter at different steps. */
 export function bootSteps(
   options: ProcedureOptions,
-): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData>> {
+): Record<'image' | 'make' | 'boot' | 'ready', Step<BootData, ServerTable>> {
   const { db, clock, drivers, connectivity } = options
 
-  const make: Step<BootData> = async (operation) => {
-    const server = await getServer(db, operation.subject_id)
+  const make: Step<BootData, ServerTable> = async (operation, _signal, server) => {
+    const driver = drivers.at(server.pool)
     // A second run may find the machine created and even running: a later step can have begun before the crash.
-    if (!server.has_disk) {
-      await drivers.at(server.pool).define(machineSpec(options, server))
+    const isOn = async () => ['running', 'hung'].includes((await driver.inspect(server.server_id)).power)
+    if (!server.has_disk && !(await isOn())) await driver.define(machineSpec(options, server))
+    // A create writes it at its end, with the status: until then nothing of value is on the disk.
+    if (!server.has_disk && operation.type !== 'create')
       await updateMachine(db, server.server_id, { has_disk: 1 })
-    }
-    return operation.data.start_on_create === false ? done() : next('boot', BOOT_AT)
+    const made = { has_disk: true }
+    return operation.data.start_on_create === false ? done(made) : next('boot', BOOT_AT, made)
   }
 
-  const boot: Step<BootData> = async (operation) => {
-    const server = await getServer(db, operation.subject_id)
+  const boot: Step<BootData, ServerTable> = async (operation, _signal, server) => {
     const driver = drivers.at(server.pool)
     try {
       const { power } = await driver.inspect(server.server_id)
       if (power !== 'running') await settlePorts(db, server.server_id)
-      await connectivity.tell(server.server_id).catch(ifUnsupported)
+      await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
       // Requests are refused earlier, but the service may start a server after its host has lost the feature.
@@ -55,8 +56,8 @@ export function bootSteps(
     return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
   }
 
-  const ready: Step<BootData> = async (operation) => {
-    const driver = await driverOf(options, operation.subject_id)
+  const ready: Step<BootData, ServerTable> = async (operation, _signal, { pool }) => {
+    const driver = drivers.at(pool)
     const answer = await driver.ready(operation.subject_id)
     if (answer) return done({ host_keys: answer.hostKeys })
     const { power } = await driver.inspect(operation.subject_id)
@@ -77,9 +78,8 @@ export function bootSteps(
 }
 
 /** Continues with the boot if the machine has its disk; otherwise prepares the image for the disk. */
-function imageStep({ db, drivers, catalog, log }: ProcedureOptions): Step<BootData> {
-  return async (operation) => {
-    const server = await getServer(db, operation.subject_id)
+function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, ServerTable> {
+  return async (operation, _signal, server) => {
     const driver = drivers.at(server.pool)
     if (server.has_disk) {
       const { power } = await driver.inspect(server.server_id)

@@ -5,11 +5,11 @@ import type { ServerNetwork } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { rulesOfServers } from '../../firewalls/protection.ts'
 import { cardsOf } from '../../networks/memberships.ts'
-import { portsOf, portsOfAll } from '../../ports/ports.ts'
-import { runningServers } from '../queries.ts'
-import { type Connected, listConnected, listRunning, poolsOfServers } from '../store.ts'
+import { type Connected, listConnected, listRunningConnected } from '../connected.ts'
+import { poolsOfServers } from '../store.ts'
 
-type Ports = Awaited<ReturnType<typeof portsOf>>
+/** The most servers in one update of a driver with all of its pool. */
+const PAGE = 1_000
 
 interface ConnectivityOptions {
   db: Database
@@ -48,13 +48,10 @@ export class Connectivity {
   }
 
   /** @throws DriverError */
-  async tell(serverId: string): Promise<void> {
-    const { db } = this.#options
-    const ids = [serverId]
-    for (const { pool } of await poolsOfServers(db, ids))
-      await this.#lineOf(pool).inTurn.run(async () =>
-        this.#connect(pool, await listConnected(db, ids), await portsOf(db, ids)),
-      )
+  async tell({ server_id, pool }: Pick<Connected, 'server_id' | 'pool'>): Promise<void> {
+    await this.#lineOf(pool).inTurn.run(async () =>
+      this.#connect(pool, await listConnected(this.#options.db, [server_id])),
+    )
   }
 
   /**
@@ -63,13 +60,15 @@ export class Connectivity {
    */
   async tellRunning(pool: string): Promise<void> {
     const { db } = this.#options
-    await this.#trying(pool, async () =>
-      this.#connect(
-        pool,
-        await listRunning(db, pool),
-        await portsOfAll(db, (within) => runningServers(within, pool)),
-      ),
-    )
+    // Other updates of the pool take their turns between the parts.
+    for (let after: string | undefined = ''; after !== undefined; )
+      await this.#trying(pool, async () => {
+        const walk = { after: after ?? '', limit: PAGE }
+        after = undefined
+        const servers = await listRunningConnected(db, pool, walk)
+        await this.#connect(pool, servers)
+        after = servers.length < PAGE ? undefined : servers.at(-1)?.server_id
+      })
   }
 
   /** Resolves when drivers know all changes until now. */
@@ -89,7 +88,7 @@ export class Connectivity {
       void this.#trying(pool, async () => {
         const news = [...changed]
         changed.clear()
-        await this.#connect(pool, await listConnected(db, news), await portsOf(db, news))
+        await this.#connect(pool, await listConnected(db, news))
       })
     }
   }
@@ -109,12 +108,14 @@ export class Connectivity {
   }
 
   /** @param servers of this pool */
-  async #connect(pool: string, servers: readonly Connected[], ports: Ports): Promise<void> {
+  async #connect(pool: string, servers: readonly Connected[]): Promise<void> {
     if (servers.length === 0) return
-    const firewalls = await rulesOfServers(this.#options.db, servers)
-    const networks = servers.map(
-      (server) => [server.server_id, serverNetwork(server, ports, firewalls)] as const,
+    const { db } = this.#options
+    const firewalls = await rulesOfServers(
+      db,
+      servers.filter(({ mayHaveFirewalls }) => mayHaveFirewalls),
     )
+    const networks = servers.map((server) => [server.server_id, serverNetwork(server, firewalls)] as const)
     await this.#options.drivers.at(pool).connect(new Map(networks))
   }
 }
@@ -124,13 +125,12 @@ const FAILED = 'the network of servers could not be configured; trying again'
 /** The connectivity of a server, as its driver expects it. */
 function serverNetwork(
   server: Connected,
-  ports: Ports,
   firewalls: Awaited<ReturnType<typeof rulesOfServers>>,
 ): ServerNetwork {
-  const { server_id, number, status, ipv4, ipv6, is_smtp_open } = server
+  const { server_id, number, status, ports, ipv4, ipv6, is_smtp_open } = server
   return {
     number: number ?? 0,
-    ports: (ports.get(server_id) ?? []).map(({ protocol, host_port, port }) => ({
+    ports: ports.map(({ protocol, host_port, port }) => ({
       protocol,
       hostPort: host_port,
       port,

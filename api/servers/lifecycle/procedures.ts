@@ -17,6 +17,7 @@ import {
   runner,
   type Step,
 } from '../../operations/procedure.ts'
+import type { OperationTable } from '../../operations/tables.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
 import { billingStart } from '../billing-start.ts'
 import {
@@ -31,12 +32,12 @@ import { planColumns } from '../plan-columns.ts'
 import { billedServer } from '../queries.ts'
 import { release } from '../reservation.ts'
 import { SUSPENDED } from '../states.ts'
-import { getServer, updateServer } from '../store.ts'
+import { getServer, lockServer, updateServer } from '../store.ts'
 import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
 import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
-import { driverOf, machineSpec, type ProcedureOptions } from './spec.ts'
+import { machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** The procedure of each type of operation. */
 export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
@@ -44,21 +45,29 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   const { reset, ...off } = offSteps(options)
   const conclude = concluder(options)
   const isOff = async () => done()
+  const read = (operation: OperationTable) => getServer(options.db, operation.subject_id)
   return {
-    create: runner<ServerOperations['create']>({ steps: patient(boot, options), conclude }),
-    start: runner<ServerOperations['start']>({ steps: boot, conclude }),
-    stop: runner<ServerOperations['stop']>({ steps: { ...off, off: isOff }, conclude }),
-    // A reboot continues at `image`, like a start: a server in `error` may have no machine yet.
-    reboot: runner<ServerOperations['reboot']>({
-      steps: { ...boot, ...off, reset, off: async () => next('image', 55) },
+    create: runner<ServerOperations['create'], ServerTable>({
+      steps: patient(boot, options),
+      read,
       conclude,
     }),
-    resize: runner<ServerOperations['resize']>({
+    start: runner<ServerOperations['start'], ServerTable>({ steps: boot, read, conclude }),
+    stop: runner<ServerOperations['stop'], ServerTable>({ steps: { ...off, off: isOff }, read, conclude }),
+    // A reboot continues at `image`, like a start: a server in `error` may have no machine yet.
+    reboot: runner<ServerOperations['reboot'], ServerTable>({
+      steps: { ...boot, ...off, reset, off: async () => next('image', 55) },
+      read,
+      conclude,
+    }),
+    resize: runner<ServerOperations['resize'], ServerTable>({
       steps: { define: resizeStep(options) },
+      read,
       conclude: resizeConcluder(options),
     }),
-    delete: runner<ServerOperations['delete']>({
+    delete: runner<ServerOperations['delete'], ServerTable>({
       steps: patient({ destroy: destroyStep(options) }, options),
+      read,
       conclude: removeConcluder(options),
     }),
   }
@@ -69,14 +78,14 @@ const HOST_MS = 5_000
 
 /** Makes steps of create and delete wait for a host that does not answer, rather than fail. */
 function patient<Name extends string, Data>(
-  steps: Record<Name, Step<Data>>,
+  steps: Record<Name, Step<Data, ServerTable>>,
   { log }: ProcedureOptions,
-): Record<Name, Step<Data>> {
+): Record<Name, Step<Data, ServerTable>> {
   const wait =
-    (step: Step<Data>): Step<Data> =>
-    async (operation, signal) => {
+    (step: Step<Data, ServerTable>): Step<Data, ServerTable> =>
+    async (operation, signal, server) => {
       try {
-        return await step(operation, signal)
+        return await step(operation, signal, server)
       } catch (error) {
         if (!(error instanceof DriverError && error.code === 'unavailable')) throw error
         const { operation_id } = operation
@@ -84,8 +93,8 @@ function patient<Name extends string, Data>(
         return again(HOST_MS)
       }
     }
-  const entries = Object.entries<Step<Data>>(steps).map(([name, step]) => [name, wait(step)])
-  return Object.fromEntries(entries) as Record<Name, Step<Data>> // the same names
+  const entries = Object.entries<Step<Data, ServerTable>>(steps).map(([name, step]) => [name, wait(step)])
+  return Object.fromEntries(entries) as Record<Name, Step<Data, ServerTable>> // the same names
 }
 
 type PowerData = BootData & OffData
@@ -94,33 +103,39 @@ type PowerOperation = 'create' | 'start' | 'stop' | 'reboot'
 /**
  * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
  */
-function concluder({ db, clock, drivers }: ProcedureOptions): Procedure<PowerData>['conclude'] {
-  return async (operation, outcome) => {
-    const server = await getServer(db, operation.subject_id)
+function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, ServerTable>['conclude'] {
+  return async (operation, outcome, { server_id, pool }) => {
     const now = clock.now()
     const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
     const isOn =
       outcome.status === 'succeeded'
         ? operation.type !== 'stop' && operation.data.start_on_create !== false
-        : isStillOn(type, await drivers.at(server.pool).inspect(server.server_id))
+        : isStillOn(type, await drivers.at(pool).inspect(server_id))
     const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
-    const hostKeys = operation.data.host_keys
-    const change: Partial<ServerTable> = {
-      status: isOn ? 'running' : restStatus(operation, outcome),
-      status_reason: outcome.status === 'failed' ? outcome.code : null,
-      started_at: isOn ? startTime(operation, server, now) : null,
-      billed_since: server.billed_since ?? billedFrom,
-      ...(hostKeys === undefined ? {} : { host_keys: JSON.stringify(hostKeys) }),
-      updated_at: now,
-    }
-    const { suspend } = operation.data
-    return async (tx) => {
+    const { suspend, host_keys, has_disk } = operation.data
+    return writeToServer(server_id, async (tx, server) => {
       if (outcome.status === 'succeeded' && suspend)
         return becomeSuspended(tx, server, { from: suspend, reason: server.status_reason ?? SUSPENDED, now })
-      await updateServer(tx, server.server_id, change)
+      await updateServer(tx, server, {
+        status: isOn ? 'running' : restStatus(operation, outcome),
+        status_reason: outcome.status === 'failed' ? outcome.code : null,
+        started_at: isOn ? startTime(operation, server, now) : null,
+        billed_since: server.billed_since ?? billedFrom,
+        ...(has_disk || isOn ? { has_disk: 1 } : {}),
+        ...(host_keys === undefined ? {} : { host_keys: JSON.stringify(host_keys) }),
+        updated_at: now,
+      })
       if (server.billed_since === null && billedFrom !== null)
         await changeRate(tx, billedServer(server), server, billedFrom)
-    }
+    })
+  }
+}
+
+/** Writes to a server whose row is locked, as it is then: requests may have changed it since the first step. */
+function writeToServer(serverId: string, change: (tx: Queries, server: ServerTable) => Promise<void>) {
+  return async (tx: Queries) => {
+    const server = await lockServer(tx, serverId)
+    if (server) await change(tx, server)
   }
 }
 
@@ -139,32 +154,29 @@ function startTime(operation: Operation<PowerData>, server: ServerTable, now: nu
   return operation.type === 'stop' ? (server.started_at ?? now) : now
 }
 
-function resizeStep(options: ProcedureOptions): Step<ResizeData> {
-  const { db, drivers } = options
-  return async (operation) => {
+function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {
+  return async (operation, _signal, server) => {
     const { plan } = operation.data
-    const server = await getServer(db, operation.subject_id)
     // A server that never had a machine gets the new size when its first one is created.
     if (server.has_disk)
-      await drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
+      await options.drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
     return done()
   }
 }
 
-function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>['conclude'] {
-  return async (operation, outcome) => {
+function resizeConcluder({ clock }: ProcedureOptions): Procedure<ResizeData, ServerTable>['conclude'] {
+  return async (operation, outcome, { server_id }) => {
     const { plan, growth } = operation.data
-    const server = await getServer(db, operation.subject_id)
     const now = clock.now()
     const rest = { status: 'stopped' as const, updated_at: now }
     const ordered = planColumns(plan)
-    return async (tx: Queries) => {
+    return writeToServer(server_id, async (tx, server) => {
       if (outcome.status === 'failed') {
-        await updateServer(tx, server.server_id, { ...rest, status_reason: outcome.code })
+        await updateServer(tx, server, { ...rest, status_reason: outcome.code })
         await release(tx, server, growth, 0)
         return
       }
-      await updateServer(tx, server.server_id, {
+      await updateServer(tx, server, {
         ...rest,
         status_reason: null,
         ...ordered,
@@ -172,27 +184,26 @@ function resizeConcluder({ db, clock }: ProcedureOptions): Procedure<ResizeData>
         billed_since: server.billed_since ?? billingStart({ type: 'resize', data: {} }, outcome, false, now),
       })
       await changeRate(tx, billedServer(server), ordered, now)
-    }
+    })
   }
 }
 
-function destroyStep(options: ProcedureOptions): Step<object> {
-  return async (operation) => {
-    const driver = await driverOf(options, operation.subject_id)
-    await driver.destroy(operation.subject_id)
-    const { power } = await driver.inspect(operation.subject_id)
+function destroyStep({ drivers }: ProcedureOptions): Step<object, ServerTable> {
+  return async (_operation, _signal, { server_id, pool }) => {
+    const driver = drivers.at(pool)
+    await driver.destroy(server_id)
+    const { power } = await driver.inspect(server_id)
     return power === 'absent' ? done() : again(500)
   }
 }
 
 /** Once the machine is gone, releases everything that the server held, and its secrets. */
-function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['conclude'] {
-  return async (operation, outcome) => {
-    const server = await getServer(db, operation.subject_id)
+function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerTable>['conclude'] {
+  return async (_operation, outcome, { server_id }) => {
     const now = clock.now()
-    return async (tx: Queries) => {
+    return writeToServer(server_id, async (tx, server) => {
       if (outcome.status === 'failed') {
-        await updateServer(tx, server.server_id, {
+        await updateServer(tx, server, {
           status: 'error',
           status_reason: outcome.code,
           // Billing ended with the request, and begins anew if the customer starts it again.
@@ -203,7 +214,7 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
         return
       }
       const gone = { deleted_at: now, updated_at: now, started_at: null }
-      await updateServer(tx, server.server_id, {
+      await updateServer(tx, server, {
         ...gone,
         ssh_port: null,
         number: null,
@@ -224,6 +235,6 @@ function removeConcluder({ db, clock }: ProcedureOptions): Procedure<object>['co
       const networks = membershipsOf(server).map(({ network_id }) => network_id)
       await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await subjectIsGone(tx, serverSubject(server.server_id), now)
-    }
+    })
   }
 }

@@ -14,6 +14,8 @@ import type { Connectivity } from './connectivity.ts'
 import { endLeftovers } from './leftovers.ts'
 
 const LOOK_EVERY_MS = 10_000
+/** The servers of a pool that are read at once. */
+const PAGE = 1_000
 const SWEEP_EVERY_MS = 60_000
 /** The status reason of a server whose host does not answer, although it may be running. */
 const HOST_UNAVAILABLE = 'host_unavailable'
@@ -91,11 +93,24 @@ export class Reconciler {
   }
 
   async #lookAt(pool: string): Promise<void> {
-    const { db, drivers, connectivity, log } = this.#options
+    const { db, drivers, connectivity } = this.#options
     await connectivity.tellRunning(pool)
-    const servers = await listRunning(db, pool)
     const driver = drivers.at(pool)
     const machines = await driver.list()
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const servers: Watched[] = await listRunning(db, pool, { after, limit: PAGE })
+      await this.#compare(driver, servers, machines)
+      after = servers.length < PAGE ? undefined : servers.at(-1)?.server_id
+    }
+  }
+
+  /** @param machines may be older than the servers, whose machines are inspected before anything is changed */
+  async #compare(
+    driver: Driver,
+    servers: readonly Watched[],
+    machines: ReadonlyMap<string, MachineState>,
+  ): Promise<void> {
+    const { log } = this.#options
     const isOn = ({ server_id }: Watched) => machines.get(server_id)?.power === 'running'
     const late = servers.filter((server) => isOn(server) && server.status_reason === BOOT_TIMEOUT)
     await Promise.all(late.map(({ server_id }) => this.#askLate(driver, server_id)))
@@ -105,7 +120,7 @@ export class Reconciler {
     for (const { server_id, status_reason } of servers.filter((server) => !isOn(server))) {
       if (machines.get(server_id)?.power === 'away' && status_reason === HOST_UNAVAILABLE) continue
       try {
-        // It is inspected again, because a list of many machines may take long enough for a reboot.
+        // It is inspected again, because a list of many machines may take long enough for a start or a reboot.
         await this.#updateFrom(server_id, await driver.inspect(server_id))
       } catch (error) {
         log.error({ err: error, server_id }, 'the machine of a server could not be checked')
@@ -163,7 +178,7 @@ export class Reconciler {
       const crash = { crash_count: crashes, crashed_at: now, started_at: null }
       if (crashes > MAX_CRASHES) {
         const change = { ...crash, status: 'error', status_reason: 'crash_loop', updated_at: now } as const
-        return updateServer(tx, serverId, change)
+        return updateServer(tx, server, change)
       }
       const runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
       await begin(tx, server, 'start', {}, { now, runAt, change: { ...crash, status_reason: 'crashed' } })
@@ -177,9 +192,9 @@ export class Reconciler {
    */
   async #write(serverId: string, change: Partial<ServerTable>, reason?: string): Promise<void> {
     const updated_at = this.#options.clock.now()
-    await this.#whileOn(serverId, async (tx, { status_reason }) => {
-      if (reason === undefined || reason === status_reason)
-        await updateServer(tx, serverId, { ...change, updated_at })
+    await this.#whileOn(serverId, async (tx, server) => {
+      if (reason === undefined || reason === server.status_reason)
+        await updateServer(tx, server, { ...change, updated_at })
     })
   }
 

@@ -3,10 +3,9 @@ import { type Catalog, findTemplate } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import { addressesOf } from '../../drivers/addresses.ts'
-import type { Driver, MachineSpec, PortRange } from '../../drivers/driver.ts'
+import type { MachineSpec, PortRange } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
-import { getServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import type { Connectivity } from './connectivity.ts'
 
@@ -20,11 +19,6 @@ export interface ProcedureOptions {
   connectivity: Connectivity
   sshPorts: PortRange
   log: Logger
-}
-
-/** The driver of the pool that a server is in. */
-export async function driverOf({ db, drivers }: ProcedureOptions, serverId: string): Promise<Driver> {
-  return drivers.at((await getServer(db, serverId)).pool)
 }
 
 /** A server as the driver sees it. */

@@ -207,7 +207,7 @@ test.each(['the same process', 'another process'])(
     const step: Step = async (operation, signal) => {
       const name = operation.operation_id === first.operation_id ? 'canceled' : 'next'
       log.push(`${name} begins`)
-      const result = name === 'canceled' ? await slow.step(operation, signal) : done()
+      const result = name === 'canceled' ? await slow.step(operation, signal, undefined) : done()
       log.push(`${name} ends${signal.aborted ? ', told to give up' : ''}`)
       return result
     }
