@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import { chargedItems } from '../billing/metering.ts'
-import { type BilledItem, changeRate } from '../billing/rates.ts'
+import { type BilledItem, beginRate, changeRate } from '../billing/rates.ts'
 import { type Catalog, onSale, type Zone } from '../catalog/file.ts'
 import { addressesIn, isInPools } from '../catalog/pools.ts'
 import { pricesAt } from '../catalog/prices.ts'
@@ -62,7 +62,7 @@ export async function takeAddress(
   }
   const row = await firstFree(tx, zone, wanted, now, attempt)
   if (!row) throw await unavailable(tx, catalog, zone, wanted, now)
-  if (price.price_hour > 0) await changeRate(tx, billed(row), price, now)
+  if (price.price_hour > 0) await beginRate(tx, billed(row), price, now)
   await record(tx, [{ accountId: row.account_id, type: 'address.created', data: addressView(row), at: now }])
   return row
 }

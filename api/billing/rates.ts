@@ -34,12 +34,7 @@ export async function changeRate(
   const last = await lastRate(tx, item_id)
   const at = Math.max(now, meter.charged_until, last?.ends_at ?? last?.starts_at ?? 0)
   if (last?.ends_at === null) await endRate(tx, item_id, last.starts_at, at)
-  if (price) {
-    const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
-    const terms = { price_hour, price_month, traffic_gb, traffic_price }
-    const rate = { ...keyOf(item), starts_at: at, ends_at: null, ...terms }
-    await tx.insertInto('rates').values(rate).execute()
-  }
+  if (price) await insertRate(tx, item, price, at)
   // A meter that runs is read at the end of its hour in any case.
   if (meter.due_at !== null || !price) return
   await tx
@@ -47,6 +42,28 @@ export async function changeRate(
     .set({ charged_until: at, due_at: hourAfter(at) })
     .where('item_id', '=', item_id)
     .execute()
+}
+
+/**
+ * Begins to bill an item: changeRate with fewer statements, for an item that was most likely never billed before.
+ */
+export async function beginRate(tx: Queries, item: BilledItem, price: Price, moment: number): Promise<void> {
+  const at = wholeSecond(moment)
+  const times = { charged_until: at, due_at: hourAfter(at) }
+  const { numInsertedOrUpdatedRows: written } = await tx
+    .insertInto('billing_meters')
+    .values({ ...keyOf(item), ...times, traffic_month: 0, traffic_charged: 0 })
+    .onConflict((conflict) => conflict.column('server_id').doNothing())
+    .executeTakeFirstOrThrow()
+  if (written === 0n) return changeRate(tx, item, price, moment)
+  await insertRate(tx, item, price, at)
+}
+
+async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
+  const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
+  const terms = { price_hour, price_month, traffic_gb, traffic_price }
+  const rate = { ...keyOf(item), starts_at: at, ends_at: null, ...terms }
+  await tx.insertInto('rates').values(rate).execute()
 }
 
 /** An item as rates and meters name it. */

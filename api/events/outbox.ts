@@ -15,12 +15,26 @@ export interface Event {
   at: number
 }
 
+/** The events of transactions that write theirs together, at their end. */
+const gathered = new WeakMap<Queries, Event[]>()
+
+/** Runs a part of a transaction that records several events, and writes them in one statement. */
+export async function recordTogether<Result>(tx: Queries, run: () => Promise<Result>): Promise<Result> {
+  const events: Event[] = []
+  gathered.set(tx, events)
+  const result = await run().finally(() => gathered.delete(tx))
+  await record(tx, events)
+  return result
+}
+
 /**
  * Records events in the transaction of the change that they report. If a request made the change, it also records an
  * audit entry, once for each request.
  */
 export async function record(tx: Queries, events: readonly Event[]): Promise<void> {
   if (events.length === 0) return
+  const others = gathered.get(tx)
+  if (others) return void others.push(...events)
   const rows = events.map(({ eventId = uuid(), accountId, type, data, at }) => ({
     event_id: eventId,
     account_id: accountId,

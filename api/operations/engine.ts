@@ -27,6 +27,8 @@ export interface EngineOptions {
   peers: Peers
   /** Called for each operation that ended, in the transaction that writes it. */
   ended: (tx: Queries, operation: OperationTable) => Promise<void>
+  /** Runs the part of that transaction that records events, so that they are written together. */
+  together?: ((tx: Queries, run: () => Promise<void>) => Promise<void>) | undefined
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** By which name operations are taken. */
@@ -74,7 +76,13 @@ export class Engine {
   readonly #stopping = new AbortController()
   readonly #work: Loop
   readonly #renewal: Loop
-  #pauseMs = 0
+  #isWorking = false
+  /** Times at which operations that this process knows of become due. */
+  readonly #dueTimes = new Set<number>([Number.NEGATIVE_INFINITY])
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #leastPauseMs = LOOK_AGAIN_MS
+  /** True if operations may be due that could not be taken: they wait for the end of others. */
+  #hasMore = false
   /** Long polls of this process. */
   readonly waits: Waits
 
@@ -89,7 +97,7 @@ export class Engine {
       log,
       turn: () => this.#look(),
       failure: 'the worker could not fetch operations; trying again',
-      pauseMs: () => this.#pauseMs,
+      pauseMs: () => this.#pauseMs(),
     })
     this.#renewal = new Loop({
       clock,
@@ -99,7 +107,7 @@ export class Engine {
       pauseMs: () => RENEW_EVERY_MS,
     })
     const { peers } = options
-    peers.on('operations', () => this.#work.wake())
+    peers.on('operations', () => this.#expect())
     peers.on('ended', (ids) => this.waits.announce(ids))
     peers.on('canceled', (ids) => {
       for (const id of ids) this.#inFlight.get(id)?.abort.abort()
@@ -113,6 +121,7 @@ export class Engine {
    */
   async start({ isAlone }: { isAlone: boolean }): Promise<void> {
     if (isAlone) await takeOverLeases(this.#options.db)
+    this.#isWorking = true
     this.#work.start()
     this.#renewal.start({ isPauseFirst: true })
   }
@@ -123,15 +132,21 @@ export class Engine {
   /** Lets running steps end, starts no more. Unfinished operations go on at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#isWorking = false
     const stopped = Promise.all([this.#work.stop(), this.#renewal.stop()])
     for (const { abort } of this.#inFlight.values()) abort.abort()
     await stopped
     await this.settled()
   }
 
-  /** To be called after the commit of a new operation: whichever process carries it out begins at once. */
-  wake(): void {
-    this.#options.peers.ring('operations')
+  /**
+   * To be called after the commit of a new operation. This process takes it if it can, and calls the others otherwise:
+   * if all looked for each operation, they would mostly find it taken.
+   * @param at the time at which the operation is due (default: now)
+   */
+  wake(at?: number): void {
+    if (this.#isWorking && this.#room > 0) this.#expect(at)
+    else this.#options.peers.ring('operations')
   }
 
   /** To be called after the commit that canceled an operation: its running step is aborted. */
@@ -148,18 +163,26 @@ export class Engine {
    * @returns how many operations were taken
    */
   async tick(): Promise<number> {
-    const { db, clock, concurrency = 64 } = this.#options
-    const limit = concurrency - this.#inFlight.size
+    const { db, clock, peers, concurrency = 64 } = this.#options
+    const limit = this.#room
     if (limit <= 0) return 0
-    const held = new Map<string, number>()
-    for (const { account } of this.#inFlight.values()) held.set(account, (held.get(account) ?? 0) + 1)
     // No account gets more than half, so that there is always room for another.
     const share = Math.ceil(concurrency / 2)
     const now = clock.now()
     const by = { owner: this.#owner, leaseMs: LEASE_MS, now, steps: this.#steps }
-    const rows = await claimDue(db, { ...by, limit, share, held })
+    const rows = await claimDue(db, { ...by, limit, share })
     for (const row of rows) this.#begin(row)
+    const isFull = rows.length === limit
+    // The others are called for the rest. One that is full ignores it.
+    if (isFull && !this.#hasMore) peers.ring('operations')
+    const held = [...Map.groupBy(this.#inFlight.values(), ({ account }) => account).values()]
+    this.#hasMore = isFull || held.some((own) => own.length >= share)
     return rows.length
+  }
+
+  /** The number of operations that can be taken. */
+  get #room(): number {
+    return (this.#options.concurrency ?? 64) - this.#inFlight.size
   }
 
   /** Resolves when nothing is being carried out at this moment. */
@@ -174,14 +197,32 @@ export class Engine {
     return nextDueAt(db, { now: clock.now(), steps: this.#steps })
   }
 
+  /** Takes what is due, if anything can be due. An operation that only ended leaves nothing to read. */
   async #look(): Promise<void> {
-    const { clock } = this.#options
-    // Until it is known when the next operation is due.
-    this.#pauseMs = LOOK_AGAIN_MS
-    // There may be more than it could take.
-    if ((await this.tick()) > 0) return this.#work.wake()
-    const due = (await this.nextDueAt()) ?? Number.POSITIVE_INFINITY
-    this.#pauseMs = Math.min(LOOK_EVERY_MS, Math.max(20, due - clock.now()))
+    const now = this.#options.clock.now()
+    if (this.#room <= 0 || this.#nextLookAt() > now) return
+    this.#leastPauseMs = LOOK_AGAIN_MS
+    const passed = [...this.#dueTimes].filter((at) => at <= now)
+    const isTaken = (await this.tick()) > 0
+    for (const at of passed) this.#dueTimes.delete(at)
+    this.#lookedAt = now
+    if (!isTaken && !this.#hasMore) this.#dueTimes.add((await this.nextDueAt()) ?? Number.POSITIVE_INFINITY)
+    this.#leastPauseMs = 20
+  }
+
+  #nextLookAt(): number {
+    return Math.min(this.#lookedAt + LOOK_EVERY_MS, ...this.#dueTimes)
+  }
+
+  #pauseMs(): number {
+    if (this.#room <= 0) return LOOK_EVERY_MS
+    return Math.max(this.#leastPauseMs, this.#nextLookAt() - this.#options.clock.now())
+  }
+
+  /** Looks for operations at a time (default: now). */
+  #expect(at = Number.NEGATIVE_INFINITY): void {
+    this.#dueTimes.add(at)
+    this.#work.wake()
   }
 
   async #renew(): Promise<void> {
@@ -202,7 +243,7 @@ export class Engine {
       .then(() => this.#carryOut(operation, abort.signal))
       .finally(() => {
         if (this.#inFlight.get(operation_id)?.done === running) this.#inFlight.delete(operation_id)
-        this.#work.wake()
+        if (this.#hasMore) this.#expect()
       })
     this.#inFlight.set(operation_id, { account: account_id, abort, done: running })
   }
@@ -248,7 +289,7 @@ export class Engine {
     for (;;)
       try {
         await saveStep(db, operation, back, { owner: this.#owner })
-        return
+        return this.#expect(change.next_run_at)
       } catch (error) {
         if (!isUnavailable(error) || signal.aborted) return
         await clock.sleep(RETRY_MS, signal)
@@ -295,8 +336,8 @@ export class Engine {
           : { status: 'failed', code: result.code, message: result.message }
       // If only another version knows the procedure, the result has no consequences here.
       const write = await runnerOf(this.#options.procedures, operation)?.conclude(operation, outcome)
-      const { ended, onEnd } = this.#options
-      const isOurs = await settle(db, operation, outcome, write, { ...by, ended })
+      const { ended, together, onEnd } = this.#options
+      const isOurs = await settle(db, operation, outcome, write, { ...by, ended, together })
       if (!isOurs) return false
       this.#options.peers.ring('ended', [operation.operation_id])
       const seconds = (now - operation.created_at) / 1000
@@ -307,7 +348,9 @@ export class Engine {
     if (result.kind === 'again') {
       operation.progress = result.progress ?? operation.progress
       const pause = { next_run_at: now + result.afterMs, lease_owner: null, lease_until: 0 }
-      return saveStep(db, operation, pause, by)
+      const isOurs = await saveStep(db, operation, pause, by)
+      this.#expect(pause.next_run_at)
+      return isOurs
     }
     advance(operation, result)
     return saveStep(db, operation, { lease_until: now + LEASE_MS }, by)

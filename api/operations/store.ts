@@ -18,89 +18,80 @@ interface Claim extends Look {
   leaseMs: number
   /** The most operations to take. */
   limit: number
-  /** The most operations that an account may hold, with the number that each holds now. */
+  /** The most operations of an account that the owner may hold. */
   share?: number
-  held?: ReadonlyMap<string, number>
 }
-
-const PICKS = 3
 
 /**
- * Takes due operations, the accounts in turn, so that no account waits for all operations of another. It skips
- * operations that another process is just taking.
+ * Takes due operations, the accounts in turn, so that no account waits for all operations of another: the first of each
+ * account, then the second of each. Those that the owner holds count as taken. It skips operations that another process
+ * is just taking.
  */
-export async function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
-  for (let pick = 0; pick < PICKS; pick += 1) {
-    const ids = await pickInTurns(db, by)
-    if (ids.length === 0) return []
-    const taken = await take(db, ids, by)
-    // Otherwise another process took the same ones first; later operations may be free.
-    if (taken.length > 0) return taken
-  }
-  return []
+export function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
+  const { owner, leaseMs, limit, share = limit, now, steps } = by
+  const claim = claims.get(steps) ?? claimOf(steps)
+  claims.set(steps, claim)
+  return taking(db, (tx) => claim.all(tx, { owner, until: now + leaseMs, limit, share, now }))
 }
 
-function take(
-  db: Database,
-  ids: readonly string[],
-  { owner, leaseMs, ...look }: Claim,
-): Promise<OperationTable[]> {
-  const { now } = look
-  const due = (select: QueryCreator<Schema>) =>
-    dueAt(select, look)
-      .select('due.operation_id')
-      .where('due.operation_id', 'in', ids)
-      .forUpdate()
-      .skipLocked()
-  return taking(db, (tx) =>
-    tx
-      .with('due', due)
+/** The statement for each list of steps: a process has one. */
+const claims = new WeakMap<readonly string[], ReturnType<typeof claimOf>>()
+
+interface ClaimValues extends Record<string, string | number> {
+  owner: string
+  until: number
+  limit: number
+  share: number
+  now: number
+}
+
+function claimOf(steps: readonly string[]) {
+  return prepared((db, { owner, until, limit, share, now }: ClaimValues) =>
+    db
+      .with('held', (eb) =>
+        eb
+          .selectFrom('operations')
+          .select(({ fn }) => ['account_id', fn.countAll<number>().as('total')])
+          .where(isLeased())
+          .where('lease_owner', '=', owner)
+          .groupBy('account_id'),
+      )
+      .with('waiting', (eb) =>
+        dueAt(eb, { now, steps })
+          .leftJoin(eb.selectFrom('held').selectAll().as('held'), 'held.account_id', 'due.account_id')
+          .select(['due.operation_id', 'due.next_run_at', turn.as('turn')]),
+      )
+      .with('picked', (eb) =>
+        eb
+          .selectFrom('waiting')
+          .select('operation_id')
+          .where('turn', '<=', share)
+          .orderBy('turn')
+          .orderBy('next_run_at')
+          .limit(limit),
+      )
+      // It looks again at each row that it locks: another process may have taken it meanwhile.
+      .with('due', (eb) =>
+        dueAt(eb, { now, steps })
+          .select('due.operation_id')
+          .where('due.operation_id', 'in', eb.selectFrom('picked').select('operation_id'))
+          .forUpdate()
+          .skipLocked(),
+      )
       .updateTable('operations')
       .set((eb) => ({
         status: 'running',
         lease_owner: owner,
-        lease_until: now + leaseMs,
+        lease_until: until,
         started_at: eb.fn.coalesce('started_at', eb.val(now)),
       }))
       .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
-      .returningAll()
-      .execute(),
+      .returningAll(),
   )
 }
 
-/**
- * The ids of the operations to take: the first of each account, then the second of each. Operations that accounts hold
- * count as taken.
- */
-async function pickInTurns(db: Database, { limit, share = limit, held, ...look }: Claim): Promise<string[]> {
-  const heldBy = (account: string) => held?.get(account) ?? 0
-  const allHeld = [...(held?.values() ?? [])].reduce((sum, count) => sum + count, 0)
-  const rows = await db
-    .selectFrom((eb) =>
-      dueAt(eb, look)
-        .select(['due.operation_id', 'due.account_id', 'due.next_run_at'])
-        .select(({ fn }) =>
-          fn
-            .agg<number>('row_number')
-            .over((over) => over.partitionBy('due.account_id').orderBy('due.next_run_at'))
-            .as('turn'),
-        )
-        .as('waiting'),
-    )
-    .select(['operation_id', 'account_id', 'turn'])
-    .where('turn', '<=', share)
-    .orderBy('turn')
-    .orderBy('next_run_at')
-    // At most this many of them exceed their share.
-    .limit(limit + allHeld)
-    .execute()
-  return rows
-    .map((row) => ({ ...row, turn: row.turn + heldBy(row.account_id) }))
-    .filter((row) => row.turn <= share)
-    .sort((a, b) => a.turn - b.turn)
-    .slice(0, limit)
-    .map((row) => row.operation_id)
-}
+const turn = sql<number>`row_number() OVER (PARTITION BY due.account_id ORDER BY due.next_run_at)
+  + coalesce(held.total, 0)`
 
 /** Due operations. One waits while a canceled one of its subject still has a step running. */
 function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, { now, steps }: Look) {
@@ -222,8 +213,14 @@ export async function settle(
   operation: OperationTable,
   outcome: Outcome,
   write: ((tx: Queries) => Promise<void>) | undefined,
-  by: { owner: string; now: number; ended: (tx: Queries, operation: OperationTable) => Promise<void> },
+  by: {
+    owner: string
+    now: number
+    ended: (tx: Queries, operation: OperationTable) => Promise<void>
+    together?: ((tx: Queries, run: () => Promise<void>) => Promise<void>) | undefined
+  },
 ): Promise<boolean> {
+  const { together = (_tx, run) => run() } = by
   const end = async (tx: Queries) => {
     await write?.(tx)
     const row = await tx
@@ -246,7 +243,7 @@ export async function settle(
     await by.ended(tx, row)
   }
   try {
-    await db.transaction().execute(end)
+    await db.transaction().execute((tx) => together(tx, () => end(tx)))
     return true
   } catch (error) {
     if (error instanceof NotOurs) return false

@@ -2,6 +2,7 @@ import { BillingWorker } from '../billing/worker.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { hostOf } from '../catalog/file.ts'
 import { recordEnd } from '../events/operations.ts'
+import { recordTogether } from '../events/outbox.ts'
 import type { Turns } from '../http/limits/turns.ts'
 import { Sampler } from '../monitoring/sampler.ts'
 import { NETWORK_SUBJECT } from '../networks/networks.ts'
@@ -45,6 +46,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const engine = new Engine({
     ...{ db, clock, log, procedures, peers, owner: options.owner },
     ended: recordEnd,
+    together: recordTogether,
     onEnd: telemetry?.operation,
     takeTurn: (accountId) => turns.take(accountId),
     observe: options.observe,

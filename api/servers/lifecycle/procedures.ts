@@ -1,5 +1,5 @@
 import { countInProject } from '../../accounts/projects.ts'
-import { changeRate } from '../../billing/rates.ts'
+import { beginRate, changeRate } from '../../billing/rates.ts'
 import type { Queries } from '../../database/database.ts'
 import { DriverError, type MachineState } from '../../drivers/driver.ts'
 import { removeFirewalls } from '../../firewalls/protection.ts'
@@ -126,7 +126,7 @@ function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, S
         updated_at: now,
       })
       if (server.billed_since === null && billedFrom !== null)
-        await changeRate(tx, billedServer(server), server, billedFrom)
+        await beginRate(tx, billedServer(server), server, billedFrom)
     })
   }
 }

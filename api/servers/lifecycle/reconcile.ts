@@ -171,6 +171,7 @@ export class Reconciler {
   async #restart(serverId: string): Promise<void> {
     const { clock, engine, log } = this.#options
     const now = clock.now()
+    let runAt = now
     await this.#whileOn(serverId, async (tx, server) => {
       const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
       const crashes = isRecent ? server.crash_count + 1 : 1
@@ -180,10 +181,10 @@ export class Reconciler {
         const change = { ...crash, status: 'error', status_reason: 'crash_loop', updated_at: now } as const
         return updateServer(tx, server, change)
       }
-      const runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
+      runAt = now + FIRST_BACKOFF_MS * 2 ** (crashes - 1)
       await begin(tx, server, 'start', {}, { now, runAt, change: { ...crash, status_reason: 'crashed' } })
     })
-    engine.wake()
+    engine.wake(runAt)
   }
 
   /**
