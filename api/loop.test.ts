@@ -6,7 +6,7 @@ import { Alarm, Loop, Pace } from './loop.ts'
 /** Lets tasks that are due run. */
 const settle = () => new Promise(setImmediate)
 
-function looping(turn: (loop: Loop) => unknown = () => {}) {
+function looping(turn: (loop: Loop) => unknown = () => {}, more: { restMs?: number } = {}) {
   const clock = new ManualClock()
   const turns: number[] = []
   const begunAt = clock.now()
@@ -19,6 +19,7 @@ function looping(turn: (loop: Loop) => unknown = () => {}) {
     },
     failure: 'it failed',
     pauseMs: () => 100,
+    ...more,
   })
   onTestFinished(() => loop.stop())
   const pass = async (ms: number) => {
@@ -64,6 +65,21 @@ test('news end a pause, and news during a turn leave the next one out', async ()
   loop.wake()
   await settle()
   expect(turns).toEqual([0, 0, 0, 40])
+})
+
+test('one turn does the work of all news during a rest, which only a stop cuts short', async () => {
+  const { loop, turns, pass } = looping(() => {}, { restMs: 30 })
+  loop.start()
+  await settle()
+  for (let news = 0; news < 10; news++) loop.wake()
+  await pass(29)
+  expect(turns).toEqual([0])
+  await pass(1)
+  expect(turns).toEqual([0, 30])
+  await pass(30)
+  await pass(70)
+  expect(turns).toEqual([0, 30, 130])
+  await loop.stop()
 })
 
 test('stopping waits for the current turn, and for no pause', async () => {

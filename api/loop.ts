@@ -38,6 +38,8 @@ export interface LoopOptions {
   failure: string
   /** The pause after a turn. */
   pauseMs: () => number
+  /** The part of the pause that no wake cuts short, so that one turn does the work of many wakes (default: none). */
+  restMs?: number
   /** True if this process has the duty; until it has, the loop asks every second. (default: it has) */
   isOurs?: () => boolean
 }
@@ -46,12 +48,14 @@ export interface LoopOptions {
 export class Loop {
   readonly #options: LoopOptions
   readonly #alarm: Alarm
+  readonly #stopping: Alarm
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: LoopOptions) {
     this.#options = options
     this.#alarm = new Alarm(options.clock)
+    this.#stopping = new Alarm(options.clock)
   }
 
   /** @param isPauseFirst whether the first turn waits for a pause, too */
@@ -62,6 +66,7 @@ export class Loop {
   /** Resolves when the current turn has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#stopping.ring()
     this.wake()
     await this.#running
   }
@@ -72,7 +77,7 @@ export class Loop {
   }
 
   async #run(isPauseFirst: boolean): Promise<void> {
-    const { log, turn, failure, pauseMs, isOurs = () => true } = this.#options
+    const { log, turn, failure, pauseMs, restMs = 0, isOurs = () => true } = this.#options
     if (isPauseFirst) await this.#alarm.sleep(pauseMs())
     while (!this.#isStopped) {
       this.#alarm.reset()
@@ -85,7 +90,8 @@ export class Loop {
       } catch (error) {
         log.error({ err: error }, failure)
       }
-      await this.#alarm.sleep(pauseMs())
+      if (restMs > 0) await this.#stopping.sleep(restMs)
+      await this.#alarm.sleep(Math.max(0, pauseMs() - restMs))
     }
   }
 }

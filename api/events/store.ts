@@ -4,7 +4,7 @@ import { countOf, type Page } from '../database/page.ts'
 import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
-const BATCH = 500
+export const BATCH = 500
 
 /**
  * Gives committed events their positions. Only one transaction at a time does so, on any number of processes, so that
@@ -20,9 +20,9 @@ export async function numberEvents(
   if (!(await hasUnnumbered(db))) return []
   return db.transaction().execute(async (tx) => {
     const { position: last } = await tx
-      .updateTable('event_relay')
-      .set((eb) => ({ position: eb.ref('position') }))
-      .returning('position')
+      .selectFrom('event_relay')
+      .select('position')
+      .forUpdate()
       .executeTakeFirstOrThrow()
     const { rows } = await sql<NumberedEvent>`
       UPDATE events SET position = CAST(${last} AS bigint) + numbered.rank

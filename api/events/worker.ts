@@ -4,11 +4,13 @@ import type { Database, Queries } from '../database/database.ts'
 import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
 import { forgetAudit } from './audit.ts'
-import { forgetEvents, numberEvents } from './store.ts'
+import { BATCH, forgetEvents, numberEvents } from './store.ts'
 import type { Streams } from './streams.ts'
 import type { NumberedEvent } from './types.ts'
 
 const LOOK_EVERY_MS = 200
+/** Every commit of every process calls the relay: it gathers what they recorded, rather than look for each. */
+const GATHER_MS = 20
 const CLEAN_EVERY_MS = 60_000
 const DAY = 24 * 3600_000
 /** The days for which events can be read. */
@@ -44,6 +46,7 @@ export class EventWorker {
       turn: () => this.#turn(),
       failure: 'events could not be published; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      restMs: GATHER_MS,
     })
     const { peers } = options
     peers.on('recorded', () => {
@@ -67,8 +70,12 @@ export class EventWorker {
   /** Gives positions to all events that have been committed. */
   async relay(): Promise<void> {
     const { db, publish, peers } = this.#options
+    let count: number
     let isNews = false
-    while ((await numberEvents(db, publish)).length > 0) isNews = true
+    do {
+      count = (await numberEvents(db, publish)).length
+      isNews ||= count > 0
+    } while (count === BATCH)
     if (isNews) peers.ring('published')
   }
 

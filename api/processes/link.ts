@@ -11,6 +11,8 @@ const SERVING = 0x6265_7274
 const CHANNEL = 'berth'
 /** Messages within this time are sent together. */
 const GATHER_MS = 5
+/** The pause between two of them, in which more messages gather: each wakes all processes. */
+const REST_MS = 25
 /** A notification has less than 8000 bytes. */
 const IDS_AT_ONCE = 200
 /** The interval of connection checks; a check may take as long. */
@@ -49,6 +51,7 @@ export class Link {
   /** Messages to send, by topic. */
   readonly #news = new Map<Topic, Set<string>>()
   #isTelling = false
+  #toldAt = Number.NEGATIVE_INFINITY
   readonly #stopping = new AbortController()
   #client: pg.Client
   #running: Promise<void> = Promise.resolve()
@@ -114,12 +117,13 @@ export class Link {
     // A lost message does no lasting harm, because the other processes also poll.
     await this.#client.query(text, [CHANNEL, messages]).catch(() => {})
     this.#isTelling = false
+    this.#toldAt = performance.now()
     if (this.#news.size > 0) this.#tellSoon()
   }
 
   #tellSoon(): void {
     this.#isTelling = true
-    setTimeout(() => this.#tell(), GATHER_MS)
+    setTimeout(() => this.#tell(), Math.max(GATHER_MS, this.#toldAt + REST_MS - performance.now()))
   }
 
   #listen(): void {
