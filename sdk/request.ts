@@ -18,7 +18,10 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** Timeout of one attempt; default: the timeout of the client. */
   timeoutMs?: number | undefined
-  /** For a POST: the key under which it is carried out only once. Default: a new one for each call. */
+  /**
+   * The key under which a POST or DELETE is carried out only once, so that it can be retried. Default: for a POST a new
+   * one for each call, for a DELETE none.
+   */
   idempotencyKey?: string | undefined
   /** For a PATCH: the ETag that it is based on; it is rejected if the object has changed since. */
   ifMatch?: string | undefined
@@ -83,7 +86,8 @@ export async function send<T>(
     const outcome = await tryOnce(settings, request, options, read)
     if ('reply' in outcome) return outcome.reply
     const { error } = outcome
-    const waitMs = isWorthRetrying(method, error) ? retryAfterMs(error) : null
+    const isRepeatable = method === 'GET' || method === 'POST' || 'idempotency-key' in request.headers
+    const waitMs = isWorthRetrying(isRepeatable, error) ? retryAfterMs(error) : null
     if (waitMs === null || attempt >= settings.retries) throw error
     await settings.sleep(waitMs + pauseMs(attempt, settings.random), options.signal)
   }
@@ -115,11 +119,13 @@ async function tryOnce<T>(
 function headersOf({ token }: Settings, route: string, options: CallOptions): Record<string, string> {
   const isPost = route.startsWith('POST ')
   const makesSomething = isPost && !READS_BY_POST.includes(route)
+  const given = route.startsWith('DELETE ') ? options.idempotencyKey : undefined
+  const key = makesSomething ? (options.idempotencyKey ?? randomKey()) : given
   return {
     accept: 'application/json',
     ...(token ? { authorization: `Bearer ${token}` } : {}),
     ...(isPost || route.startsWith('PATCH ') ? { 'content-type': 'application/json' } : {}),
-    ...(makesSomething ? { 'idempotency-key': options.idempotencyKey ?? randomKey() } : {}),
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
     ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),
   }
 }

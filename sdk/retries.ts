@@ -16,12 +16,13 @@ const LONGEST_PAUSE_MS = 8_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 
 /**
- * A GET changes nothing, and a POST has an Idempotency-Key: both may be retried whatever happened to the first attempt.
- * Other requests are retried only if they were certainly not carried out.
+ * Requests are retried if they were certainly not carried out.
+ * @param isRepeatable true if a retry is right whatever happened to the first attempt: for a GET, which changes nothing,
+ * and with an Idempotency-Key
  */
-export function isWorthRetrying(method: string, error: Error): boolean {
+export function isWorthRetrying(isRepeatable: boolean, error: Error): boolean {
   if (error instanceof BerthError && error.code === 'rate_limited') return true
-  if (method !== 'GET' && method !== 'POST') return false
+  if (!isRepeatable) return false
   if (!(error instanceof BerthError)) return true
   return error.status >= 500 || error.code === 'idempotency_key_in_use'
 }

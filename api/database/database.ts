@@ -44,6 +44,7 @@ import * as attempts from './migrations/0034-attempts.ts'
 import * as billedItems from './migrations/0035-billed-items.ts'
 import * as inviters from './migrations/0036-inviters.ts'
 import * as references from './migrations/0037-references.ts'
+import * as keyOwners from './migrations/0038-key-owners.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -93,6 +94,7 @@ export const migrations: Record<string, Migration> = {
   '0035-billed-items': billedItems,
   '0036-inviters': inviters,
   '0037-references': references,
+  '0038-key-owners': keyOwners,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

@@ -16,5 +16,7 @@ export interface IdempotencyKeyTable {
   /** Id of the object that the request created, written in the same transaction. */
   made_id: string | null
   claimed_until: number
+  /** The process that carries out the request; null in rows of earlier versions. */
+  owner: string | null
   created_at: number
 }

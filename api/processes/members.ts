@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import type { Database, Lent, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Peers, type Role, type Topic } from './peers.ts'
@@ -79,6 +79,8 @@ export class Members implements Peers {
   get answering(): number {
     return this.#answering
   }
+
+  readonly living: Lent<{ process_id: string }> = (db) => db.selectFrom('processes').select('process_id')
 
   holds(duty: Duty): boolean {
     // After this time without heartbeats, the others may have declared this process dead.

@@ -1,3 +1,5 @@
+import type { Lent } from '../database/database.ts'
+
 /**
  * Topics of messages to all processes: operations are due, have ended or were canceled; something was committed (so
  * events may lack positions); events have positions; there are mails to send.
@@ -18,6 +20,8 @@ export interface Peers {
   holds(duty: Duty): boolean
   /** The number of processes that answer requests. */
   readonly answering: number
+  /** The ids of the processes that are alive; null: there is only this one. */
+  readonly living: Lent<{ process_id: string }> | null
   /**
    * Notifies all processes: this one at once, the others in some milliseconds, or never if the database is away.
    * Listeners must therefore also poll now and then.
@@ -50,6 +54,7 @@ export function noPeers(): Peers {
   return {
     holds: () => true,
     answering: 1,
+    living: null,
     ring: (topic, ids = []) => listeners.tell(topic, ids),
     on: (topic, listener) => listeners.on(topic, listener),
     stop: async () => {},

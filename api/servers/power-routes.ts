@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import { firewallProblems } from '../firewalls/schema.ts'
 import { found } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
-import { findOperation } from '../operations/operations.ts'
+import { findOperation, listOperations } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { accepted, accepting, conflict, STATE_ERRORS } from './operation-replies.ts'
 import { serverSubject } from './operations.ts'
@@ -28,7 +28,8 @@ export function powerRoutes(options: PowerRoutesOptions, load: ServerLoader): Ro
   return [deleteRoute(options, load), ...turnRoutes(options, load)]
 }
 
-function deleteRoute({ servers, operationSchemas }: PowerRoutesOptions, load: ServerLoader): Route {
+function deleteRoute(options: PowerRoutesOptions, load: ServerLoader): Route {
+  const { db, clock, servers, operationSchemas } = options
   return route({
     id: 'deleteServer',
     method: 'DELETE',
@@ -37,7 +38,7 @@ function deleteRoute({ servers, operationSchemas }: PowerRoutesOptions, load: Se
     tag,
     summary: 'Delete a server and its disk',
     description:
-      'The server and all data on its disk are lost for good, in whatever status it is; an operation in progress ends as `canceled`. Billing ends with this request; a repeated one returns the same operation, and afterwards it is a 404.',
+      'The server and all data on its disk are lost for good, in whatever status it is; an operation in progress ends as `canceled`. Billing ends with this request; a repeated one returns the same operation, and afterwards it is a 404, except with the same `Idempotency-Key`.',
     params,
     load,
     reply: { 202: operationSchemas.Operation },
@@ -45,6 +46,17 @@ function deleteRoute({ servers, operationSchemas }: PowerRoutesOptions, load: Se
     errors: [serverProblems.delete_protected],
     run: async ({ loaded, setHeader }) =>
       accepted((await servers.remove(loaded.server_id)).operation, setHeader),
+    recover: async ({ actor, setHeader }, serverId) => {
+      const newest = { limit: 1, offset: 0 }
+      const { items } = await listOperations(
+        db,
+        actor.accountId,
+        serverSubject(serverId),
+        newest,
+        clock.now(),
+      )
+      return accepted(found(items[0], serverProblems.server_not_found), setHeader)
+    },
   })
 }
 

@@ -22,7 +22,7 @@ export function answering(
   routes: readonly Route[],
   { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
 ): FastifyInstance {
-  const { db, clock, drivers, secrets, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
+  const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
   const authenticate = callerFinder(db, clock)
   const pages = options.isWorker ? null : (options.pages ?? null)
   const http = buildHttp({
@@ -37,7 +37,7 @@ export function answering(
     requireOperator: (signedIn) => requireOperator(db, signedIn),
     rateLimiter: new RateLimiter(rateLimits, clock, () => options.peers.answering),
     turns,
-    idempotency: new Idempotency(db, clock, secrets),
+    idempotency: new Idempotency({ ...options, living: options.peers.living }),
     log,
     clock,
     security,

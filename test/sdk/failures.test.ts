@@ -105,6 +105,14 @@ test('a PATCH or DELETE whose reply was lost is not sent again: it may have happ
   expect(line.asked).toHaveLength(1)
 })
 
+test('a DELETE with a key is sent again if its reply was lost, and succeeds', async () => {
+  const t = await service()
+  const { project_id } = await t.berth.projects.create({ name: 'x' })
+  const { fetch, asked } = breaking(1)
+  await t.client({ fetch }).projects.delete(project_id, { idempotencyKey: 'gone' })
+  expect(asked).toHaveLength(2)
+})
+
 test('a rate-limited call waits as long as the service says, for every method', async () => {
   const t = await service({ rateLimits: { reads: 2, writes: 2, anonymous: 10 } })
   const pauses: number[] = []

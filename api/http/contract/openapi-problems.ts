@@ -26,7 +26,7 @@ const OF_ACCOUNT = [
   httpProblems.not_a_member,
 ]
 const BY_AUDIENCE = { anybody: [], person: OF_PERSON, operator: OF_OPERATOR, account: OF_ACCOUNT }
-const OF_POST = [httpProblems.idempotency_key_in_use, httpProblems.idempotency_key_reused]
+const OF_KEY = [httpProblems.idempotency_key_in_use, httpProblems.idempotency_key_reused]
 /** A body is read before it is known whether the route accepts one. */
 const OF_WRITE = [
   httpProblems.invalid_json,
@@ -65,7 +65,7 @@ export function problemSchema(routes: readonly Route[]): TObject {
 
 const isPlain = ({ members }: ProblemType) => members === undefined
 
-/** Statuses of refusals that are repeated for the same Idempotency-Key. */
+/** Statuses of refusals that are repeated for the same Idempotency-Key, if the route is a POST. */
 const REPLAYED = [402, 404, 409, 422]
 
 function problemsOf(route: Route): ProblemType[] {
@@ -75,7 +75,7 @@ function problemsOf(route: Route): ProblemType[] {
     ...Object.values(route.params ?? {}),
     ...(route.method === 'GET' ? [] : OF_WRITE),
     httpProblems.validation_failed,
-    ...(takesKey(route) ? OF_POST : []),
+    ...(takesKey(route) ? OF_KEY : []),
     ...(route.errors ?? []),
   ]
 }
@@ -88,7 +88,7 @@ export function failures(route: Route, components: Components): Json {
   const byStatus = Map.groupBy(types, ({ status }) => status)
   return Object.fromEntries(
     [...byStatus].map(([status, these]) => {
-      const isReplayed = takesKey(route) && REPLAYED.includes(status)
+      const isReplayed = route.method === 'POST' && takesKey(route) && REPLAYED.includes(status)
       const ordered = these.toSorted((a, b) => (a.code < b.code ? -1 : 1))
       const names = ordered.map((type) => nameOn(route, type))
       const name = `${names.map(pascal).join('Or')}${isReplayed ? 'OfPost' : ''}`

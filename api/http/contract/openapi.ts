@@ -174,7 +174,7 @@ function headerParameters(route: Route): Parameter[] {
     return [
       parameter(
         'Idempotency-Key',
-        'A repeated request with the same key gets the first reply for 24 hours, and creates nothing twice',
+        'A repeated request with the same key gets the first reply for 24 hours, and is not carried out twice',
         { minLength: 1, maxLength: 255 },
       ),
     ]

@@ -133,7 +133,13 @@ interface Described<Params extends string, Query extends TObject, Body extends T
 
 /** A POST that creates something must define how it is repeated, or it does not compile. */
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
-  | { method: 'GET' | 'PATCH' | 'DELETE'; recover?: never; makesNothing?: never }
+  | { method: 'GET' | 'PATCH'; recover?: never; makesNothing?: never }
+  | {
+      method: 'DELETE'
+      makesNothing?: never
+      /** The reply for an object that an earlier try with the same key has deleted, unless it is a 204. */
+      recover?: Recover<Params, Query, Body, Loaded>
+    }
   | { method: 'POST'; recover?: never; makesNothing: true }
   // Keys belong to accounts, and these callers have none.
   | { method: 'POST'; scope: Exclude<Audience, 'operator'>; recover?: never; makesNothing?: never }
@@ -141,11 +147,13 @@ type Repeated<Params extends string, Query extends TObject, Body extends TObject
       method: 'POST'
       makesNothing?: never
       /** The reply of an earlier try that remembered this and died before it could reply. */
-      recover: (
-        call: Call<Params, Static<Query>, Static<Body>, Loaded>,
-        createdId: string,
-      ) => Promise<unknown>
+      recover: Recover<Params, Query, Body, Loaded>
     }
+
+type Recover<Params extends string, Query extends TObject, Body extends TObject, Loaded> = (
+  call: Call<Params, Static<Query>, Static<Body>, Loaded>,
+  objectId: string,
+) => Promise<unknown>
 
 type Definition<Params extends string, Query extends TObject, Body extends TObject, Loaded> = Described<
   Params,
@@ -185,6 +193,7 @@ export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
 /** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account in the path. */
 export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
   const audience = audienceOf(route)
+  if (route.method === 'DELETE') return audience === null
   return route.method === 'POST' && (audience === null || audience === 'operator')
 }
 

@@ -37,7 +37,15 @@ const NOBODY: Caller = { actor: null, signedIn: null, refusal: null }
 export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
   const caller = await findCaller(request, door)
   const counted = countOf(request, caller)
-  request.known = { ...caller, params: {}, loaded: undefined, claim: null, report: null, counted }
+  request.known = {
+    ...caller,
+    params: {},
+    loaded: undefined,
+    missing: null,
+    claim: null,
+    report: null,
+    counted,
+  }
   const verdict = door.rateLimiter.take(counted.policy, counted.caller)
   reply.headers(verdict.headers)
   if (!verdict.isAllowed) throw tooMany(verdict)

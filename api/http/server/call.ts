@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Queries } from '../../database/database.ts'
 import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
+import type { ApiError } from '../contract/problem.ts'
 import type { Call, Report, Route, Visit } from '../contract/route.ts'
 import { addressOf } from '../limits/origin.ts'
 import type { Policy } from '../limits/rate-limit.ts'
@@ -11,6 +12,8 @@ import { isByTls, personRequired } from './page-origin.ts'
 export interface Known extends Caller {
   params: Record<string, string>
   loaded: unknown
+  /** The error for a repeated DELETE whose object is gone. */
+  missing: ApiError | null
   claim: Claim | null
   report: Report | null
   /** The count that the request was added to. */

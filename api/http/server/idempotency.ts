@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely'
+import { hash, randomUUID } from 'node:crypto'
+import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
+import { type Database, isUnavailable, type Lent, type Queries } from '../../database/database.ts'
 import type { Schema } from '../../database/schema.ts'
 import type { Secrets } from '../../secrets.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
@@ -9,8 +9,12 @@ import type { Report } from '../contract/route.ts'
 import type { IdempotencyKeyTable } from '../tables.ts'
 
 const KEPT_MS = 24 * 3600_000
-/** A request that holds its key longer than this has died with its process. */
+/** A request that holds its key longer than this counts as dead, even if its process is alive. */
 const CLAIM_MS = 60_000
+/** The interval of attempts to settle a claim while the database is away. */
+const SETTLE_EVERY_MS = 1_000
+/** The longest time that a client is asked to wait for the first request of its key. */
+const LONGEST_WAIT_SECONDS = 16
 const MAX_KEY_LENGTH = 255
 
 export interface StoredReply {
@@ -34,33 +38,58 @@ export interface Claim {
   key: string
   /** The time after which the request counts as dead; a request that takes over the key moves it on. */
   until: number
-  /** The object that an earlier attempt created before its process died: only its reply is missing. */
-  createdId: string | null
+  /** The object that an earlier attempt created or deleted before its process died: only its reply is missing. */
+  earlierId: string | null
+  isRemoval: boolean
 }
 
-export type Beginning = { claim: Claim } | { replay: StoredReply }
+export type Beginning = { claim: Claim } | { replay: StoredReply } | null
+
+interface Repeatable {
+  /** Method and path: a key is good for one of them. */
+  path: string
+  body: unknown
+  /** The object that the request deletes; null if it is gone. */
+  removes?: string | null
+}
+
+interface IdempotencyOptions {
+  db: Database
+  clock: Clock
+  secrets: Secrets
+  /** The name under which this process takes work (default: any). */
+  owner?: string
+  /** The processes that are alive; null: there is only this one. */
+  living: Lent<{ process_id: string }> | null
+}
 
 /**
- * Makes POST safe to repeat (draft-ietf-httpapi-idempotency-key-header): the first request of a key is carried out,
- * later ones get its reply. Replies can hold secrets that are shown once, so they are kept sealed.
+ * Makes POST and DELETE safe to repeat (draft-ietf-httpapi-idempotency-key-header): the first request of a key is
+ * carried out, later ones get its reply. Replies can hold secrets that are shown once, so they are kept sealed.
  */
 export class Idempotency {
   readonly #db: Database
   readonly #clock: Clock
   readonly #secrets: Secrets
+  readonly #owner: string
+  readonly #living: IdempotencyOptions['living']
+  /** The end of the newest claim: no two claims of a process end at the same time, which tells them apart. */
+  #lastUntil = 0
 
-  constructor(db: Database, clock: Clock, secrets: Secrets) {
+  constructor({ db, clock, secrets, living, owner = randomUUID() }: IdempotencyOptions) {
     this.#db = db
     this.#clock = clock
     this.#secrets = secrets
+    this.#owner = owner
+    this.#living = living
   }
 
   /**
    * The same request is the same body with the same rights: a reply can show what another token may not see.
-   * @param request `path` is method and path: a key is good for one of them
+   * @returns null if the request deletes an object that is gone, and its key is unknown
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
-  async begin(owner: KeyOwner, request: { path: string; body: unknown }, key: string): Promise<Beginning> {
+  async begin(owner: KeyOwner, request: Repeatable, key: string): Promise<Beginning> {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH)
       throw new ApiError(
         httpProblems.bad_request,
@@ -68,13 +97,17 @@ export class Idempotency {
       )
     const now = this.#clock.now()
     const { accountId, rights } = owner
-    const { path, body } = request
+    const { path, body, removes } = request
     const digest = hash('sha256', JSON.stringify([body, ...rights]))
-    const claim = { accountId, scope: path, key, until: now + CLAIM_MS, createdId: null }
+    this.#lastUntil = Math.max(this.#lastUntil + 1, now + CLAIM_MS)
+    const until = this.#lastUntil
+    const claim = { accountId, scope: path, key, until, earlierId: null, isRemoval: removes !== undefined }
     await this.#forgetOld(claim, now)
-    if (await this.#insert(claim, digest, now)) return { claim }
+    if (removes !== null && (await this.#insert(claim, { digest, now, madeId: removes ?? null })))
+      return { claim }
     const row = await this.#find(claim)
-    if (!row) return this.begin(owner, request, key) // it was given up between the two looks
+    // Unless the object is gone, the key was given up between the two looks.
+    if (!row) return removes === null ? null : this.begin(owner, request, key)
     if (row.request !== digest)
       throw new ApiError(
         httpProblems.idempotency_key_reused,
@@ -85,8 +118,8 @@ export class Idempotency {
       return { replay }
     }
     const taken = await this.#takeOver(claim, now)
-    if (!taken) throw inUse()
-    return { claim: { ...claim, createdId: taken.made_id } }
+    if (!taken) throw inUse(waitSeconds(row.claimed_until, now))
+    return { claim: { ...claim, earlierId: taken.made_id } }
   }
 
   /**
@@ -97,53 +130,109 @@ export class Idempotency {
     const { numUpdatedRows } = await tx
       .updateTable('idempotency_keys')
       .set({ made_id: id })
-      .where(holding(claim))
+      .where(this.#holding(claim))
       .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw inUse()
+    if (numUpdatedRows === 0n) throw inUse(1)
   }
 
+  /** Keeps the reply for repeats. @throws the error of the database; if it is away, the claim is settled later */
   async finish(claim: Claim, reply: StoredReply): Promise<void> {
     const sealed = this.#secrets.seal(JSON.stringify(reply))
-    await this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(holding(claim)).execute()
+    await this.#settle(claim, () =>
+      this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(this.#holding(claim)).execute(),
+    )
   }
 
-  /** Releases the key of a request without a result to repeat. */
+  /** Releases the key of a request without a result to repeat. @throws like `finish` */
   async giveUp(claim: Claim): Promise<void> {
-    await this.#db.deleteFrom('idempotency_keys').where(holding(claim)).where('made_id', 'is', null).execute()
+    await this.#settle(claim, () => this.#release(claim))
   }
 
-  async #insert(claim: Claim, request: string, now: number): Promise<boolean> {
-    const { numInsertedOrUpdatedRows = 0n } = await this.#db
+  #release(claim: Claim): Promise<unknown> {
+    const key = this.#db.deleteFrom('idempotency_keys').where(this.#holding(claim))
+    return (claim.isRemoval ? key : key.where('made_id', 'is', null)).execute()
+  }
+
+  async #settle(claim: Claim, attempt: () => Promise<unknown>): Promise<void> {
+    try {
+      await attempt()
+    } catch (error) {
+      if (isUnavailable(error)) void this.#settleLater(claim, attempt)
+      throw error
+    }
+  }
+
+  /** Otherwise the key would stay taken for the rest of the minute, although nobody carries out its request. */
+  async #settleLater(claim: Claim, attempt: () => Promise<unknown>): Promise<void> {
+    while (this.#clock.now() < claim.until) {
+      await this.#clock.sleep(SETTLE_EVERY_MS)
+      try {
+        await attempt()
+        return
+      } catch (error) {
+        if (!isUnavailable(error)) return
+      }
+    }
+  }
+
+  async #insert(
+    claim: Claim,
+    { digest, now, madeId }: { digest: string; now: number; madeId: string | null },
+  ): Promise<boolean> {
+    const attempt = this.#db
       .insertInto('idempotency_keys')
       .values({
         account_id: claim.accountId,
         scope: claim.scope,
         key: claim.key,
-        request,
+        request: digest,
         reply: null,
-        made_id: null,
+        made_id: madeId,
         claimed_until: claim.until,
+        owner: this.#owner,
         created_at: now,
       })
       .onConflict((conflict) => conflict.columns(['account_id', 'scope', 'key']).doNothing())
-      .executeTakeFirst()
-    return numInsertedOrUpdatedRows > 0n
+    try {
+      const { numInsertedOrUpdatedRows = 0n } = await attempt.executeTakeFirst()
+      return numInsertedOrUpdatedRows > 0n
+    } catch (error) {
+      // The key may be claimed although the database did not say so.
+      if (isUnavailable(error)) void this.#settleLater(claim, () => this.#release(claim))
+      throw error
+    }
   }
 
   #find(claim: Claim): Promise<IdempotencyKeyTable | undefined> {
     return this.#db.selectFrom('idempotency_keys').selectAll().where(matches(claim)).executeTakeFirst()
   }
 
-  /** @returns the object that the first attempt created, read once no other attempt can note one */
+  /**
+   * Takes a key over from a request that is dead, by the time or with its process.
+   * @returns the object that the first attempt created, read once no other attempt can note one
+   */
   #takeOver(claim: Claim, now: number): Promise<Pick<IdempotencyKeyTable, 'made_id'> | undefined> {
     return this.#db
       .updateTable('idempotency_keys')
-      .set({ claimed_until: claim.until })
+      .set({ claimed_until: claim.until, owner: this.#owner })
       .where(matches(claim))
       .where('reply', 'is', null)
-      .where('claimed_until', '<=', now)
+      .where((eb) => eb.or([eb('claimed_until', '<=', now), eb.and(this.#ofDeadProcess(eb))]))
       .returning('made_id')
       .executeTakeFirst()
+  }
+
+  #ofDeadProcess(eb: Where): Condition[] {
+    const isOfOther = eb('owner', '<>', this.#owner)
+    if (!this.#living) return [isOfOther]
+    const living = eb.selectFrom(this.#living(this.#db).as('living')).select('living.process_id')
+    return [isOfOther, eb('owner', 'not in', living)]
+  }
+
+  /** The row of a claim, unless another attempt has taken it over. */
+  #holding(claim: Claim) {
+    return (eb: Where) =>
+      eb.and([matches(claim)(eb), eb('claimed_until', '=', claim.until), eb('owner', '=', this.#owner)])
   }
 
   /** A key that is a day old is free again, even if its row was not deleted yet. */
@@ -221,21 +310,24 @@ async function deleteSome(db: Database, which: (keys: Keys) => Keys, limit: numb
   return Number(numDeletedRows)
 }
 
-function matches({ accountId, scope, key }: Claim) {
-  return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) => eb.and({ account_id: accountId, scope, key })
+type Where = ExpressionBuilder<Schema, 'idempotency_keys'>
+type Condition = Expression<SqlBool>
+
+function matches({ accountId, scope, key }: Pick<Claim, 'accountId' | 'scope' | 'key'>) {
+  return (eb: Where) => eb.and({ account_id: accountId, scope, key })
 }
 
-/** The same, as long as no other attempt has taken it over. */
-function holding(claim: Claim) {
-  return (eb: ExpressionBuilder<Schema, 'idempotency_keys'>) =>
-    eb.and([matches(claim)(eb), eb('claimed_until', '=', claim.until)])
+/** A client waits as long again as the request has taken so far, so that it repeats a dead one only a few times. */
+function waitSeconds(claimedUntil: number, now: number): number {
+  const soFar = Math.round((now - claimedUntil + CLAIM_MS) / 1000)
+  return Math.max(1, Math.min(soFar, LONGEST_WAIT_SECONDS, Math.ceil((claimedUntil - now) / 1000)))
 }
 
-function inUse(): ApiError {
+function inUse(seconds: number): ApiError {
   return new ApiError(
     httpProblems.idempotency_key_in_use,
-    'The first request with this key is still in progress. Try again in a moment.',
+    `The first request with this key is still in progress. Try again in ${seconds} s.`,
     {},
-    { 'retry-after': '1' },
+    { 'retry-after': `${seconds}` },
   )
 }

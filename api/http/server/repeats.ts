@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { covered, credentialId } from '../contract/auth.ts'
-import type { Route } from '../contract/route.ts'
+import { ApiError } from '../contract/problem.ts'
+import type { Call, Route } from '../contract/route.ts'
 import { actorOf, type Known, knownOf, signedInOf } from './call.ts'
 import type { Idempotency, KeyOwner, StoredReply } from './idempotency.ts'
 import { prepareProblem, toApiError } from './send-problem.ts'
@@ -15,11 +16,11 @@ export function claimer(idempotency: Idempotency, route: Route) {
     const known = knownOf(request)
     const repeated = { path: pathOf(request), body: request.body ?? {} }
     const begun = await idempotency.begin(ownerOf(route, known), repeated, String(key))
-    if ('replay' in begun) {
+    if (begun && 'replay' in begun) {
       known.report = begun.replay.report ?? null
       return replay(reply, begun.replay)
     }
-    known.claim = begun.claim
+    known.claim = begun?.claim ?? null
   }
 }
 
@@ -32,6 +33,69 @@ function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
     accountId: actor.accountId,
     rights: [covered(actor.scopes), ...(isOfToken ? [credentialId(actor)] : [])],
   }
+}
+
+interface Removal {
+  idempotency: Idempotency
+  route: Route
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+/**
+ * Loads the object that a DELETE names, and claims the key of the request. A repeat finds the object gone, so its key
+ * takes precedence over the 404.
+ * @returns the object; undefined if it is gone and the request has sent its first reply, or taken over its key
+ */
+export async function loadToRemove(
+  { idempotency, route, request, reply }: Removal,
+  load: () => Promise<unknown>,
+): Promise<unknown> {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return load()
+  const known = knownOf(request)
+  const found = await load().then(
+    (object) => ({ object }),
+    (error: unknown) => ({ missing: asMissing(error) }),
+  )
+  const ids = Object.values(known.params)
+  const removes = 'missing' in found ? null : ids.join(' ')
+  const repeated = { path: pathOf(request), body: request.query, removes }
+  const begun = await idempotency.begin(ownerOf(route, known), repeated, String(key))
+  if (begun && 'replay' in begun) {
+    known.report = begun.replay.report ?? null
+    replay(reply, begun.replay)
+    return undefined
+  }
+  known.claim = begun?.claim ?? null
+  if ('object' in found) return found.object
+  if (!begun) throw found.missing
+  known.missing = found.missing
+  return undefined
+}
+
+/** Carries out a request, or replies for an earlier attempt of its key that died before it could reply. */
+export async function carryOut(route: Route, call: Call<string, unknown, unknown, unknown>, known: Known) {
+  const { claim, missing } = known
+  const earlierId = claim?.earlierId ?? null
+  if (earlierId === null) return route.run(call)
+  if (!claim?.isRemoval) return route.recover ? route.recover(call, earlierId) : route.run(call)
+  try {
+    if (missing) throw missing
+    return await route.run(call)
+  } catch (error) {
+    asMissing(error)
+    // The object was there when the earlier attempt began.
+    if (route.recover) return route.recover(call, earlierId)
+    if (204 in route.reply) return undefined
+    throw error
+  }
+}
+
+/** @throws the error, unless it says that an object does not exist */
+function asMissing(error: unknown): ApiError {
+  if (error instanceof ApiError && error.type.status === 404) return error
+  throw error
 }
 
 const KEPT_HEADERS = ['content-type', 'location', 'link', 'retry-after']
@@ -51,9 +115,10 @@ export async function keepReply(
   const status = reply.statusCode
   const report = request.known?.report ?? null
   // These replies are not kept: another token, a later moment or a repair would get a different one. A long refusal
-  // made nothing, and a repeat gets a similar one.
+  // made nothing, and a repeat gets a similar one. A DELETE that was refused deletes nothing when it is repeated.
   const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
-  const isKept = !(status === 401 || status === 403 || status === 429 || status >= 500 || isLong)
+  const isPassing = status === 401 || status === 403 || status === 429 || status >= 500 || isLong
+  const isKept = claim.isRemoval ? status < 400 : !isPassing
   const headers = Object.fromEntries(
     KEPT_HEADERS.flatMap((name) => (reply.hasHeader(name) ? [[name, String(reply.getHeader(name))]] : [])),
   )

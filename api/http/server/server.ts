@@ -27,7 +27,7 @@ import { openPaths } from './docs.ts'
 import type { Idempotency } from './idempotency.ts'
 import { acceptJson } from './json.ts'
 import { isForPage } from './pages.ts'
-import { claimer, keepReply } from './repeats.ts'
+import { carryOut, claimer, keepReply, loadToRemove } from './repeats.ts'
 import type { SecurityLog } from './security-log.ts'
 import { BODY_LIMIT, isBodyComing, sendProblem, toApiError } from './send-problem.ts'
 import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
@@ -194,6 +194,7 @@ const refuseQuery = compileCheck('query', Type.Object({}))
 function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
   const checkQuery = route.query ? compileCheck('query', route.query) : refuseQuery
   const checkBody = route.body && compileCheck('body', route.body)
+  const isRemoval = route.method === 'DELETE' && takesKey(route)
   const [success = 200] = Object.keys(route.reply).map(Number)
 
   // Fastify is given no schemas. Checks run in our own hook, so that path, query and body are reported together and in
@@ -207,15 +208,22 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
       ...(route.scope === 'person' || route.isAboutAccess ? { isOwn: true } : {}),
       ...(audienceOf(route) ? {} : { accepted: acceptedBy(route) }),
     },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       const known = knownOf(request)
       await holdTo(route, request, options)
       known.params = readParams(request, route)
-      if (route.load) known.loaded = await route.load(loadingOf(known))
+      const { load } = route
+      if (load) {
+        const find = () => load(loadingOf(known))
+        known.loaded = await (isRemoval
+          ? loadToRemove({ idempotency: options.idempotency, route, request, reply }, find)
+          : find())
+        if (reply.sent) return reply
+      }
       requireShortType(request)
     },
     preHandler: [
-      ...(takesKey(route) ? [claimer(options.idempotency, route)] : []),
+      ...(takesKey(route) && !isRemoval ? [claimer(options.idempotency, route)] : []),
       (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
         request.body ??= {}
         const issues = [...checkQuery(request.query), ...(checkBody?.(request.body) ?? [])]
@@ -227,17 +235,14 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
     ],
     ...(options.validateReplies ? { preSerialization: replyChecker(route) } : {}),
     ...(carriesEtag(route) ? { onSend: tagReply } : {}),
-    ...(route.method === 'POST'
+    ...(takesKey(route)
       ? { onSend: (request, reply, body) => keepReply(options.idempotency, request, reply, body) }
       : {}),
     handler: async (request, reply) => {
       reply.code(success).header('cache-control', 'no-store')
       const known = knownOf(request)
       const call = new HttpCall({ ...options, request, reply, route, known })
-      const createdId = known.claim?.createdId ?? null
-      const body = await onBehalfOf(originOf(request, route, known), () =>
-        createdId !== null && route.recover ? route.recover(call, createdId) : route.run(call),
-      )
+      const body = await onBehalfOf(originOf(request, route, known), () => carryOut(route, call, known))
       if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
       return request.method === 'HEAD' && body instanceof Readable
         ? reply.send(body.destroy() && '')

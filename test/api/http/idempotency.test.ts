@@ -1,8 +1,15 @@
-import { expect, test, vi } from 'vitest'
-import { Unreachable } from '../../../api/database/postgres-driver.ts'
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import type { ApiError } from '../../../api/http/contract/problem.ts'
 import { Idempotency } from '../../../api/http/server/idempotency.ts'
+import { Members } from '../../../api/processes/members.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
+import { Secrets } from '../../../api/secrets.ts'
 import { testApp } from '../../harness/app.ts'
-import { order } from '../harness/ordering.ts'
+import { ed25519 } from '../harness/keys.ts'
+import { make, order } from '../harness/ordering.ts'
+
+const log = pino({ level: 'silent' })
 
 test('a repeated key gets the first reply, and makes nothing twice', async () => {
   const t = await testApp()
@@ -115,31 +122,90 @@ test('a key is forgotten after a day', async () => {
   expect((await t.call('POST', '/account/projects', { name: 'b' }, key)).status).toBe(201)
 })
 
-test('wherever the database is lost during a request, the reply is a problem document of the contract', async () => {
+test('a repeated DELETE with its key gets the first reply, although the object is gone', async () => {
   const t = await testApp()
-  const key = { 'idempotency-key': 'k' }
-  const lost = () => Promise.reject(new Unreachable('connect ECONNREFUSED 10.0.0.1:5432'))
-  const send = (call = t.call) => call('POST', '/account/projects', { name: 'a' }, key)
-  const unavailable = { status: 503, body: { code: 'backend_unavailable', request_id: expect.any(String) } }
-
-  for (const method of ['begin', 'finish'] as const) {
-    vi.spyOn(Idempotency.prototype, method).mockImplementationOnce(lost)
-    const reply = await send()
-    expect(reply, method).toMatchObject(unavailable)
-    expect(reply.headers['content-type']).toContain('application/problem+json')
-    expect(reply.headers.location).toBeUndefined()
-    expect(JSON.stringify(reply.body)).not.toContain('10.0.0.1')
+  const serverId = await make(t)
+  const { project_id } = (await t.call('POST', '/account/projects', { name: 'a' })).body
+  for (const path of [`/account/projects/${project_id}`, `/servers/${serverId}`]) {
+    const key = { 'idempotency-key': path }
+    const first = await t.call('DELETE', path, undefined, key)
+    expect(first.status).toBeLessThan(300)
+    await t.finish()
+    expect((await t.call('GET', path)).status).toBe(404)
+    const again = await t.call('DELETE', path, undefined, key)
+    expect(again).toMatchObject({ status: first.status, body: first.body })
+    expect(again.headers).toMatchObject({ 'idempotency-replayed': 'true' })
+    // Another key is another request, which finds nothing and leaves nothing.
+    expect((await t.call('DELETE', path, undefined, { 'idempotency-key': 'b' })).status).toBe(404)
   }
-  // The project was made, and its repeat finds it.
-  t.clock.advance(61_000)
-  expect((await send()).status).toBe(201)
-  expect((await t.call('GET', '/account/projects')).body.total).toBe(2)
+  const rows = await t.db.selectFrom('idempotency_keys').select('key').execute()
+  expect(rows).toHaveLength(2)
+})
 
-  // A refusal stands although its key could not be freed.
-  vi.spyOn(Idempotency.prototype, 'giveUp').mockImplementationOnce(lost)
-  const weak = t.callAs(await t.makeToken(['account:write']))
-  expect(await weak('POST', '/account/tokens', { name: 'b', scopes: ['write'] }, key)).toMatchObject({
-    status: 403,
-    body: { code: 'insufficient_scope', request_id: expect.any(String) },
-  })
+test('a DELETE whose process died before it replied is reported as done, by whichever object it was', async () => {
+  const t = await testApp()
+  const serverId = await make(t)
+  const { project_id } = (await t.call('POST', '/account/projects', { name: 'a' })).body
+  const { ssh_key_id } = (await t.call('POST', '/account/ssh_keys', { name: 'a', public_key: ed25519() }))
+    .body
+  for (const path of [
+    `/account/projects/${project_id}`,
+    `/account/ssh_keys/${ssh_key_id}`,
+    `/servers/${serverId}`,
+  ]) {
+    const key = { 'idempotency-key': path }
+    const first = await t.call('DELETE', path, undefined, key)
+    await t.finish()
+    await t.db.updateTable('idempotency_keys').set({ reply: null, owner: 'dead' }).execute()
+    const again = await t.call('DELETE', path, undefined, key)
+    expect([path, again.status]).toEqual([path, first.status])
+    expect(again.body.operation_id).toBe(first.body.operation_id)
+  }
+})
+
+test('a DELETE that was refused can be repeated with its key, and is carried out then', async () => {
+  const t = await testApp()
+  const path = `/servers/${await make(t, { delete_protection: true })}`
+  const key = { 'idempotency-key': 'k' }
+  expect((await t.call('DELETE', path, undefined, key)).body.code).toBe('delete_protected')
+  await t.call('PATCH', path, { delete_protection: false })
+  expect((await t.call('DELETE', path, undefined, key)).status).toBe(202)
+})
+
+test('the key of a process that is found dead is free at once; one that lives holds it for a minute, and repeats wait ever longer', async () => {
+  const t = await testApp()
+  const { living } = new Members({ ...t, log, role: 'all', bells: noPeers() })
+  const join = async (process_id: string) => {
+    const now = t.clock.now()
+    const process = { process_id, role: 'all', host: 'h', pid: 1, started_at: now, seen_at: now } as const
+    await t.db.insertInto('processes').values(process).execute()
+    return new Idempotency({ ...t, secrets: new Secrets(Buffer.alloc(32, 7)), owner: process_id, living })
+  }
+  const [first, second] = [await join('first'), await join('second')]
+  const begin = (process: Idempotency, key: string) =>
+    process.begin(
+      { accountId: t.accountId, rights: [] },
+      { path: 'POST /v1/account/projects', body: {} },
+      key,
+    )
+  const refusal = (key: string) =>
+    begin(second, key).then(
+      () => null,
+      (error: ApiError) => error.headers['retry-after'],
+    )
+
+  await begin(first, 'slow')
+  const waits: unknown[] = []
+  for (const ms of [0, 1_000, 4_000, 20_000, 30_000]) {
+    t.clock.advance(ms)
+    waits.push(await refusal('slow'))
+  }
+  expect(waits).toEqual(['1', '1', '5', '16', '5'])
+  t.clock.advance(5_000)
+  expect(await refusal('slow')).toBeNull()
+
+  await begin(first, 'dead')
+  expect(await refusal('dead')).toBe('1')
+  await t.db.deleteFrom('processes').where('process_id', '=', 'first').execute()
+  expect(await refusal('dead')).toBeNull()
 })
