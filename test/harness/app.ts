@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { KyselyPlugin } from 'kysely'
 import pino from 'pino'
 import { onTestFinished } from 'vitest'
 import { createAccount } from '../../api/accounts/accounts.ts'
@@ -67,17 +68,19 @@ export const SITE = 'http://localhost'
 const ALL: readonly ScopeName[] = ['account:read', 'account:write', 'servers:read', 'servers:write']
 export const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 
+type TestOptions = Partial<AppOptions> & {
+  simulator?: Partial<SimulatorOptions>
+  /** Whether two drivers serve side by side. */
+  hasOther?: boolean
+  /** The balance of the test's account, in rubles. */
+  balance?: string
+  /** Called after each statement of the application; what it throws, the application gets in place of the rows. */
+  afterStatement?: () => void
+}
+
 /** The real application in memory: real database, simulated machines, a clock that is turned by hand. */
-export async function testApp(
-  options: Partial<AppOptions> & {
-    simulator?: Partial<SimulatorOptions>
-    /** Whether two drivers serve side by side. */
-    hasOther?: boolean
-    /** The balance of the test's account, in rubles. */
-    balance?: string
-  } = {},
-): Promise<TestApp> {
-  const { simulator, hasOther = false, balance, ...more } = options
+export async function testApp(options: TestOptions = {}): Promise<TestApp> {
+  const { simulator, hasOther = false, balance, afterStatement, ...more } = options
   const clock = new ManualClock()
   const { db, drop } = await testDatabase()
   const driver = new Simulator({ clock, ...simulator })
@@ -86,7 +89,7 @@ export async function testApp(
   const mails: Mail[] = []
   const app = await buildApp({
     ...forPeople(mails),
-    db,
+    db: afterStatement ? db.withPlugin(watching(afterStatement)) : db,
     clock,
     drivers,
     catalog: parseCatalog(catalogText, 'catalog.yaml'),
@@ -125,6 +128,16 @@ export async function testApp(
     makeAccount,
     mails,
     ...workers(app, clock),
+  }
+}
+
+function watching(afterStatement: () => void): KyselyPlugin {
+  return {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      afterStatement()
+      return result
+    },
   }
 }
 

@@ -23,6 +23,7 @@ export function mountDocs(http: FastifyInstance, document: object): void {
       method: 'GET',
       url: request.url,
     })
+    if (statusCode >= 500) throw new Error(`the viewer failed: ${rawPayload}`)
     // This is the reply of this server for every path that does not exist.
     if (statusCode >= 400 && statusCode < 500) return reply.callNotFound()
     const { 'content-type': type = 'text/html', location } = headers
