@@ -988,6 +988,13 @@ export interface OperationList {
   total: number
 }
 
+export interface OwnProof {
+  /** The current password; required if the person has one */
+  password?: string | undefined
+  /** A code of the app, or a recovery code; required if two-factor authentication is on */
+  code?: string | undefined
+}
+
 export interface Passkey {
   /** Id of the passkey */
   passkey_id: string
@@ -1125,13 +1132,6 @@ export interface Person {
     /** Role of a person in the account: `owner` and `admin` can do everything, `member` manages servers, `billing` manages the account and its balance, and `viewer` can only read */
     role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer'
   }>
-}
-
-export interface PersonDeletion {
-  /** The current password; required if the person has one */
-  password?: string | undefined
-  /** A code of the app, or a recovery code; required if two-factor authentication is on */
-  code?: string | undefined
 }
 
 export interface PersonUpdate {
@@ -2700,7 +2700,8 @@ export interface Routes {
     reply: undefined
   }
   /** Disconnect the person from the provider */
-  'DELETE /person/identity': {
+  'POST /person/identity/delete': {
+    body?: OwnProof | undefined
     reply: undefined
   }
   /** Send a link to choose another password */
@@ -2769,7 +2770,7 @@ export interface Routes {
   }
   /** Delete the person */
   'POST /person/delete': {
-    body?: PersonDeletion | undefined
+    body?: OwnProof | undefined
     reply: undefined
   }
   /** Set up two-factor authentication: get a secret for an app */
@@ -2794,7 +2795,7 @@ export interface Routes {
   }
   /** Begin to add a passkey: get the options for the browser */
   'POST /person/passkey-challenge': {
-    body?: PasswordProof | undefined
+    body?: OwnProof | undefined
     reply: PasskeySetUp
   }
   /** Add a passkey that the browser has created */
@@ -2822,11 +2823,12 @@ export interface Routes {
     reply: Passkey
   }
   /** Remove a passkey */
-  'DELETE /person/passkeys/{passkey_id}': {
+  'POST /person/passkeys/{passkey_id}/delete': {
     path: {
       /** Id of the passkey, a UUID */
       passkey_id: string
     }
+    body?: OwnProof | undefined
     reply: undefined
   }
   /** List the sessions of the person */

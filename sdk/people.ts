@@ -5,13 +5,13 @@ import type {
   EmailChangeRequest,
   IdentityTicket,
   LinkUse,
+  OwnProof,
   PasskeyCreate,
   PasskeyUpdate,
   PasskeyUse,
   PasswordChange,
   PasswordProof,
   PasswordReset,
-  PersonDeletion,
   PersonUpdate,
   ProviderAnswer,
   SignInRequest,
@@ -65,8 +65,7 @@ export const person = (call: Call) => ({
   confirmEmailChange: (body: LinkUse, options?: CallOptions) =>
     call('POST /person/email/confirm', { body }, options),
   /** Deletes the person for good, with everything that signs them in. Accounts without other members are closed. */
-  delete: (body: PersonDeletion = {}, options?: CallOptions) =>
-    call('POST /person/delete', { body }, options),
+  delete: (body: OwnProof = {}, options?: CallOptions) => call('POST /person/delete', { body }, options),
   /** Gets a secret for an app. */
   beginTwoFactor: (body: PasswordProof = {}, options?: CallOptions) =>
     call('POST /person/two-factor', { body }, options),
@@ -80,7 +79,8 @@ export const person = (call: Call) => ({
   /** Connects the signed-in person with their identity at the provider. */
   addIdentity: (body: IdentityTicket, options?: CallOptions) =>
     call('POST /person/identity', { body }, options),
-  removeIdentity: (options?: CallOptions) => call('DELETE /person/identity', {}, options),
+  removeIdentity: (body: OwnProof = {}, options?: CallOptions) =>
+    call('POST /person/identity/delete', { body }, options),
   /** Switches the session to another account of the person. */
   chooseAccount: (body: AccountChoice, options?: CallOptions) =>
     call('POST /person/account', { body }, options),
@@ -96,13 +96,13 @@ export function passkeys(call: Call) {
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'passkey_id', {}, options),
     /** Gets the options with which the browser creates a passkey. */
-    begin: (body: PasswordProof = {}, options?: CallOptions) =>
+    begin: (body: OwnProof = {}, options?: CallOptions) =>
       call('POST /person/passkey-challenge', { body }, options),
     create: (body: PasskeyCreate, options?: CallOptions) => call('POST /person/passkeys', { body }, options),
     update: (passkey_id: string, body: PasskeyUpdate, options?: CallOptions) =>
       call('PATCH /person/passkeys/{passkey_id}', { path: { passkey_id }, body }, options),
-    delete: (passkey_id: string, options?: CallOptions) =>
-      call('DELETE /person/passkeys/{passkey_id}', { path: { passkey_id } }, options),
+    delete: (passkey_id: string, body: OwnProof = {}, options?: CallOptions) =>
+      call('POST /person/passkeys/{passkey_id}/delete', { path: { passkey_id }, body }, options),
   }
 }
 

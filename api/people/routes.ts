@@ -29,7 +29,7 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
   const tickets = new Tickets(options)
   const known = new KnownPlaces(options.db)
   const mailBounds = new MailBounds(options, known)
-  const passkeys = new Passkeys(options, { proof, tickets })
+  const passkeys = new Passkeys(options, { proof, tickets, twoFactor })
   const emailChange = new EmailChange(options, { proof, twoFactor, mailBounds })
   const { oidc } = options
   const provider = oidc && new Provider({ ...options, provider: oidc })
@@ -40,7 +40,7 @@ export function peopleRoutes(options: PeopleOptions): Route[] {
   return [
     ...signInRoutes(options, { signIns, signUps, passkeys, provider }),
     ...providerSignInRoutes(options, { provider, tickets, signIns }),
-    ...identityRoutes({ ...options, tickets }),
+    ...identityRoutes({ ...options, tickets, proof, twoFactor }),
     ...resetRoutes(options, resets),
     ...deviceRoutes(options),
     ...personRoutes(options, { proof, twoFactor, emailChange }),

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { post } from '../../api/billing/ledger.ts'
 import { parseMoney } from '../../api/money.ts'
 import { addMember } from '../../api/people/membership/members.ts'
+import { hashSecret } from '../../api/people/person/links.ts'
 import { codeOf } from '../../api/people/two-factor/totp.ts'
 import { fromBase32, linkTo, openBrowser } from '../api/harness/browser.ts'
 import { make } from '../api/harness/ordering.ts'
@@ -226,12 +227,16 @@ test('a passkey is added by clicking, signs in instead of password and code, and
     .insertInto('two_factors')
     .values({ ...factor, enabled_at: 1 })
     .execute()
+  const spare = { person_id: factor.person_id, hash: hashSecret('spare') }
+  await t.db.insertInto('recovery_codes').values(spare).execute()
   await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
   await button(page, 'Sign in with a passkey').click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.goto(`${t.site}/account/security`)
   await button(page, /Phone/).click()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await page.getByRole('dialog').getByLabel('Code').fill('spare')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
   await page.getByText('A passkey signs you in with the fingerprint').waitFor()
 })
 
@@ -253,6 +258,7 @@ test('a person signs in with a provider by one click, and can disconnect it', as
   await page.getByTitle('ann@example.com').waitFor()
   await page.goto(`${t.site}/account/security`)
   await button(page, 'Disconnect').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
   await button(page, 'Disconnect').waitFor({ state: 'detached' })
   // From here on the address is one that has signed up.
   await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()

@@ -42,6 +42,14 @@ export const OwnCode = Type.Optional(
   }),
 )
 
+export const OwnProof = Type.Object(
+  { password: OwnPassword, code: OwnCode },
+  {
+    title: 'OwnProof',
+    description: 'Proof of identity: the current password, and a code if two-factor authentication is on',
+  },
+)
+
 export const PasswordProof = Type.Object(
   { password: OwnPassword },
   { title: 'PasswordProof', description: 'Proof of identity: the current password' },

@@ -12,6 +12,7 @@ import { findPerson } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { endSessions, requireSession } from '../person/sessions.ts'
 import type { PasskeyTable } from '../person/tables.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 
 const MOST_PASSKEYS = 10
 
@@ -44,16 +45,30 @@ interface Signed {
   signature: string
 }
 
+/** The person's factors, as they show them again. */
+interface Shown {
+  password?: string
+  code?: string
+}
+
+interface Parts {
+  proof: Proof
+  tickets: Tickets
+  twoFactor: TwoFactor
+}
+
 /** Passkeys for the host of this installation. Unlocking one counts as both factors. */
 export class Passkeys {
   readonly #options: Options
   readonly #proof: Proof
   readonly #tickets: Tickets
+  readonly #twoFactor: TwoFactor
 
-  constructor(options: Options, { proof, tickets }: { proof: Proof; tickets: Tickets }) {
+  constructor(options: Options, { proof, tickets, twoFactor }: Parts) {
     this.#options = options
     this.#proof = proof
     this.#tickets = tickets
+    this.#twoFactor = twoFactor
   }
 
   /**
@@ -64,20 +79,24 @@ export class Passkeys {
     return hostname === 'localhost' || (protocol === 'https:' && /[a-z]$/i.test(hostname)) ? origin : null
   }
 
-  /** Returns the parameters for creating a passkey. @throws ApiError passkeys_unavailable, and of Proof */
-  async begin(signedIn: SignedIn, password: string | undefined) {
+  /**
+   * Returns the parameters for creating a passkey. @throws ApiError passkeys_unavailable, wrong_code, and of Proof
+   */
+  async begin(signedIn: SignedIn, { password, code }: Shown) {
     this.#requirePossible()
     const { personId, sessionId } = signedIn
-    const { email } = await this.#proof.require(signedIn, password, 'password')
+    const person = await this.#proof.require(signedIn, password, 'password')
+    const kept = await this.#twoFactor.confirmed(signedIn, { person, code }, (tx) =>
+      ofPerson(tx, personId).execute(),
+    )
     const challenge = newChallenge()
     const ticket = this.#tickets.issue('passkey', { challenge, personId, sessionId })
-    const kept = await ofPerson(this.#options.db, personId).execute()
     return {
       ticket,
       challenge,
       relying_party: this.#rpId,
       user_handle: Buffer.from(parse(personId)).toString('base64url'),
-      user_name: email,
+      user_name: person.email,
       exclude_credentials: kept.map(({ credential_id }) => credential_id),
     }
   }
@@ -221,10 +240,13 @@ export class Passkeys {
     return row
   }
 
-  /** Also ends all other sessions: the device may be lost. @throws ApiError passkey_not_found */
-  async remove({ personId, sessionId }: SignedIn, passkeyId: string): Promise<void> {
-    const { db, mailed } = this.#options
-    await db.transaction().execute(async (tx) => {
+  /**
+   * Also ends all other sessions: the device may be lost. @throws ApiError passkey_not_found, wrong_code, and of Proof
+   */
+  async remove(signedIn: SignedIn, passkeyId: string, { password, code }: Shown): Promise<void> {
+    const { personId, sessionId } = signedIn
+    const person = await this.#proof.require(signedIn, password, 'password')
+    await this.#twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
       await endSessions(tx, personId, sessionId)
       const { numDeletedRows } = await tx
         .deleteFrom('passkeys')
@@ -232,9 +254,8 @@ export class Passkeys {
         .where('passkey_id', '=', passkeyId)
         .executeTakeFirst()
       if (numDeletedRows === 0n) throw notFound(peopleProblems.passkey_not_found)
-      await noteChange(tx, this.#options, await findPerson(tx, personId), 'passkey_removed')
+      await noteChange(tx, this.#options, person, 'passkey_removed')
     })
-    mailed()
   }
 
   get #rpId(): string {

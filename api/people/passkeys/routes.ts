@@ -2,8 +2,9 @@ import Type from 'typebox'
 import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import { proofErrors } from '../guard/proof.ts'
-import { PasswordProof } from '../guard/schema.ts'
+import { OwnProof } from '../guard/schema.ts'
 import { peopleProblems } from '../person/schema.ts'
+import { shown } from '../two-factor/routes.ts'
 import type { Passkeys } from './passkeys.ts'
 import { Passkey, PasskeyCreate, PasskeySetUp, PasskeyUpdate } from './schema.ts'
 import { passkeyView } from './view.ts'
@@ -27,11 +28,11 @@ function makeRoutes(passkeys: Passkeys): Route[] {
       tag,
       summary: 'Begin to add a passkey: get the options for the browser',
       description:
-        'Requires the password again; a person without one must have signed in within the last 10 minutes. The browser must create the key within 10 minutes, for the host `relying_party`.',
-      body: PasswordProof,
+        'Requires the password again, and a code if two-factor authentication is on; a person without a password must have signed in within the last 10 minutes. The browser must create the key within 10 minutes, for the host `relying_party`.',
+      body: OwnProof,
       reply: { 200: PasskeySetUp },
-      errors: [...proofErrors, peopleProblems.passkeys_unavailable],
-      run: ({ signedIn, body }) => passkeys.begin(signedIn, body.password),
+      errors: [...proofErrors, peopleProblems.wrong_code, peopleProblems.passkeys_unavailable],
+      run: ({ signedIn, body }) => passkeys.begin(signedIn, shown(body)),
     }),
     route({
       id: 'createPasskey',
@@ -88,17 +89,19 @@ function keepRoutes(passkeys: Passkeys): Route[] {
     }),
     route({
       id: 'deletePasskey',
-      method: 'DELETE',
-      path,
+      method: 'POST',
+      path: `${path}/delete`,
       scope: 'person',
       tag,
       summary: 'Remove a passkey',
       description:
-        'The passkey can no longer sign in. All other sessions of the person end, as the device may be lost.',
+        'Takes the password, and a code if two-factor authentication is on. The passkey can no longer sign in. All other sessions of the person end, as the device may be lost.',
       params,
+      body: OwnProof,
       reply: { 204: null },
-      run: async ({ signedIn, params, report }) => {
-        await passkeys.remove(signedIn, params.passkey_id)
+      errors: [...proofErrors, peopleProblems.wrong_code],
+      run: async ({ signedIn, params, body, report }) => {
+        await passkeys.remove(signedIn, params.passkey_id, shown(body))
         report({ event: 'passkey_removed', objectId: params.passkey_id })
       },
     }),

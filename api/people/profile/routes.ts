@@ -2,6 +2,7 @@ import { notAMember } from '../../http/contract/auth.ts'
 import { httpProblems } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import { type Proof, proofErrors } from '../guard/proof.ts'
+import { OwnProof } from '../guard/schema.ts'
 import { membership } from '../membership/members.ts'
 import { writeCookie } from '../person/cookie.ts'
 import { updatePerson } from '../person/people.ts'
@@ -10,12 +11,12 @@ import { moveSession } from '../person/sessions.ts'
 import type { SignInOptions } from '../sign-in/admission.ts'
 import { showPerson } from '../sign-in/entry.ts'
 import { Person } from '../sign-in/schema.ts'
-import { plain } from '../two-factor/routes.ts'
+import { shown } from '../two-factor/routes.ts'
 import type { TwoFactor } from '../two-factor/two-factor.ts'
 import { type DeletionOptions, deletePerson } from './deletion.ts'
 import type { EmailChange } from './email-change.ts'
 import { changePassword } from './password.ts'
-import { EmailChangeRequest, PasswordChange, PersonDeletion, PersonUpdate } from './schema.ts'
+import { EmailChangeRequest, PasswordChange, PersonUpdate } from './schema.ts'
 
 const personTag = 'Person'
 
@@ -139,7 +140,7 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
     summary: 'Delete the person',
     description:
       'Takes the password, and a code if two-factor authentication is on. Ends their sessions, and deletes their credentials and the tokens that they created. They leave all accounts: an account without other members is closed for good, and its balance is not paid back automatically. Refused while they are the only owner of an account that has other members, servers, public addresses or debts.',
-    body: PersonDeletion,
+    body: OwnProof,
     reply: { 204: null },
     errors: [
       ...proofErrors,
@@ -153,11 +154,6 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
       report({ event: 'person_deleted', objectId: signedIn.personId })
     },
   })
-}
-
-/** Codes as people copy them: in groups. */
-function shown<Body extends { code?: string }>(body: Body): Body {
-  return body.code === undefined ? body : { ...body, ...plain({ code: body.code }) }
 }
 
 function accountRoute({ db }: SignInOptions): Route {

@@ -13,11 +13,6 @@ export const EmailChangeRequest = Type.Object(
   { title: 'EmailChangeRequest', description: 'The new address, with proof of identity' },
 )
 
-export const PersonDeletion = Type.Object(
-  { password: OwnPassword, code: OwnCode },
-  { title: 'PersonDeletion', description: 'Proof of identity for the deletion' },
-)
-
 export const PasswordChange = Type.Object(
   {
     current_password: Type.Optional(password('The current password; required if the person has one')),

@@ -3,13 +3,14 @@ import type { Database, Queries } from '../../database/database.ts'
 import type { SignedIn } from '../../http/contract/auth.ts'
 import { VISIBLE } from '../../http/contract/fields.ts'
 import { ApiError, notFound } from '../../http/contract/problem.ts'
-import { requireRecent } from '../guard/proof.ts'
+import { type Proof, requireRecent } from '../guard/proof.ts'
 import { type Tickets, ticketInvalid } from '../guard/tickets.ts'
 import { type Notify, noteChange } from '../letters/notices.ts'
 import { canonicalEmail } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
 import { endSessions, heldPerson, holdPerson } from '../person/sessions.ts'
 import type { IdentityTable, PersonTable } from '../person/tables.ts'
+import type { TwoFactor } from '../two-factor/two-factor.ts'
 import type { Identity } from './provider.ts'
 import { identityOf } from './store.ts'
 
@@ -80,21 +81,25 @@ export async function addIdentity(
   mailed()
 }
 
-/** Also ends all other sessions, since somebody else may use them. @throws ApiError identity_not_found */
+/**
+ * Also ends all other sessions, since somebody else may use them.
+ * @throws ApiError identity_not_found, wrong_code, and of Proof
+ */
 export async function removeIdentity(
-  options: IdentityOptions,
-  { personId, sessionId }: SignedIn,
+  options: IdentityOptions & { proof: Proof; twoFactor: TwoFactor },
+  signedIn: SignedIn,
+  { password, code }: { password?: string; code?: string },
 ): Promise<void> {
-  const { db, mailed } = options
-  await db.transaction().execute(async (tx) => {
-    const person = await holdPerson(tx, personId)
+  const { proof, twoFactor } = options
+  const { personId, sessionId } = signedIn
+  const person = await proof.require(signedIn, password, 'password')
+  await twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
     const row = await identityOf(tx, personId)
     if (!row) throw notFound(peopleProblems.identity_not_found)
     await tx.deleteFrom('identities').where('person_id', '=', personId).execute()
     await endSessions(tx, personId, sessionId)
     await note(tx, options, person, 'identity_removed', row.issuer)
   })
-  mailed()
 }
 
 function note(

@@ -13,6 +13,11 @@ export function plain<Body extends { code: string }>(body: Body): Body {
   return { ...body, code: body.code.replace(/[\s-]/g, '') }
 }
 
+/** Codes as people copy them: in groups. */
+export function shown<Body extends { code?: string }>(body: Body): Body {
+  return body.code === undefined ? body : { ...body, ...plain({ code: body.code }) }
+}
+
 /** Routes for a person's own second factor. */
 export function twoFactorRoutes(twoFactor: TwoFactor): Route[] {
   return [...setUpRoutes(twoFactor), ...changeRoutes(twoFactor)]

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { OwnPassword } from './own-password.tsx'
+import { OwnProof, useProof } from './own-proof.tsx'
 import { useSecurityText } from './security-text.ts'
 import { addPasskey, isCanceled } from './webauthn.ts'
 
@@ -17,9 +17,9 @@ interface AddPasskeyProps {
 export function AddPasskey({ person, onAdded, onClose }: AddPasskeyProps) {
   const t = useSecurityText()
   const [name, setName] = useState('')
-  const [password, setPassword] = useState('')
+  const proof = useProof(person)
   const add = useMutation({
-    mutationFn: () => addPasskey({ name, password: person.has_password ? password : undefined }),
+    mutationFn: () => addPasskey(name, proof.given),
     onSuccess: () => {
       onAdded()
       onClose()
@@ -30,7 +30,7 @@ export function AddPasskey({ person, onAdded, onClose }: AddPasskeyProps) {
       <Form
         submit={t.next}
         mutation={{ isPending: add.isPending, error: isCanceled(add.error) ? null : add.error }}
-        isReady={name.trim() !== '' && (password !== '' || !person.has_password)}
+        isReady={name.trim() !== '' && proof.isReady}
         onSubmit={() => add.mutate()}
         onCancel={onClose}
       >
@@ -42,7 +42,7 @@ export function AddPasskey({ person, onAdded, onClose }: AddPasskeyProps) {
           autoFocus
           onChange={(event) => setName(event.target.value)}
         />
-        <OwnPassword person={person} value={password} onChange={setPassword} />
+        <OwnProof person={person} proof={proof} />
       </Form>
     </Dialog>
   )

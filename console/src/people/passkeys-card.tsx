@@ -1,16 +1,17 @@
 import type { Passkey, Person } from '@berth/sdk'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { RenameDialog } from '../account/rename-dialog.tsx'
 import { berth, queryClient } from '../client.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Card } from '../ui/page.tsx'
-import { Failed, Loaded } from '../ui/states.tsx'
+import { Loaded } from '../ui/states.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { useUiText } from '../ui/text.ts'
 import { Time } from '../ui/time.tsx'
 import { AddPasskey } from './add-passkey.tsx'
+import { ProofDialog } from './proof-dialog.tsx'
 import { passkeysQuery, signInOptionsQuery } from './queries.ts'
 import { useSecurityText } from './security-text.ts'
 
@@ -30,7 +31,7 @@ export function PasskeysCard({ person }: { person: Person }) {
       <Loaded query={query}>
         {({ items }) =>
           items.length > 0 ? (
-            <Passkeys items={items} />
+            <Passkeys person={person} items={items} />
           ) : (
             <div className="body">
               <p className="muted">{isPossible ? t.passkeysAbout : elsewhere}</p>
@@ -43,14 +44,11 @@ export function PasskeysCard({ person }: { person: Person }) {
   )
 }
 
-function Passkeys({ items }: { items: readonly Passkey[] }) {
+function Passkeys({ person, items }: { person: Person; items: readonly Passkey[] }) {
   const t = useSecurityText()
   const words = useUiText()
   const [renamed, setRenamed] = useState<Passkey | null>(null)
-  const remove = useMutation({
-    mutationFn: ({ passkey_id }: Passkey) => berth.passkeys.delete(passkey_id),
-    onSettled: refresh,
-  })
+  const [removed, setRemoved] = useState<Passkey | null>(null)
   const columns: Column<Passkey>[] = [
     { title: t.passkeyName, cell: ({ name }) => <span className="title">{name}</span> },
     { title: t.kept, cell: ({ is_synced }) => (is_synced ? t.synced : t.oneDevice) },
@@ -64,7 +62,7 @@ function Passkeys({ items }: { items: readonly Passkey[] }) {
           label={words.actions(passkey.name)}
           items={[
             { title: t.rename, onSelect: () => setRenamed(passkey) },
-            { title: t.removePasskey, isDangerous: true, onSelect: () => remove.mutate(passkey) },
+            { title: t.removePasskey, isDangerous: true, onSelect: () => setRemoved(passkey) },
           ]}
         />
       ),
@@ -73,7 +71,16 @@ function Passkeys({ items }: { items: readonly Passkey[] }) {
   return (
     <>
       <Table label={t.passkeys} rows={items} columns={columns} idOf={({ passkey_id }) => passkey_id} />
-      {remove.error ? <Failed error={remove.error} /> : null}
+      {removed ? (
+        <ProofDialog
+          person={person}
+          title={t.removePasskeyTitle(removed.name)}
+          about={t.othersEnd}
+          submit={t.removePasskey}
+          change={(proof) => berth.passkeys.delete(removed.passkey_id, proof)}
+          onClose={() => setRemoved(null)}
+        />
+      ) : null}
       {renamed ? (
         <RenameDialog
           name={renamed.name}

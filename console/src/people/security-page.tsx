@@ -25,7 +25,9 @@ export function SecurityPage() {
             <PasswordCard person={person} />
             <TwoFactorCard person={person} />
             <PasskeysCard person={person} />
-            {person.identity_provider ? <ProviderCard name={person.identity_provider} /> : null}
+            {person.identity_provider ? (
+              <ProviderCard person={person} name={person.identity_provider} />
+            ) : null}
             <SessionsCard />
             <DeleteCard person={person} />
           </div>

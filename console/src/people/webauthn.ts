@@ -1,16 +1,12 @@
+import type { OwnProof } from '@berth/sdk'
 import { berth } from '../client.ts'
 
 /** It is loaded on first use. */
 const webauthn = () => import('@simplewebauthn/browser')
 
-interface NewPasskey {
-  name: string
-  password: string | undefined
-}
-
 /** Lets the browser create a passkey, and stores it. */
-export async function addPasskey({ name, password }: NewPasskey): Promise<unknown> {
-  const begun = await berth.passkeys.begin(password === undefined ? {} : { password })
+export async function addPasskey(name: string, proof: OwnProof): Promise<unknown> {
+  const begun = await berth.passkeys.begin(proof)
   const { startRegistration } = await webauthn()
   const { id, response } = await startRegistration({
     optionsJSON: {

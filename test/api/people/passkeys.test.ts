@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { codeOf } from '../../../api/people/two-factor/totp.ts'
 import { testApp } from '../../harness/app.ts'
-import { openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
+import { fromBase32, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 import { authenticator, type Faults } from '../harness/passkey.ts'
 
 const EMAIL = 'ann@example.com'
@@ -48,12 +49,19 @@ test('a passkey signs its person in by itself, as both factors; others see and c
   const browser = openBrowser(t)
   expect(await enter(browser, device)).toMatchObject({ status: 200, body: { is_signed_in: true } })
   expect((await browser.call('GET', '/person')).body.email).toBe(EMAIL)
+  await t.db.deleteFrom('two_factors').execute()
   const path = `/person/passkeys/${made.body.passkey_id}`
+  const remove = ({ call }: Browser, proof: object) => call('POST', `${path}/delete`, proof)
   expect((await bob.call('GET', '/person/passkeys')).body).toEqual({ items: [], total: 0 })
-  for (const reply of [await bob.call('PATCH', path, { name: 'x' }), await bob.call('DELETE', path)])
+  for (const reply of [
+    await bob.call('PATCH', path, { name: 'x' }),
+    await remove(bob, { password: PASSWORD }),
+  ])
     expect(outcome(reply)).toEqual([404, 'passkey_not_found'])
   expect((await ann.call('PATCH', path, { name: 'Old phone' })).body.name).toBe('Old phone')
-  expect((await ann.call('DELETE', path)).status).toBe(204)
+  expect(outcome(await remove(ann, {}))).toEqual([422, 'validation_failed'])
+  expect(outcome(await remove(ann, { password: 'not this one' }))).toEqual([403, 'wrong_password'])
+  expect((await remove(ann, { password: PASSWORD })).status).toBe(204)
   expect(outcome(await browser.call('GET', '/person'))).toEqual([401, 'session_ended'])
   expect(outcome(await enter(browser, device))).toEqual([403, 'passkey_refused'])
   await t.app.mails.look()
@@ -136,6 +144,29 @@ test('one is added by who shows her password again, in the session in which she 
     [409, 'passkey_limit_reached'],
   ])
   expect(outcome(await add(bob, same))).toEqual([403, 'passkey_refused'])
+})
+
+test('with two-factor authentication on, a passkey is added and removed with a code', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const kept = await add(ann, authenticator())
+  const begun = await ann.call('POST', '/person/two-factor', { password: PASSWORD })
+  const secret = fromBase32(begun.body.secret)
+  /** The app's next code. */
+  const code = () => {
+    t.clock.advance(30_000)
+    return codeOf(secret, Math.floor(t.clock.now() / 30_000))
+  }
+  await ann.call('POST', '/person/two-factor/confirm', { code: code() })
+  for (const path of ['/person/passkey-challenge', `/person/passkeys/${kept.body.passkey_id}/delete`]) {
+    const given = (proof: object) => ann.call('POST', path, { password: PASSWORD, ...proof })
+    expect(outcome(await given({}))).toEqual([422, 'validation_failed'])
+    expect(outcome(await given({ code: '000000' }))).toEqual([403, 'wrong_code'])
+    const used = code()
+    expect((await given({ code: used })).status).toBeLessThan(300)
+    expect(outcome(await given({ code: used }))).toEqual([403, 'wrong_code'])
+  }
+  expect((await ann.call('GET', '/person/passkeys')).body.total).toBe(0)
 })
 
 test('where the console has no name, or no TLS, none are offered', async () => {
