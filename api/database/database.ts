@@ -45,7 +45,7 @@ import * as billedItems from './migrations/0035-billed-items.ts'
 import * as inviters from './migrations/0036-inviters.ts'
 import * as references from './migrations/0037-references.ts'
 import * as keyOwners from './migrations/0038-key-owners.ts'
-import { PostgresConnection, Unchanged, Unreachable } from './postgres-driver.ts'
+import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
 export { Unchanged, Unreachable }
@@ -119,6 +119,22 @@ export async function ping(db: Queries): Promise<void> {
  */
 export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return isSqlite(db) ? run(db) : db.transaction().execute(run)
+}
+
+/**
+ * Sends a write whose result nobody reads. On PostgreSQL the transaction does not wait for it: if it fails, the next
+ * statement or the commit throws its error. So it must be one that is not refused in normal use.
+ */
+export async function send(tx: Queries, write: Compilable): Promise<void> {
+  const query = write.compile()
+  if (!tx.isTransaction) {
+    await tx.executeQuery(query)
+    return
+  }
+  await tx.getExecutor().provideConnection(async (connection) => {
+    if (connection instanceof PostgresConnection) connection.send(query)
+    else await connection.executeQuery(query)
+  })
 }
 
 /**

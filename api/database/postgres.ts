@@ -1,4 +1,12 @@
-import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import {
+  type BinaryOperationNode,
+  Kysely,
+  OperatorNode,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  PrimitiveValueListNode,
+} from 'kysely'
 import pg from 'pg'
 import type { Database } from './database.ts'
 import { PostgresDriver } from './postgres-driver.ts'
@@ -28,7 +36,7 @@ export interface PostgresOptions {
   name?: string
   /** No time limits, for work such as migrations. */
   isPatient?: boolean
-  /** Called after each transaction that was committed. */
+  /** Called after each transaction that has written something and was committed. */
   onCommit?: () => void
   /** Called when the server ends a connection that nobody uses; the pool opens another one. */
   onIdleError?: (error: Error) => void
@@ -71,6 +79,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
     ...connectionTo(url, name),
     types,
     max: connections,
+    pipeline: true,
     lock_timeout: LOCK_MS,
     ...(isPatient ? {} : LIMITS),
   })
@@ -84,7 +93,23 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
       createDriver: () => driver,
       createAdapter: () => new PostgresAdapter(),
       createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createQueryCompiler: () => new PostgresCompiler(),
     },
   })
+}
+
+/** Sends a list as one parameter, so that a statement is the same however long its lists are. */
+class PostgresCompiler extends PostgresQueryCompiler {
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    const { leftOperand, operator, rightOperand } = node
+    const name = OperatorNode.is(operator) ? operator.operator : ''
+    if (!PrimitiveValueListNode.is(rightOperand) || (name !== 'in' && name !== 'not in')) {
+      super.visitBinaryOperation(node)
+      return
+    }
+    this.visitNode(leftOperand)
+    this.append(name === 'in' ? ' = any(' : ' <> all(')
+    this.appendValue(rightOperand.values)
+    this.append(')')
+  }
 }

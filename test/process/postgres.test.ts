@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPools } from '../../api/catalog/usage.ts'
-import { changeLast, type Queries, Unchanged } from '../../api/database/database.ts'
+import { changeLast, type Queries, send, Unchanged } from '../../api/database/database.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
@@ -28,13 +28,22 @@ test('a commit whose answer is lost is found out: it counts where it took place,
   await sql`CREATE TABLE notes (body text)`.execute(db)
   const note = (body: string) =>
     db.transaction().execute((tx) => sql`INSERT INTO notes VALUES (${body})`.execute(tx))
+  const raw = (text: string) => ({ compile: () => sql.raw(text).compile(db) })
   proxy.cutNext('after')
   await note('kept')
+  // The first write has changed nothing, so that the transaction has no id until the second one.
+  proxy.cutNext('after')
+  await db.transaction().execute(async (tx) => {
+    await Promise.all([
+      send(tx, raw("DELETE FROM notes WHERE body = 'none'")),
+      send(tx, raw("INSERT INTO notes VALUES ('sent')")),
+    ])
+  })
   proxy.cutNext('before')
   await expect(note('lost')).rejects.toMatchObject({ code: '08006' })
   await note('next')
   const { rows } = await sql<{ body: string }>`SELECT body FROM notes`.execute(db)
-  expect(rows.map(({ body }) => body)).toEqual(['kept', 'next'])
+  expect(rows.map(({ body }) => body)).toEqual(['kept', 'sent', 'next'])
 })
 
 test('shared counters change at the commit: no order waits for a transaction that is still open', async () => {

@@ -1,0 +1,335 @@
+import { hash } from 'node:crypto'
+import {
+  AbortedTransactionError,
+  CompiledQuery,
+  type DatabaseConnection,
+  type QueryResult,
+  type RootOperationNode,
+} from 'kysely'
+import pg from 'pg'
+
+/** The connection to the database was lost, or none was available. Earlier writes may have been committed. */
+export class Unreachable extends Error {
+  /** PostgreSQL's connection_failure. */
+  readonly code = '08006'
+}
+
+/** A migration changed the tables during a transaction, of which nothing took place. */
+class Outdated extends Error {
+  /** PostgreSQL's serialization_failure: the transaction succeeds if it is repeated. */
+  readonly code = '40001'
+}
+
+/** The last change of a transaction found no row, so that nothing of the transaction took place. */
+export class Unchanged extends Error {}
+
+/** pg has no codes for the errors that it raises itself. */
+const WITHOUT_CODE =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
+/** As the system has them, such as ECONNRESET. */
+const OF_SYSTEM = /^E[A-Z]/
+/** Errors after which a connection is unusable: it is lost, or the server ends it. */
+const LOST = /^(08|57P0|25P03)/
+/** Errors of statements that were parsed: of values, constraints and locks. */
+const AFTER_PARSING = /^(22|23|40|55)/
+/** PostgreSQL's division_by_zero. */
+const NONE_CHANGED = '22012'
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** Turns errors of pg and the system into Unreachable. */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code = codeOf(error)
+  const isOurs = code === '' ? WITHOUT_CODE.test(error.message) : OF_SYSTEM.test(code)
+  return isOurs ? new Unreachable(error.message || code, { cause: error }) : error
+}
+
+/** True if a statement was prepared before a migration changed the columns of its result. */
+function isOutdated(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
+  )
+}
+
+/** Statements that are worth a name even without parameters; others change the schema or the session. */
+const NAMED: ReadonlySet<string> = new Set([
+  'SelectQueryNode',
+  'InsertQueryNode',
+  'UpdateQueryNode',
+  'DeleteQueryNode',
+])
+/** Bounds the statements that are prepared on a connection; the program has some hundred different ones. */
+const MAX_PREPARED = 500
+/** Longer statements, which insert many rows, exist in too many lengths to be worth a name. */
+const MAX_NAMED_PARAMETERS = 100
+
+/** Names statements, so that each connection parses and plans each of them once. */
+export class StatementNames {
+  readonly #names = new Map<string, string>()
+  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>()
+  #generation = 0
+
+  /** @returns the name of a statement that is sent over a connection */
+  of(sql: string, client: pg.PoolClient): string {
+    const known = this.#names.get(sql)
+    const name = known ?? `${hash('sha1', sql, 'base64url')}_${this.#generation}`
+    if (!known) {
+      if (this.#names.size >= MAX_PREPARED) this.#names.clear()
+      this.#names.set(sql, name)
+    }
+    const prepared = this.#prepared.get(client) ?? new Set()
+    this.#prepared.set(client, prepared.add(name))
+    return name
+  }
+
+  /** From here on, statements have other names, so that they are prepared for the tables of today. */
+  renew(): void {
+    this.#generation += 1
+    this.#names.clear()
+  }
+
+  /** True if a connection has so many prepared statements that another one should take its place. */
+  isFull(client: pg.PoolClient): boolean {
+    return (this.#prepared.get(client)?.size ?? 0) > MAX_PREPARED
+  }
+}
+
+/** A change that is sent together with the commit. */
+interface LastChange {
+  query: CompiledQuery
+  isNeeded: boolean
+}
+
+type Answer = pg.QueryResult<Record<string, unknown>>
+
+/** The id of the transaction, if it has written something; a transaction that only reads has none. */
+const ID_IF_ANY = 'SELECT pg_current_xact_id_if_assigned()::text AS id'
+const ID = 'SELECT pg_current_xact_id()::text AS id'
+
+/**
+ * One connection, and the transaction on it. Parts of a transaction that need no answer go in one message with the next
+ * part: its beginning, writes whose result nobody reads, and the last change with the commit.
+ */
+export class PostgresConnection implements DatabaseConnection {
+  readonly #client: pg.PoolClient
+  readonly #names: StatementNames
+  readonly caller: string
+  /** The id of the last transaction; empty if that has written nothing. */
+  transaction = ''
+  /** The last change, which is sent with the commit of the open transaction. */
+  last: LastChange | null = null
+  /** True if the connection is lost. */
+  isLost = false
+  /** True if the client no longer knows which statements are prepared. */
+  #isMuddled = false
+  /** The number of statements of the open transaction; null outside of transactions. */
+  #count: number | null = null
+  /** Resolves when a request for the transaction's id is answered. */
+  #idAsked: Promise<void> | null = null
+  /** True if writes were sent after that request. */
+  #isIdDue = false
+  /** The writes that were sent without waiting, and the first error among them. */
+  #sent: Promise<void>[] = []
+  #failure: { error: unknown } | null = null
+
+  constructor(client: pg.PoolClient, caller: string, names: StatementNames) {
+    this.#client = client
+    this.caller = caller
+    this.#names = names
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { command, rowCount, rows } = await this.#execute(query)
+    const isChange = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(command)
+    const found = rows as Row[] // Kysely knows what it asked for
+    return isChange ? { numAffectedRows: BigInt(rowCount ?? 0), rows: found } : { rows: found }
+  }
+
+  // biome-ignore lint/correctness/useYield: it is part of the interface, and nobody streams rows
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('rows are not streamed')
+  }
+
+  /** Sends a write of the transaction. Its error is thrown by the transaction's next statement or by its commit. */
+  send(query: CompiledQuery): void {
+    const noteFailure = (error: unknown) => {
+      this.#failure ??= { error }
+    }
+    this.#sent.push(this.#run(query).then(() => {}, noteFailure))
+  }
+
+  /** Sends nothing: the beginning goes with the first statement. */
+  begin(): void {
+    this.#count = 0
+    this.transaction = ''
+    this.last = null
+    this.#isIdDue = false
+    this.#sent = []
+    this.#failure = null
+  }
+
+  /** @throws Unchanged; AbortedTransactionError if an earlier error had ended it already */
+  async commit(): Promise<void> {
+    const { last } = this
+    if (this.#count === 0 && !last) {
+      this.#count = null
+      return
+    }
+    await this.#learnId()
+    const answers = this.#together(() => [
+      ...(last ? [this.#change(last)] : []),
+      this.#ask({ text: 'COMMIT' }),
+    ])
+    const settled = await Promise.allSettled([...answers, ...this.#sent])
+    this.#count = null
+    const failed = settled.find(({ status }) => status === 'rejected')
+    const failure = this.#failure ?? (failed?.status === 'rejected' ? { error: failed.reason } : null)
+    if (failure) throw codeOf(failure.error) === NONE_CHANGED ? new Unchanged() : failure.error
+    if ((await answers.at(-1))?.command === 'ROLLBACK') throw new AbortedTransactionError()
+  }
+
+  async rollback(): Promise<void> {
+    const isOpen = this.#count !== null && this.#count > 0
+    this.#count = null
+    if (this.isLost || !isOpen) return
+    try {
+      await this.#ask({ text: 'ROLLBACK' })
+    } catch (error) {
+      // It must not be used again in the middle of a transaction.
+      this.isLost = true
+      throw error
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.isLost || this.#isMuddled || this.#names.isFull(this.#client))
+  }
+
+  async #execute(query: CompiledQuery): Promise<Answer> {
+    const isFirst = this.#count === null || this.#count === 0
+    try {
+      return await this.#run(query)
+    } catch (error) {
+      await Promise.all(this.#sent)
+      if (this.#failure) throw this.#failure.error
+      if (!isOutdated(error)) throw error
+      this.#names.renew()
+      if (!isFirst) throw new Outdated('the tables of the database changed during the transaction')
+    }
+    if (this.#count !== null) {
+      await this.#ask({ text: 'ROLLBACK' })
+      this.#count = 0
+    }
+    return this.#run(query)
+  }
+
+  async #run({ query, sql, parameters }: CompiledQuery): Promise<Answer> {
+    const isNamed = parameters.length > 0 ? parameters.length <= MAX_NAMED_PARAMETERS : NAMED.has(query.kind)
+    const name = isNamed ? { name: this.#names.of(sql, this.#client) } : {}
+    const statement = { ...name, text: sql, values: [...parameters] }
+    if (this.#count === null) return this.#ask(statement)
+    this.#count += 1
+    const isFirst = this.#count === 1
+    return this.#together(() => {
+      const answer = isFirst ? this.#beginWith(statement) : this.#ask(statement)
+      if (mayWrite(query)) this.#askForId()
+      return answer
+    })
+  }
+
+  /** Sends the beginning of a transaction in one message with its first statement. */
+  #beginWith(statement: pg.QueryConfig): Promise<Answer> {
+    return this.#explain(
+      new Promise((resolve, reject) => {
+        // Only statements of the extended protocol are discarded if the beginning before them fails.
+        const extended = { ...statement, queryMode: 'extended' }
+        const query = new pg.Query(extended, (error, results) => {
+          if (error) {
+            // pg takes the parsed BEGIN for the statement, whose own parsing may have failed.
+            this.#isMuddled ||= !AFTER_PARSING.test(codeOf(error))
+            reject(error)
+            return
+          }
+          const [, answer] = results as unknown as [Answer, Answer] // one for each, which the types of pg do not say
+          resolve(answer)
+        })
+        const { submit } = query
+        query.submit = (connection) => {
+          connection.parse({ name: '', text: 'BEGIN', types: [] }, true)
+          connection.bind({}, true)
+          connection.execute({}, true)
+          return submit.call(query, connection)
+        }
+        this.#client.query(query)
+      }),
+    )
+  }
+
+  /** Requests the id with a write: at the end of the transaction it may be too late. */
+  #askForId(): void {
+    if (this.transaction !== '') return
+    this.#isIdDue = this.#idAsked !== null
+    if (this.#isIdDue) return
+    const noteId = ({ rows }: Answer) => {
+      this.transaction = String(rows[0]?.id ?? '')
+    }
+    const answered = this.#ask({ name: this.#names.of(ID_IF_ANY, this.#client), text: ID_IF_ANY }).then(
+      noteId,
+    )
+    // After an error the transaction is not committed.
+    this.#idAsked = answered
+      .catch(() => {})
+      .finally(() => {
+        this.#idAsked = null
+      })
+  }
+
+  /** The commit must not be sent before the id is known, by which its outcome can be found out. */
+  async #learnId(): Promise<void> {
+    await this.#idAsked
+    if (this.#isIdDue) this.#askForId()
+    await this.#idAsked
+    if (this.transaction !== '' || !this.last) return
+    const { rows } = await this.#run(CompiledQuery.raw(ID))
+    this.transaction = String(rows[0]?.id ?? '')
+  }
+
+  #change({ query: { sql, parameters }, isNeeded }: LastChange): Promise<Answer> {
+    // A statement that must change a row and does not fails, and so does the commit after it.
+    const text = isNeeded ? `WITH changed AS (${sql} RETURNING 1) SELECT 1 / count(*) FROM changed` : sql
+    return this.#ask({ name: this.#names.of(text, this.#client), text, values: [...parameters] })
+  }
+
+  #ask(statement: pg.QueryConfig): Promise<Answer> {
+    return this.#explain(this.#client.query(statement))
+  }
+
+  async #explain(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer
+    } catch (thrown) {
+      const error = explained(thrown)
+      this.isLost ||= LOST.test(codeOf(error))
+      throw error
+    }
+  }
+
+  /** Sends all that a function sends in one packet. */
+  #together<Result>(send: () => Result): Result {
+    const { stream } = this.#client.connection
+    stream.cork()
+    try {
+      return send()
+    } finally {
+      stream.uncork()
+    }
+  }
+}
+
+/** True unless a statement can only read. */
+function mayWrite(query: RootOperationNode): boolean {
+  return query.kind !== 'SelectQueryNode' || query.with !== undefined
+}

@@ -1,0 +1,168 @@
+import { connect, createServer } from 'node:net'
+import { sql } from 'kysely'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createAccount } from '../../../api/accounts/accounts.ts'
+import { type Database, isUnavailable, send } from '../../../api/database/database.ts'
+import { openPostgres, type PostgresOptions } from '../../../api/database/postgres.ts'
+import { ManualClock } from '../../harness/clock.ts'
+import { testDatabase } from '../../harness/database.ts'
+
+const clock = new ManualClock()
+
+/** Opens the tables of a test again, over connections of its own. */
+async function opened(
+  options: PostgresOptions = {},
+  through: (url: URL) => Promise<URL> = async (url) => url,
+) {
+  const { db: other, drop } = await testDatabase()
+  const { rows } = await sql<{ name: string }>`SELECT current_schema() AS name`.execute(other)
+  const url = new URL(inject('postgresUrl'))
+  url.searchParams.set('options', `-c search_path=${rows[0]?.name}`)
+  const db = openPostgres((await through(url)).href, { connections: 1, ...options })
+  onTestFinished(async () => {
+    await db.destroy()
+    await other.destroy()
+    await drop()
+  })
+  return { db, other }
+}
+
+const add = (db: Database, name: string) => createAccount(db, clock, { email: `${name}@example.com`, name })
+const names = async (db: Database) =>
+  (await db.selectFrom('accounts').select('name').orderBy('name').execute()).map(({ name }) => name)
+
+async function prepared(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ text: string }>`SELECT statement AS text FROM pg_prepared_statements`.execute(
+    db,
+  )
+  return rows.map(({ text }) => text)
+}
+
+/** Forwards a connection and replaces a word that the client sends with another of the same length. */
+async function replacing(url: URL, word: string, other: string): Promise<URL> {
+  const proxy = createServer((client) => {
+    const server = connect(Number(url.port), url.hostname)
+    client.on('data', (bytes) =>
+      server.write(Buffer.from(bytes.toString('latin1').replaceAll(word, other), 'latin1')),
+    )
+    server.pipe(client)
+    for (const [socket, peer] of [
+      [client, server],
+      [server, client],
+    ] as const)
+      socket.on('error', () => {}).on('close', () => peer.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void proxy.close())
+  const address = proxy.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the system gave no port')
+  const through = new URL(url)
+  through.port = String(address.port)
+  return through
+}
+
+describe.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')('on PostgreSQL', () => {
+  test('a connection prepares a statement once, however long its lists are', async () => {
+    const { db } = await opened()
+    await add(db, 'a')
+    const [{ account_id = '' } = {}] = await db.selectFrom('accounts').select('account_id').execute()
+    for (const ids of [[account_id], ['x', account_id], ['{', '"', 'NULL', account_id]])
+      expect(
+        await db.selectFrom('accounts').select('name').where('account_id', 'in', ids).execute(),
+      ).toHaveLength(1)
+    expect(
+      await db.selectFrom('accounts').select('name').where('account_id', 'not in', ['x']).execute(),
+    ).toHaveLength(1)
+    expect(
+      await db.selectFrom('accounts').select('name').where('created_at', 'in', [clock.now(), 1]).execute(),
+    ).toHaveLength(1)
+    expect(
+      (await prepared(db)).filter((text) => text.includes('= any(') || text.includes('<> all(')),
+    ).toHaveLength(3)
+  })
+
+  test('a connection with too many prepared statements is replaced', async () => {
+    const { db } = await opened()
+    for (let n = 0; n < 1_100; n += 1) await db.selectFrom('accounts').select(sql.lit(n).as('n')).execute()
+    expect((await prepared(db)).length).toBeLessThan(600)
+  })
+
+  test('a migration by another process disturbs no statement alone and no beginning of a transaction', async () => {
+    const { db, other } = await opened()
+    await add(db, 'a')
+    const read = () => db.selectFrom('accounts').selectAll().execute()
+    const readTwice = () =>
+      db.transaction().execute(async (tx) => {
+        await sql`SELECT 1`.execute(tx)
+        return tx.selectFrom('accounts').selectAll().execute()
+      })
+    await read()
+    try {
+      await sql`ALTER TABLE accounts ADD COLUMN one integer`.execute(other)
+      expect(await read()).toMatchObject([{ name: 'a', one: null }])
+      await sql`ALTER TABLE accounts ADD COLUMN two integer`.execute(other)
+      const first = await db.transaction().execute((tx) => tx.selectFrom('accounts').selectAll().execute())
+      expect(first).toMatchObject([{ name: 'a', two: null }])
+      await read()
+      await sql`ALTER TABLE accounts ADD COLUMN three integer`.execute(other)
+      // Nothing of it took place, and it can be repeated.
+      const failed = await readTwice().catch((error: unknown) => error)
+      expect(isUnavailable(failed)).toBe(true)
+      expect(await readTwice()).toMatchObject([{ name: 'a', three: null }])
+    } finally {
+      await sql`ALTER TABLE accounts DROP COLUMN one, DROP COLUMN two, DROP COLUMN three`.execute(other)
+    }
+  })
+
+  test('a statement whose transaction could not begin does not run', async () => {
+    const { db, other } = await opened({}, (url) => replacing(url, 'BEGIN', 'BEGAN'))
+    await expect(add(db, 'a')).rejects.toThrow('BEGAN')
+    expect(await names(other)).toEqual([])
+  })
+
+  test('a write that nobody waits for takes its transaction with it if it fails', async () => {
+    const { db } = await opened()
+    const id = (await add(db, 'a')) ?? ''
+    const rename = (tx: Parameters<typeof send>[0], name: string) =>
+      send(tx, tx.updateTable('accounts').set({ name }).where('account_id', '=', id))
+    const repeat = (tx: Parameters<typeof send>[0]) =>
+      send(
+        tx,
+        tx
+          .insertInto('accounts')
+          .columns(['account_id'])
+          .expression(tx.selectFrom('accounts').select('account_id')),
+      )
+    await db.transaction().execute((tx) => rename(tx, 'c'))
+    expect(await names(db)).toEqual(['c'])
+    const atCommit = db.transaction().execute(async (tx) => {
+      await rename(tx, 'd')
+      await repeat(tx)
+      await rename(tx, 'e')
+    })
+    await expect(atCommit).rejects.toMatchObject({ code: '23502' })
+    const before = db.transaction().execute(async (tx) => {
+      await repeat(tx)
+      await tx.selectFrom('accounts').select('name').execute()
+    })
+    await expect(before).rejects.toMatchObject({ code: '23502' })
+    expect(await names(db)).toEqual(['c'])
+  })
+
+  test('a transaction that only reads takes no id and reports no commit', async () => {
+    let commits = 0
+    const onCommit = () => {
+      commits += 1
+    }
+    const { db } = await opened({ onCommit })
+    const assigned = sql<{ id: string | null }>`SELECT pg_current_xact_id_if_assigned()::text AS id`
+    const id = await db.transaction().execute(async (tx) => {
+      await tx.selectFrom('accounts').select('name').execute()
+      return (await assigned.execute(tx)).rows[0]?.id
+    })
+    await db.transaction().execute(async () => {})
+    expect([id, commits]).toEqual([null, 0])
+    await add(db, 'a')
+    expect(commits).toBe(1)
+  })
+})
