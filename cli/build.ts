@@ -45,4 +45,7 @@ function copyPackage(name: string, folder: string): void {
   for (const needed of Object.keys(manifestOf(from).dependencies ?? {})) copyPackage(needed, folder)
 }
 
-if (import.meta.main) build(path.join(root, 'cli/dist'))
+if (import.meta.main) {
+  build(path.join(root, 'cli/dist'))
+  process.stdout.write('Built the command line: npm pack ./cli/dist\n')
+}

@@ -137,10 +137,14 @@ export interface ConnectionOptions {
   context?: string | undefined
 }
 
+/** Addresses are given with and without the path of the API. */
+const withoutPath = (url: string) => url.replace(/(\/v1)?\/*$/, '')
+
 /** Precedence: flags (--context included), environment, current context. @throws Refusal if none is complete */
 export function chooseContext(env: Env, { url, token, context }: ConnectionOptions): Context {
   // The environment counts only as a pair: not if flags select another address.
-  const isElsewhere = context !== undefined || (url !== undefined && (env.BERTH_URL ?? url) !== url)
+  const isSame = (one: string, other: string) => withoutPath(one) === withoutPath(other)
+  const isElsewhere = context !== undefined || (url !== undefined && !isSame(env.BERTH_URL ?? url, url))
   const given = {
     url: url ?? (isElsewhere ? undefined : env.BERTH_URL),
     token: token ?? (isElsewhere ? undefined : env.BERTH_TOKEN),

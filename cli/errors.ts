@@ -48,6 +48,8 @@ export interface ErrorReport {
   message: string
   advice: string
   exitCode: ExitCode
+  /** The reply of the API, if it refused the request. */
+  problem?: object
 }
 
 /** The message to print for an error; undefined for a bug of ours, which needs its stack. */
@@ -75,7 +77,8 @@ function ofProblem(error: BerthError): ErrorReport {
   // Each names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
-  return { message, advice: withRequest(adviceOn(error), error), exitCode: exitCodeOf(error) }
+  const advice = withRequest(adviceOn(error), error)
+  return { message, advice, exitCode: exitCodeOf(error), problem: error.problem }
 }
 
 /** Adds the request id, which lets the operator find the request; replies from other programs have none. */

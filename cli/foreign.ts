@@ -43,6 +43,7 @@ const suggestions = new Map([
   ["command 'add-label'", 'berth server update --label'],
   ["command 'rename'", 'update --name'],
   ["option '--name'", 'berth server create <name>'],
+  ["arguments for 'add'", '--file <file>'],
   ["option '--image'", '--template'],
   ["option '--type'", '--preset'],
   ["option '--size'", '--preset'],
@@ -64,11 +65,12 @@ export function addAliases(command: Command): void {
 
 /**
  * The second line for an error of commander.
- * @param text such as `error: unknown option '--image'`
+ * @param text such as `error: unknown option '--image'` or `error: too many arguments for 'add'. …`
  * @param suggested commander's own, such as `(Did you mean one of list, ls?)`
  */
 export function suggestionFor(text: string, suggested: string | undefined): string | undefined {
-  const [, what = ''] = /^error: unknown ((?:command|option) '[^']*')/.exec(text) ?? []
+  const [, what = ''] =
+    /^error: (?:unknown|too many) ((?:command|option|arguments for) '[^']*')/.exec(text) ?? []
   const suggestion = suggestions.get(what)
   if (suggestion) return `(Did you mean ${suggestion}?)`
   const [, several = ''] = /^\(Did you mean one of (.*)\?\)$/.exec(suggested ?? '') ?? []

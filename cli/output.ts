@@ -70,7 +70,7 @@ export async function showNext<Item extends object>(
   item: Item,
   parts: Columns<Item>,
 ): Promise<void> {
-  if (format === 'json') return void out.write(`${json(item)}\n`)
+  if (format === 'json') return void out.write(jsonLine(item))
   if (format === 'yaml') return void out.write(`---\n${await asText(format, item)}`)
   if (format === 'name') return void out.write(await asText(format, item))
   const row = Object.values(parts).map((part) => cell(part(item)))
@@ -95,6 +95,8 @@ async function asText(format: Exclude<Format, 'table'>, value: object): Promise<
     .map((item) => `${nameOf(item)}\n`)
     .join('')
 }
+
+export const jsonLine = (value: object): string => `${json(value)}\n`
 
 const json = (value: object, indent?: number): string => escaped(JSON.stringify(value, null, indent))
 

@@ -19,7 +19,7 @@ import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
 import { networkCommand, networkKind } from './network.ts'
 import { operationCommand } from './operation.ts'
-import { printable, styled } from './output.ts'
+import { jsonLine, printable, styled } from './output.ts'
 import { zoneKind } from './place.ts'
 import { projectCommand, projectKind } from './project.ts'
 import { quoteCommand } from './quote.ts'
@@ -37,7 +37,7 @@ import { webhookCommand, webhookKind } from './webhook.ts'
 /** Runs the program and prints errors in two lines; @returns the exit code */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
   try {
-    await programOf(terminal).parseAsync(args, { from: 'user' })
+    await programOf(terminal, wantsJson(args)).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     // Commander has printed it already.
@@ -45,10 +45,21 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     if (error instanceof Ended) return error.exitCode
     const report = reportOf(error)
     if (!report) throw error
+    if (wantsJson(args)) {
+      const { message, advice, exitCode: exit_code, problem = null } = report
+      terminal.stderr.write(jsonLine({ error: { message, advice, exit_code, problem } }))
+      return report.exitCode
+    }
     const start = report.exitCode === exitCodes.interrupted ? ownLine(terminal) : `${errorWord(terminal)} `
     terminal.stderr.write(`${start}${printable(report.message)}\n${printable(report.advice)}\n`)
     return report.exitCode
   }
+}
+
+/** True if the output format is JSON, even if the arguments can't be parsed; those after -- are another program's. */
+function wantsJson(args: string[]): boolean {
+  const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length)
+  return /(^|\s)(-o[\s=]?|--output[\s=])json(\s|$)/.test(own.join(' '))
 }
 
 const errorWord = ({ stderr }: Terminal) => styled('Error:', ['bold', 'red'], stderr)
@@ -121,7 +132,7 @@ const kinds = [
 ]
 
 /** The whole command tree, for parsing, help and completion. */
-export function programOf(terminal: Terminal): Program {
+export function programOf(terminal: Terminal, isJson = false): Program {
   const program = addGlobalOptions(new Program('berth', terminal))
     .description('Create and manage servers on a Berth cloud.')
     .version(version, '-V, --version')
@@ -133,7 +144,8 @@ export function programOf(terminal: Terminal): Program {
       writeErr: (text) => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 100,
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
-      outputError: (text, write) => write(mistakeIn(text).replace(/^error:/, errorWord(terminal))),
+      outputError: (text, write) =>
+        write(isJson ? usageError(text) : mistakeIn(text).replace(/^error:/, errorWord(terminal))),
     })
   for (const command of commands) program.addCommand(command())
   program.addCommand(completeCommand(kinds), { hidden: true })
@@ -146,6 +158,14 @@ export function programOf(terminal: Terminal): Program {
 function mistakeIn(text: string): string {
   const [what = '', suggestion] = text.trimEnd().split(/\n(?=\(Did you mean .*\)$)/)
   return `${printable(what)}\n${suggestionFor(what, suggestion) ?? '(see --help for usage)'}\n`
+}
+
+/** The same as a line of JSON. */
+function usageError(text: string): string {
+  const [message = '', advice = ''] = mistakeIn(text)
+    .replace(/^error: /, '')
+    .split('\n')
+  return jsonLine({ error: { message, advice, exit_code: exitCodes.usage, problem: null } })
 }
 
 /** Commands that were created apart from their parent take over its error handling. */

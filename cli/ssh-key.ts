@@ -186,6 +186,11 @@ function publicKeyIn(text: string): { public_key: string; comment: string } {
       'This is a private key. It was not sent, and should never leave this machine.',
       'Pass the public key instead, such as --file ~/.ssh/id_ed25519.pub',
     )
+  if (text.includes('BEGIN SSH2 PUBLIC KEY'))
+    throw new Refusal(
+      "This is a public key in PuTTY's format. It was not sent.",
+      'Convert it: ssh-keygen -i -f <file> | berth ssh-key add <name> --file - (or copy the line that PuTTYgen shows)',
+    )
   // The encoded key starts with a short length, so all keys start alike.
   const [public_key, comment = ''] = /^[a-z][\w@.-]*[ \t]+AAAA\S*(?:[ \t]+(.+))?$/.exec(text.trim()) ?? []
   if (public_key !== undefined) return { public_key, comment }

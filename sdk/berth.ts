@@ -16,7 +16,7 @@ import { servers } from './servers.ts'
 import { webhooks } from './webhooks.ts'
 
 export interface BerthOptions {
-  /** Address of the API, such as `https://cloud.example/v1`; on a page of the same origin `/v1` is enough. */
+  /** Address of the service, such as `https://cloud.example`, also with `/v1`; on a page of it `/v1` is enough. */
   baseUrl: string
   /** An API token: `berth_…`. */
   token?: string | undefined
@@ -121,10 +121,10 @@ function baseOf(baseUrl: string): string {
   // Paths are appended to it.
   if (!url || url.username || url.password || /[?#]/.test(baseUrl))
     throw new TypeError(
-      `"${baseUrl}" is not a valid baseUrl: it must start with http:// or https:// and end in /v1.`,
+      `"${baseUrl}" is not a valid baseUrl: it must be an address such as https://cloud.example.`,
     )
   const base = baseUrl.replace(/\/+$/, '')
-  // People often have just the host.
+  // The path of the API is added to a host alone.
   return /^https?:\/\/[^/]+$/.test(base) ? `${base}/v1` : base
 }
 

@@ -29,4 +29,8 @@ export function build(folder: string): void {
   copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
 }
 
-if (import.meta.main) build(path.resolve(process.argv[2] ?? path.join(root, 'sdk/dist')))
+if (import.meta.main) {
+  const [, , folder] = process.argv
+  build(path.resolve(folder ?? path.join(root, 'sdk/dist')))
+  if (folder === undefined) process.stdout.write('Built the client: npm install ./sdk/dist\n')
+}

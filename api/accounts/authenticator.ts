@@ -26,10 +26,15 @@ export function authenticator(
         'Send a token: Authorization: Bearer berth_…, or sign in.',
       )
     const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
-    if (!token || !isToken(token))
+    if (!token)
       throw new ApiError(
         httpProblems.invalid_token,
-        'The Authorization header has no valid Berth token. The format is: Bearer berth_…',
+        'The Authorization header has the wrong form. It must be the word Bearer, a space and the token: Bearer berth_…',
+      )
+    if (!isToken(token))
+      throw new ApiError(
+        httpProblems.invalid_token,
+        'The token is mistyped or incomplete. Copy all of its 55 characters, from berth_ on.',
       )
     const row = await tokenByHash.first(db, { hash: hashToken(token) })
     const now = clock.now()

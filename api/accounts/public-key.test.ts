@@ -61,6 +61,12 @@ test('no text makes it throw, and garbage is never a key', () => {
 
 test('keys that are private, weak or restricted are refused with advice', () => {
   expect(parsePublicKey(privateKey())).toMatch(/private/)
+  expect(parsePublicKey('PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none')).toMatch(
+    /private key of PuTTY/,
+  )
+  expect(parsePublicKey('---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----')).toMatch(
+    /PuTTYgen/,
+  )
   expect(parsePublicKey(rsa(1024))).toMatch(/2048/)
   expect(parsePublicKey(`no-pty ${ed25519()}`)).toMatch(/options/)
   expect(parsePublicKey(`${ed25519()}\r\n${ed25519()}`)).toMatch(/single line/)

@@ -33,6 +33,10 @@ export function parsePublicKey(text: string): PublicKey | string {
   const line = text.trim()
   if (line.includes('PRIVATE KEY'))
     return 'This is a private key. Keep it secret and send the .pub file instead.'
+  if (line.startsWith('PuTTY-User-Key-File'))
+    return 'This is a private key of PuTTY. Keep it secret. Open it in PuTTYgen and send the public key shown at the top, one line.'
+  if (line.includes('BEGIN SSH2 PUBLIC KEY'))
+    return "This is a key in PuTTY's format. Send it as one line: PuTTYgen shows it at the top, and ssh-keygen -i -f FILE prints it."
   if (/[\r\n]/.test(line)) return 'Send one key: a single line.'
   const [type = '', base64 = ''] = line.split(/[ \t]+/)
   if (type === 'ssh-dss') return 'DSA keys are not secure. Create an ed25519 key: ssh-keygen -t ed25519.'

@@ -171,6 +171,7 @@ test('an address and a token can come from flags and from the environment; a tok
   expect(await whoami()).toBe('Customer 1')
   const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
   expect(await whoami(`--token ${other}`)).toBe('Customer 2')
+  expect(await whoami(`--url ${t.baseUrl.replace(/\/v1$/, '/')}`)).toBe('Customer 1')
   const elsewhere =
     'Error: No token given for this address.\nPass its token too, or log in to it: berth login <url>\n'
   expect((await t.run('whoami --url http://other.example')).err).toBe(elsewhere)

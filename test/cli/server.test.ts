@@ -243,3 +243,33 @@ test('a name that several have is told with their ids', async () => {
   })
   expect(await t.run(`server show ${ids[0]}`)).toMatchObject({ code: 0 })
 })
+
+test('with -o json an error is a line of JSON, whether the API, the command or its options refuse', async () => {
+  const t = await loggedIn()
+  const failed = async (line: string) => {
+    const { code, out, err } = await t.run(line)
+    expect([line, out]).toEqual([line, ''])
+    return { code, ...JSON.parse(err.trimEnd().split('\n').at(-1) ?? '').error }
+  }
+  expect(await failed('quote --preset giant -o json')).toMatchObject({
+    code: 3,
+    exit_code: 3,
+    message: expect.stringContaining('No such preset: giant.'),
+    advice: expect.stringContaining('berth preset list'),
+    problem: { code: 'validation_failed', status: 422, errors: [{ field: 'preset', code: 'not_found' }] },
+  })
+  expect(await failed('--output=json server show none')).toEqual({
+    code: 3,
+    exit_code: 3,
+    message: 'No such server: none.',
+    advice: 'List them with: berth server list',
+    problem: null,
+  })
+  expect(await failed('server list -ojson --name x')).toMatchObject({
+    code: 2,
+    exit_code: 2,
+    message: "unknown option '--name'",
+    problem: null,
+  })
+  expect((await t.run('server ssh none -- ls -o json')).err).toMatch(/^Error: /)
+})

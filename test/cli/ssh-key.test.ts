@@ -43,6 +43,7 @@ test('a key is added from the file that ssh would take, listed, shown and delete
     "ssh-key add 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ann@laptop'",
     'ssh-key add --file ~/.ssh/none.pub',
     'ssh-key add --file ~/.ssh',
+    'ssh-key add mine ~/.ssh/work.pub',
     'ssh-key delete work',
     'ssh-key delete work',
     'ssh-key delete',
@@ -101,6 +102,9 @@ test('a private key, or what is no key, is never sent', async () => {
   })
   expect((await t.run('ssh-key add mine --file -', privateKey())).err).toBe(isPrivate)
   expect((await t.run('ssh-key add mine --file -', 'PuTTY-User-Key-File-3: ssh-ed25519')).err).toBe(isPrivate)
+  expect((await t.run('ssh-key add mine --file -', '---- BEGIN SSH2 PUBLIC KEY ----\n')).err).toContain(
+    'ssh-keygen -i',
+  )
   expect((await t.run('ssh-key add mine --file ~/.ssh/notes')).err).toBe(isNone)
   expect((await t.run('ssh-key add mine --file -', '')).err).toBe(isNone)
   expect((await t.run('ssh-key add mine --file -', `${ED25519}${ECDSA}`)).err).toBe(isNone)

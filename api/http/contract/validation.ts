@@ -111,7 +111,7 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
       return issue('required', explanationOf(error) ?? 'is required.')
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return issue('unknown_field', `is not a known field.${hint(error)}`)
+      return issue('unknown_field', `is not a known ${nounOf(place)}.${hint(error)}`)
     case 'type':
       return issue('wrong_type', `must be ${typeName(params.type)}.`)
     case 'enum':
@@ -153,7 +153,11 @@ function toIssue(place: Place, pointer: string, error: ErrorObject): Issue {
   }
 }
 
+/** A query has parameters, a body fields. */
+const nounOf = (place: Place) => (place === 'query' ? 'parameter' : 'field')
+
 const LONGEST_GUESS = 64
+const SHORTEST_BEGINNING = 3
 
 /** Suggests the field that was meant: a required one that is missing, else one that is named alike. */
 function hint({ params, parentSchema, data }: ErrorObject): string {
@@ -164,10 +168,11 @@ function hint({ params, parentSchema, data }: ErrorObject): string {
   return guess === null ? '' : ` Did you mean ${guess}?`
 }
 
-/** The name that differs in less than half of its letters, or has the other as a part; null: none. */
+/** The name that has the other as a part or begins with it, or differs in less than half of its letters; null: none. */
 function alike(name: string, known: readonly string[]): string | null {
   if (name.length > LONGEST_GUESS || known.length === 0) return null
-  const whole = known.find((field) => field.split('_').includes(name))
+  const isBeginning = (field: string) => name.length >= SHORTEST_BEGINNING && field.startsWith(name)
+  const whole = known.find((field) => field.split('_').includes(name)) ?? known.find(isBeginning)
   const nearest = whole ?? closest(name, known)
   const isAlike = whole !== undefined || distance(name, nearest) < Math.max(name.length, nearest.length) / 2
   return isAlike ? nearest : null

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { ApiError, httpProblems } from '../contract/problem.ts'
+import { messageOf } from '../../message-of.ts'
+import { ApiError, cut, httpProblems } from '../contract/problem.ts'
 import { callerOf } from '../limits/origin.ts'
 import type { Turns } from '../limits/turns.ts'
 
@@ -19,7 +20,10 @@ export function acceptJson(http: FastifyInstance, turns: Turns): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
     if (body.length === 0) return done(null, undefined)
-    const read = () => void parse(request, textOf(body, request.headers), done)
+    const read = () => {
+      const text = textOf(body, request.headers)
+      void parse(request, text, (error, value) => done(error && invalidJson(text), value))
+    }
     if (body.length < LONG_BODY) return read()
     turns.take(callerOf(request)).then(read).catch(done)
   })
@@ -49,6 +53,18 @@ function textOf(bytes: Buffer, headers: IncomingHttpHeaders): string {
   // Decoding replaces invalid UTF-8 by U+FFFD: the stored text would differ from the one sent.
   if (!isUtf8(bytes)) throw new ApiError(httpProblems.invalid_json, 'The body is not valid UTF-8.')
   return bytes.toString()
+}
+
+/** Fastify's own error does not say what is wrong, or where. */
+function invalidJson(text: string): ApiError {
+  try {
+    // Only its error is of interest.
+    void (JSON.parse(text) as unknown)
+  } catch (error) {
+    const reason = messageOf(error).replace(/ (in JSON|is not valid JSON)/, '')
+    return new ApiError(httpProblems.invalid_json, `The body is not valid JSON: ${cut(reason)}.`)
+  }
+  return new ApiError(httpProblems.invalid_json, 'The body has a forbidden key, such as __proto__.')
 }
 
 /** JSON is in UTF-8 (RFC 8259, 8.1) and its type has no such parameter, but many clients send it. */

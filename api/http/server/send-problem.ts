@@ -9,14 +9,12 @@ export function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ApiError(httpProblems.unsupported_media_type, 'Send the body as application/json.')
+    return new ApiError(
+      httpProblems.unsupported_media_type,
+      'Send the body as JSON, with the header Content-Type: application/json.',
+    )
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new ApiError(httpProblems.payload_too_large, `The body may have at most ${BODY_LIMIT / 1024} KiB.`)
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || error instanceof SyntaxError)
-    return new ApiError(
-      httpProblems.invalid_json,
-      'The body is not valid JSON, or has a forbidden key such as __proto__.',
-    )
   if (isUnavailable(error))
     return new ApiError(
       httpProblems.backend_unavailable,

@@ -119,8 +119,11 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   addHooks(http, options)
   boundUnread(http, options.clock)
   acceptJson(http, options.turns)
-  answerErrors(http, options)
-  for (const route of options.routes) mount(http, route, options)
+  const { routes, sockets } = options
+  const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
+  const places = [...gets, ...routes].map(placeOf)
+  answerErrors(http, options, places)
+  for (const route of routes) mount(http, route, options, places)
   mountSockets(http, options.sockets, options.publicUrl)
   return http
 }
@@ -151,7 +154,11 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
   if (asCaller) http.addHook('onRequest', (request, _reply, done) => asCaller(callerOf(request), done))
 }
 
-function answerErrors(http: FastifyInstance, { routes, sockets, security, rateLimiter }: HttpOptions): void {
+function answerErrors(
+  http: FastifyInstance,
+  { security, rateLimiter }: HttpOptions,
+  places: readonly Place[],
+): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
     // Bytes that arrived with the head are read from the socket only after its first check.
     if (isBodyComing(request)) await new Promise(setImmediate)
@@ -163,8 +170,7 @@ function answerErrors(http: FastifyInstance, { routes, sockets, security, rateLi
   http.setNotFoundHandler(async (request) => {
     if (!isReadable(request.originalUrl))
       throw new ApiError(httpProblems.bad_request, 'The path is not valid: a % must precede two hex digits.')
-    const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
-    throw unknownRoute([...gets, ...routes], request)
+    throw unknownRoute(places, request)
   })
 }
 
@@ -191,7 +197,7 @@ function requireShortType({ headers }: FastifyRequest): void {
 
 const refuseQuery = compileCheck('query', Type.Object({}))
 
-function mount(http: FastifyInstance, route: Route, options: HttpOptions): void {
+function mount(http: FastifyInstance, route: Route, options: HttpOptions, places: readonly Place[]): void {
   const checkQuery = route.query ? compileCheck('query', route.query) : refuseQuery
   const checkBody = route.body && compileCheck('body', route.body)
   const isRemoval = route.method === 'DELETE' && takesKey(route)
@@ -210,6 +216,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions): void 
     },
     onRequest: async (request, reply) => {
       const known = knownOf(request)
+      requireIds(request, places)
       await holdTo(route, request, options)
       known.params = readParams(request, route)
       const { load } = route
@@ -292,6 +299,14 @@ function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: K
   }
 }
 
+/**
+ * The router takes a slash at the end of a path for an empty id.
+ * @throws ApiError route_not_found
+ */
+function requireIds(request: FastifyRequest, places: readonly Place[]): void {
+  if (Object.values(Object(request.params)).includes('')) throw unknownRoute(places, request)
+}
+
 /** Path parameters are UUIDs; any other value names nothing that exists. */
 function readParams(request: FastifyRequest, route: Route): Record<string, string> {
   if (!route.params) return {}
@@ -305,19 +320,19 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
   return params
 }
 
-function unknownRoute(
-  routes: readonly { method: string; path: string }[],
-  request: FastifyRequest,
-): ApiError {
+interface Place {
+  method: string
+  pattern: RegExp
+}
+
+function placeOf({ method, path }: Pick<Route, 'path'> & { method: string }): Place {
+  return { method, pattern: new RegExp(`^${PREFIX}${path.replace(/:\w+/g, '[^/]+')}$`) }
+}
+
+function unknownRoute(places: readonly Place[], request: FastifyRequest): ApiError {
   const path = request.url.split('?')[0] ?? ''
-  const here = routes.filter((route) =>
-    new RegExp(`^${PREFIX}${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
-  )
-  if (here.length === 0)
-    return new ApiError(
-      httpProblems.route_not_found,
-      `No such path: ${path}. The API is documented at ${PREFIX}/docs.`,
-    )
+  const here = places.filter(({ pattern }) => pattern.test(path))
+  if (here.length === 0) return noSuchPath(places, path)
   const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const allow = [...new Set(methods)].join(', ')
   return new ApiError(
@@ -326,4 +341,18 @@ function unknownRoute(
     {},
     { allow },
   )
+}
+
+/** The longest path that is corrected. */
+const MAX_MISTYPED = 200
+
+/** Names the path that was probably meant: with the prefix once, and without a slash at the end. */
+function noSuchPath(places: readonly Place[], path: string): ApiError {
+  const trimmed = path.length > MAX_MISTYPED ? '' : path.replace(/\/+$/, '')
+  const doubled = `${PREFIX}${PREFIX}/`
+  const meant = [trimmed, PREFIX + trimmed, trimmed.replace(doubled, `${PREFIX}/`)].find((candidate) =>
+    places.some(({ pattern }) => pattern.test(candidate)),
+  )
+  const advice = meant ? `Did you mean ${meant}?` : `The API is documented at ${PREFIX}/docs.`
+  return new ApiError(httpProblems.route_not_found, `No such path: ${path}. ${advice}`)
 }

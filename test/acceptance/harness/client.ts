@@ -10,8 +10,8 @@ declare module 'vitest' {
   }
 }
 
-/** The base address, with its /v1; and a token that holds every scope. All that this suite knows of a service. */
-export const url = process.env.BERTH_URL ?? inject('berthUrl')
+/** The address of the API, and a token that holds every scope. All that this suite knows of a service. */
+export const url = (process.env.BERTH_URL ?? inject('berthUrl')).replace(/(\/v1)?\/?$/, '/v1')
 const token = process.env.BERTH_TOKEN ?? inject('berthToken')
 
 /** An id that nothing has. */

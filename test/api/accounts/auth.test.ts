@@ -104,6 +104,17 @@ function withChecksum(secret: string): string {
   return `berth_${secret}${sum}`
 }
 
+test('a header of the wrong form and a mistyped token are told apart', async () => {
+  const t = await testApp()
+  const { value } = await tokenOf(t)
+  const detailOf = async (authorization: string) =>
+    (await t.callAs(null)('GET', '/account/me', undefined, { authorization })).body.detail
+  expect(await detailOf(value)).toContain('Bearer berth_…')
+  const mistyped = value.slice(0, -1) + (value.endsWith('a') ? 'b' : 'a')
+  for (const token of [mistyped, value.slice(0, -1), 'berth_'])
+    expect(await detailOf(`Bearer ${token}`)).toContain('mistyped or incomplete')
+})
+
 test('every route refuses a token that is missing, malformed, not known, expired or revoked, and does nothing', async () => {
   const t = await testApp()
   const expired = await t.makeToken(['read', 'write'], { expiresAt: t.clock.now() + 1 })

@@ -73,6 +73,26 @@ test('a path that exists says which methods it takes; one that does not is a 404
   expect([outside.statusCode, outside.json().code]).toEqual([404, 'route_not_found'])
 })
 
+test('a path without /v1, with it twice, or with a slash at the end is refused with the right one', async () => {
+  const { app } = await testApp()
+  const advice = async (url: string) => {
+    const { statusCode, body } = await app.http.inject({ method: 'GET', url })
+    return [statusCode, JSON.parse(body).detail.replace(/^No such path: .*?\. /, '')]
+  }
+  for (const [path, meant] of [
+    ['/servers', '/v1/servers'],
+    ['/servers/', '/v1/servers'],
+    [`/servers/${NOBODY}/start?x=1`, `/v1/servers/${NOBODY}/start`],
+    ['/v1/servers/', '/v1/servers'],
+    [`/v1/servers/${NOBODY}/`, `/v1/servers/${NOBODY}`],
+    ['/v1/v1/account/me', '/v1/account/me'],
+    ['/openapi.json', '/v1/openapi.json'],
+  ] as const)
+    expect([path, await advice(path)]).toEqual([path, [404, `Did you mean ${meant}?`]])
+  for (const path of ['/v1/servers//start', '/v1/nothing', '/nothing/', `/${'servers/'.repeat(100)}`])
+    expect([path, await advice(path)]).toEqual([path, [404, 'The API is documented at /v1/docs.']])
+})
+
 test('a body is in UTF-8: other bytes are refused, not replaced', async () => {
   const t = await testApp()
   const send = (payload: Buffer, type = 'application/json') =>
@@ -116,6 +136,15 @@ test('a body has to be JSON, and not too long', async () => {
     '{"name":"x"}{"name":"y"}',
   ])
     expect([text, (await post(text)).body.code]).toEqual([text, 'invalid_json'])
+  expect((await post('{"name":"x",}')).body.detail).toBe(
+    'The body is not valid JSON: Expected double-quoted property name at position 12 (line 1 column 13).',
+  )
+  expect((await post('{"name":x}')).body.detail).toBe(
+    `The body is not valid JSON: Unexpected token 'x', "{"name":x}".`,
+  )
+  expect((await post('{"__proto__":{}}')).body.detail).toBe(
+    'The body has a forbidden key, such as __proto__.',
+  )
   for (const text of ['[]', '"text"', '5', 'true'])
     expect([text, issues((await post(text)).body)]).toEqual([text, [['', 'wrong_type']]])
   for (const type of [
@@ -171,6 +200,14 @@ test('a field that nobody knows is named, with the nearest one that exists', asy
     ['zone', 'zone_slug'],
     ['Name', 'name'],
   ])
+  const [rule] = (await t.call('POST', '/firewalls', { name: 'x', rules: [{ source: '::/0' }] })).body.errors
+    .map(({ message }: { message: string }) => message)
+    .filter((message: string) => message.includes('source'))
+  expect(rule).toBe('rules.0.source is not a known field.')
+  const desc = await t.call('POST', '/account/projects', { name: 'x', desc: 'y' })
+  expect(desc.body.detail).toBe('desc is not a known field. Did you mean description?')
+  const filtered = await t.call('GET', '/servers?zone=local-1')
+  expect(filtered.body.detail).toBe('zone is not a known parameter. Did you mean zone_slug?')
   expect((await t.call('POST', `/servers/${NOBODY}/stop`, { forse: true })).body.code).toBe(
     'server_not_found',
   )
