@@ -49,8 +49,17 @@ export const eventScopes: EventScopes = Object.assign({}, ...features.map(({ eve
 
 export const quotas = features.flatMap((feature) => feature.quotas)
 
-/** Groups of routes with their descriptions, for the API's description. */
-export const tags: Readonly<Record<string, string>> = Object.assign({}, ...features.map(({ tags }) => tags))
+/**
+ * Groups of routes with their descriptions, for the API's description. Programs have no use for the routes of people
+ * and operators, so these come last.
+ */
+export const tags: Readonly<Record<string, string>> = Object.assign(
+  {},
+  ...[servers, catalog].map(({ tags }) => tags),
+  ...features.filter(({ tags }) => tags !== people.tags && tags !== operator.tags).map(({ tags }) => tags),
+  people.tags,
+  operator.tags,
+)
 
 /** The cleaning of all features. Rows of a feature are deleted before those of the features above it in the list. */
 export const cleaning = (): Cleaning[] => features.map((feature) => feature.cleaning()).reverse()

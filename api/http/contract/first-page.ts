@@ -4,23 +4,17 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from './paging.ts'
 /** The introduction to the API's description. @param url the address at which the API is mounted */
 export function firstPage(url: string): string {
   const [reads, writes, anonymous] = settings.rateLimits.fallback.split(',')
-  const base = url.startsWith('http') ? url : `$BERTH_URL${url}`
   return `Rent virtual machines by the hour: order them, follow their operations, read their usage and costs.
+
+${firstServer(url.startsWith('http') ? url.replace(/\/v1$/, '') : null)}
 
 ## Tokens
 
-Every request needs a token of your account. The first one comes from the operator of this installation: \`npm start\` prints one for a demo account, and \`npx berthd token create\` creates one for any account. With it, create one for each of your programs, with no more scopes than it needs: \`POST /account/tokens\`, or \`berth token create\` on the command line.
-
-\`\`\`sh
-curl -H "Authorization: Bearer $BERTH_TOKEN" \\
-  "${base}/account/me"
-\`\`\`
-
-${base === url ? '' : '`BERTH_URL` is the address of this installation, such as `http://127.0.0.1:8080`: `npm start` prints it. '}The value of a token is shown only once, when it is created. Write scopes do not include reading: a program that does both needs both.
+Every request needs a token of your account. Create one for each of your programs, with no more scopes than it needs: in the console, with \`POST /account/tokens\`, or with \`berth token create\`. Its value is shown only once. Write scopes do not include reading: a program that does both needs both.
 
 ## Conventions
 
-Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC 3339 in UTC. Money is a decimal string in rubles, never a float; a month is 730 hours. A field that is \`null\` has no value, or its value is not known; its description says which. Unknown fields in a request are rejected; ignore those in replies, as fields may be added.
+Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC 3339 in UTC. Money is a decimal string in rubles, never a float; a month is 730 hours. A field that is \`null\` has no value, or its value is not known; its description says which. Unknown fields and query parameters in a request are rejected; ignore unknown fields in replies, as fields may be added.
 
 ## Waiting for operations
 
@@ -41,4 +35,56 @@ Lists \`{items, total}\` have up to ${MAX_LIMIT} items per page (\`limit\`, defa
 ## Rate limits
 
 By default ${reads} reads and ${writes} writes a minute for each person, as many for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with the limit that applies and what is left of it. Requests beyond the limit get a 429 with \`Retry-After\`.`
+}
+
+/** A walk from a token to a server. @param known the address of the installation, if it is known */
+function firstServer(known: string | null): string {
+  return `## A first server
+
+1. Create a token in the web console, on the page **API tokens**${known ? ` (${known}/account/tokens)` : ''}, with the scopes \`servers:read\` and \`servers:write\`. If this installation has no console, its operator gives you a token.
+
+   \`\`\`sh
+   ${known ? '' : '# The address of this page, up to /v1:\n   '}export BERTH_URL=${known ?? 'https://cloud.example.com'}
+   export AUTH="Authorization: Bearer berth_…"
+   \`\`\`
+
+2. See what is on offer: zones, operating systems and sizes.
+
+   \`\`\`sh
+   curl -H "$AUTH" "$BERTH_URL/v1/zones"
+   curl -H "$AUTH" "$BERTH_URL/v1/templates"
+   curl -H "$AUTH" \\
+     "$BERTH_URL/v1/pricing/presets?zone_slug=local-1&cpu_type=amd"
+   \`\`\`
+
+3. Order a server by the slugs in these lists; the reply has its \`server_id\`. \`POST /pricing/quote\` takes the same body and only returns the price.
+
+   \`\`\`sh
+   curl -H "$AUTH" "$BERTH_URL/v1/servers" \\
+     -H "Content-Type: application/json" \\
+     -H "Idempotency-Key: my-first-server" \\
+     -d '{
+       "name": "web-1",
+       "zone_slug": "local-1",
+       "cpu_type": "amd",
+       "template": "debian-12",
+       "plan_type": "preset",
+       "preset": "nano"
+     }'
+   \`\`\`
+
+4. Get its details until \`ssh.is_ready\` is true, then log in with \`ssh.command\` and \`ssh.password\`. To log in with a key instead, add it in the console or by \`POST /account/ssh_keys\`, and send its id in \`ssh_key_ids\` with the order.
+
+   \`\`\`sh
+   export SERVER=<server_id>
+   curl -H "$AUTH" "$BERTH_URL/v1/servers/$SERVER/details"
+   \`\`\`
+
+5. Delete it when you no longer need it: a stopped server still costs money.
+
+   \`\`\`sh
+   curl -H "$AUTH" -X DELETE "$BERTH_URL/v1/servers/$SERVER"
+   \`\`\`
+
+The command line does the same with \`berth login $BERTH_URL\`, \`berth server create web-1 --template debian-12 --preset nano\` and \`berth server ssh web-1\`.`
 }

@@ -60,7 +60,7 @@ export function openApi(
           scheme: 'bearer',
           bearerFormat: 'berth_…',
           description:
-            'A token of the account, with a scope that the operation accepts. The operator of this installation creates the first one; use it to create others with `POST /account/tokens`.',
+            'A token of the account, with a scope that the operation accepts. Create one in the web console, on the page API tokens, or with `POST /account/tokens`.',
         },
         session: {
           type: 'apiKey',

@@ -57,7 +57,7 @@ function createRoute(options: OrderRoutesOptions): Route {
     tag,
     summary: 'Create a server',
     description:
-      'Replies at once with the server in `creating`: wait for its `current_operation`, which succeeds once the guest can be logged in to, or read its status. The balance must cover 24 hours of everything the account has; send an `Idempotency-Key`, so that a repeat after a lost reply does not create a second server.',
+      'Requires `template` or `template_id`, and for the plan type `preset` also `preset` or `preset_id`. Replies at once with the server in `creating`: wait for its `current_operation`, which succeeds once the guest can be logged in to, or read its status. The balance must cover 24 hours of everything the account has; send an `Idempotency-Key`, so that a repeat after a lost reply does not create a second server.',
     body: ServerCreate,
     reply: { 202: Server },
     examples: { 202: { ...busy('create'), updated_at: MOMENT } },

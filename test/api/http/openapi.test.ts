@@ -171,7 +171,7 @@ test('every operation says in sentences what happens and what to watch for, nami
 test('the first page says where a token comes from, and what all routes have in common', async () => {
   const { info, components } = await served()
   expect([...info.description.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
-    ...['Tokens', 'Conventions', 'Waiting for operations', 'Errors'],
+    ...['A first server', 'Tokens', 'Conventions', 'Waiting for operations', 'Errors'],
     ...['Repeating a request', 'Paging', 'Rate limits'],
   ])
   for (const header of ['Idempotency-Replayed', 'Retry-After', 'Link', 'RateLimit'])
@@ -255,15 +255,39 @@ test('every header of a reply is described, and every one that is promised is se
   ])
 })
 
-test('the first request that the document shows goes to the address that it names', async () => {
+test('the first page names the address of the installation, if it is known', async () => {
   const shown = async (publicUrl?: string) =>
     (await (await testApp({ publicUrl })).call('GET', '/openapi.json')).body
   const named = await shown('https://cloud.example.com/v1')
-  expect(named.info.description).toContain('"https://cloud.example.com/v1/account/me"')
-  expect(named.info.description).not.toContain('BERTH_URL')
-  const unnamed = await shown()
-  expect(unnamed.info.description).toContain('"$BERTH_URL/v1/account/me"')
-  expect(unnamed.info.description).toContain('`BERTH_URL` is the address of this installation')
+  expect(named.info.description).toContain('(https://cloud.example.com/account/tokens)')
+  expect(named.info.description).toContain('export BERTH_URL=https://cloud.example.com\n')
+  expect((await shown()).info.description).toContain('# The address of this page, up to /v1:\n')
+})
+
+test('the first page speaks to customers, and the groups of their servers come before those of people', async () => {
+  const { info, tags, components } = await served()
+  const texts = [info.description, components.securitySchemes.token.description].join()
+  expect(texts).not.toMatch(/npm|npx|berthd/)
+  const names = tags.map(({ name }: { name: string }) => name)
+  expect(names.slice(0, 2)).toEqual(['Servers', 'Catalogue'])
+  expect(names.slice(-4)).toEqual(['Sign-in', 'Person', 'Members', 'Operator'])
+})
+
+test('the requests of the first page, one after the other, lead to a server', async () => {
+  const t = await testApp()
+  const { description } = (await t.call('GET', '/openapi.json')).body.info
+  const requests = [...description.matchAll(/curl [\s\S]*?(?=\n {3}(?:curl|```))/g)].map(([text]) => text)
+  expect(requests).toHaveLength(6)
+  let id = ''
+  for (const text of requests) {
+    const [, path = ''] = /"\$BERTH_URL\/v1(\/[^"]*)"/.exec(text) ?? []
+    const [, body] = /-d '([\s\S]*)'/.exec(text) ?? []
+    const method = text.includes('-X DELETE') ? 'DELETE' : body ? 'POST' : 'GET'
+    const reply = await t.call(method, path.replace('$SERVER', id), body)
+    expect([text, reply.status]).toEqual([text, method === 'GET' ? 200 : 202])
+    id ||= reply.body.server_id ?? ''
+    await t.finish()
+  }
 })
 
 test('the page of the description asks for no icon that is not there', async () => {
