@@ -54,9 +54,9 @@ function firstOrder(zone: Zone, template: Template, { items }: SshKeyList): Orde
   return {
     zone_slug: zone.zone_slug,
     cpu_type: zone.cpu_types[0] ?? 'amd',
-    template_id: template.template_id,
+    template: template.slug,
     plan_type: 'preset',
-    preset_id: '',
+    preset: '',
     cpu: 1,
     ram_mb: 1024,
     disk_gb: 10,
@@ -89,18 +89,14 @@ function OrderPage({ first, zone, zones, templates, keys }: Offer & { first: Ord
   const [order, setOrder] = useState(first)
   const change = (part: Partial<Order>) => setOrder({ ...order, ...part })
   const chosen = zones.find(({ zone_slug }) => zone_slug === order.zone_slug) ?? zone
-  const image = templates.find(({ template_id }) => template_id === order.template_id)
+  const image = templates.find(({ slug }) => slug === order.template)
   const request = requestOf(order, chosen.features)
-  const isWhole = order.plan_type === 'custom' || order.preset_id !== ''
+  const isWhole = order.plan_type === 'custom' || order.preset !== ''
   const quoted = useQuote(isWhole ? request : null)
   const isNameWrong = useFieldError(quoted.query.error)('name') !== null
   const section = { order, onChange: change }
   return (
-    <Page
-      title={t.title}
-      crumbs={<Link to="/servers">{words.servers}</Link>}
-      examples={[exampleOf(request, image)]}
-    >
+    <Page title={t.title} crumbs={<Link to="/servers">{words.servers}</Link>} examples={[exampleOf(request)]}>
       <Guarded scope="servers:write">
         <div className="order">
           <div className="stack">

@@ -1,12 +1,12 @@
-import type { ServerCreate, Template } from '@berth/sdk'
+import type { ServerCreate } from '@berth/sdk'
 import { berthCommand, type Example } from '../../ui/example.ts'
 
 /** The order as a call of the API. */
-export function exampleOf(request: ServerCreate, template: Template | undefined): Example {
-  const { name = '', preset_id, cpu, ram_mb, disk_gb } = request
+export function exampleOf(request: ServerCreate): Example {
+  const { name = '', template, preset, cpu, ram_mb, disk_gb } = request
   const command = berthCommand(name === '' ? 'server create' : `server create ${name}`, {
-    template: template?.slug,
-    preset: preset_id,
+    template,
+    preset,
     cpu,
     'ram-mb': ram_mb,
     'disk-gb': disk_gb,

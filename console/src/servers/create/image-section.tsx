@@ -17,10 +17,10 @@ export function ImageSection({ order, onChange, templates }: ImageSectionProps) 
     <Card title={t.image}>
       <Choices
         label={t.image}
-        value={order.template_id}
-        onChange={(template_id) => onChange({ template_id })}
-        choices={templates.map(({ template_id, title, os_family, min_disk_gb }) => ({
-          value: template_id,
+        value={order.template}
+        onChange={(template) => onChange({ template })}
+        choices={templates.map(({ slug, title, os_family, min_disk_gb }) => ({
+          value: slug,
           content: (
             <span className="with-mark">
               <FamilyMark family={os_family} />

@@ -4,9 +4,10 @@ import type { QuoteRequest, ServerCreate, Zone } from '@berth/sdk'
 export interface Order {
   zone_slug: string
   cpu_type: 'amd' | 'intel'
-  template_id: string
+  /** Slugs of the template and the preset. */
+  template: string
   plan_type: 'preset' | 'custom'
-  preset_id: string
+  preset: string
   cpu: number
   ram_mb: number
   disk_gb: number
@@ -48,14 +49,14 @@ export function readLabels(text: string): Record<string, string> | null {
 
 /** Converts the form to a request, for the quote and the order alike. */
 export function requestOf(order: Order, features: Zone['features']): ServerCreate & QuoteRequest {
-  const { zone_slug, cpu_type, template_id, plan_type, cpu, ram_mb, disk_gb } = order
+  const { zone_slug, cpu_type, template, plan_type, cpu, ram_mb, disk_gb } = order
   const ports = readPorts(order.ports) ?? []
   const labels = readLabels(order.labels) ?? {}
-  const size = plan_type === 'preset' ? { preset_id: order.preset_id } : { cpu, ram_mb, disk_gb }
+  const size = plan_type === 'preset' ? { preset: order.preset } : { cpu, ram_mb, disk_gb }
   return {
     zone_slug,
     cpu_type,
-    template_id,
+    template,
     plan_type,
     ...size,
     ...(order.name === '' ? {} : { name: order.name }),

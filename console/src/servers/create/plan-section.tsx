@@ -14,7 +14,7 @@ import { useCreateText } from './text.ts'
 type Size = Pick<Preset, 'cpu' | 'ram_mb' | 'disk_gb'>
 
 interface PlanSectionProps {
-  order: Pick<Order, 'plan_type' | 'zone_slug' | 'cpu_type' | 'preset_id' | 'cpu' | 'ram_mb' | 'disk_gb'>
+  order: Pick<Order, 'plan_type' | 'zone_slug' | 'cpu_type' | 'preset' | 'cpu' | 'ram_mb' | 'disk_gb'>
   onChange: ChangeOrder
   /** The smallest disk, which the image or the present disk sets. */
   smallestDisk: number
@@ -55,22 +55,22 @@ function Presets({ order, onChange, smallestDisk }: PlanSectionProps) {
   const isShort = presets.some(({ is_available }) => !is_available)
   const room = useQuery({ ...capacityQuery(order.zone_slug, order.cpu_type), enabled: isShort }).data
   const wordOf = useWhyNot(room?.[0]?.max_server, smallestDisk)
-  const chosen = presets.find(({ preset_id }) => preset_id === order.preset_id)
+  const chosen = presets.find(({ slug }) => slug === order.preset)
   const first = presets.find(fits)
   // If the chosen preset is not available, the first available one is chosen.
-  const next = first && !(chosen && fits(chosen)) ? first.preset_id : null
+  const next = first && !(chosen && fits(chosen)) ? first.slug : null
   useEffect(() => {
-    if (next !== null) onChange({ preset_id: next })
+    if (next !== null) onChange({ preset: next })
   })
   return (
     <Loaded query={query}>
       {(offered) => (
         <Choices
           label={t.plan}
-          value={order.preset_id}
-          onChange={(preset_id) => onChange({ preset_id })}
+          value={order.preset}
+          onChange={(preset) => onChange({ preset })}
           choices={offered.map((preset) => ({
-            value: preset.preset_id,
+            value: preset.slug,
             isDisabled: !fits(preset),
             content: <PresetContent preset={preset} whyNot={fits(preset) ? null : wordOf(preset)} />,
           }))}

@@ -18,17 +18,17 @@ export function ResizeCard({ server }: { server: ServerDetails }) {
     zone_slug,
     cpu_type,
     plan_type: server.plan_type,
-    preset_id: server.preset_id ?? '',
+    preset: server.preset?.slug ?? '',
     cpu,
     ram_mb,
     disk_gb,
   })
   const size =
     plan.plan_type === 'preset'
-      ? { plan_type: plan.plan_type, preset_id: plan.preset_id }
+      ? { plan_type: plan.plan_type, preset: plan.preset }
       : { plan_type: plan.plan_type, cpu: plan.cpu, ram_mb: plan.ram_mb, disk_gb: plan.disk_gb }
   const request: QuoteRequest = { ...size, zone_slug, cpu_type, enable_ipv4: server.ipv4 !== null }
-  const isWhole = plan.plan_type === 'custom' || plan.preset_id !== ''
+  const isWhole = plan.plan_type === 'custom' || plan.preset !== ''
   const { quote } = useQuote(isWhole ? request : null)
   const resize = useMutation({
     mutationFn: () => berth.servers.update(server.server_id, size),
