@@ -1,34 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import type { Clock } from '../clock.ts'
-import { type Database, isUnavailable, type Queries } from '../database/database.ts'
+import { isUnavailable, type Queries } from '../database/database.ts'
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
+import { Ends, type EndsOptions } from './ends.ts'
 import type { Outcome, Procedures, Runner, StepResult } from './procedure.ts'
 import { again, fail, stepNames } from './procedure.ts'
-import {
-  claimDue,
-  nextDueAt,
-  releaseLeasesOf,
-  renewLeases,
-  saveStep,
-  settle,
-  takeOverLeases,
-} from './store.ts'
+import { claimDue, nextDueAt, releaseLeasesOf, renewLeases, saveStep, takeOverLeases } from './store.ts'
 import type { OperationTable } from './tables.ts'
 import { Waits } from './waits.ts'
 
-export interface EngineOptions {
-  db: Database
-  clock: Clock
+export interface EngineOptions extends Omit<EndsOptions, 'owner'> {
   log: Logger
   procedures: Procedures
   peers: Peers
-  /** Called for each operation that ended, in the transaction that writes it. */
-  ended: (tx: Queries, operation: OperationTable) => Promise<void>
-  /** Runs the part of that transaction that records events, so that they are written together. */
-  together?: ((tx: Queries, run: () => Promise<void>) => Promise<void>) | undefined
   /** See SAVE_EVERY_MS; tests take the ends of the scale. */
   saveEveryMs?: number | undefined
   /** By which name operations are taken. */
@@ -71,6 +57,7 @@ const RETRY_MS = 1_000
 export class Engine {
   readonly #options: EngineOptions
   readonly #owner: string
+  readonly #ends: Ends
   readonly #steps: readonly string[]
   readonly #inFlight = new Map<string, { account: string; abort: AbortController; done: Promise<void> }>()
   readonly #stopping = new AbortController()
@@ -90,6 +77,7 @@ export class Engine {
     const { clock, log, owner = randomUUID() } = options
     this.#options = options
     this.#owner = owner
+    this.#ends = new Ends({ ...options, owner })
     this.#steps = stepNames(options.procedures)
     this.waits = new Waits({ db: options.db, clock, stopping: this.#stopping.signal })
     this.#work = new Loop({
@@ -335,10 +323,11 @@ export class Engine {
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
       // If only another version knows the procedure, the result has no consequences here.
-      const write = await runnerOf(this.#options.procedures, operation)?.conclude(operation, outcome)
-      const { ended, together, onEnd } = this.#options
-      const isOurs = await settle(db, operation, outcome, write, { ...by, ended, together })
-      if (!isOurs) return false
+      const runner = runnerOf(this.#options.procedures, operation)
+      const write = await runner?.conclude(operation, outcome)
+      const { onEnd } = this.#options
+      const isShared = outcome.status === 'succeeded' && runner?.sharesEnds === true
+      if (!(await this.#ends.settle({ operation, outcome, write }, { isShared }))) return false
       this.#options.peers.ring('ended', [operation.operation_id])
       const seconds = (now - operation.created_at) / 1000
       const code = result.kind === 'fail' ? result.code : null

@@ -43,6 +43,8 @@ export interface Procedure<Data, Subject = undefined> {
   steps: Readonly<Record<string, Step<Data, Subject>>>
   /** Reads the subject, once for all steps that follow each other without a pause. */
   read?: (operation: OperationTable) => Promise<Subject>
+  /** True if the writes of a success concern nothing but the subject, so that several may share a transaction. */
+  sharesEnds?: boolean
   /**
    * Called once the outcome is known: inspects the machine, then returns the changes to write. The write shares the
    * transaction that ends the operation, so that both happen or neither.
@@ -58,6 +60,7 @@ export interface Procedure<Data, Subject = undefined> {
 export interface Runner {
   /** The names of its steps. */
   steps: readonly string[]
+  sharesEnds?: boolean
   /** Runs the step that the row is at. @returns the data whole, as JSON */
   run(row: OperationTable, signal: AbortSignal): Promise<StepResult<string>>
   conclude(row: OperationTable, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
@@ -85,6 +88,7 @@ export function runner<Data extends object, Subject = undefined>({
   steps,
   read = async () => undefined as Subject, // a procedure whose steps need their subject reads it
   conclude,
+  sharesEnds = false,
 }: Procedure<Data, Subject>): Runner {
   const open = (row: OperationTable): Operation<Data> => ({ ...row, data: dataOf<Data>(row) })
   // The engine claims a row anew after each pause, so that this never outlives the steps of one run.
@@ -96,6 +100,7 @@ export function runner<Data extends object, Subject = undefined>({
   }
   return {
     steps: Object.keys(steps),
+    sharesEnds,
     run: async (row, signal) => {
       const step = steps[row.step]
       if (!step) throw new Error(`no such step: "${row.step}"`)

@@ -3,7 +3,6 @@ import { type Database, type Queries, taking } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
-import type { Outcome } from './procedure.ts'
 import type { OperationTable } from './tables.ts'
 
 /** The operations that a process can take. */
@@ -199,54 +198,4 @@ export async function saveStep(
     .returning('status')
     .executeTakeFirst()
   return row?.status === 'running'
-}
-
-/** Rolls back writes for an operation that is no longer ours. */
-class NotOurs extends Error {}
-
-/**
- * Ends an operation and writes its consequences in one transaction. The consequences come first: they lock the
- * subject's row before the operation's, as every request does, to avoid deadlocks.
- */
-export async function settle(
-  db: Database,
-  operation: OperationTable,
-  outcome: Outcome,
-  write: ((tx: Queries) => Promise<void>) | undefined,
-  by: {
-    owner: string
-    now: number
-    ended: (tx: Queries, operation: OperationTable) => Promise<void>
-    together?: ((tx: Queries, run: () => Promise<void>) => Promise<void>) | undefined
-  },
-): Promise<boolean> {
-  const { together = (_tx, run) => run() } = by
-  const end = async (tx: Queries) => {
-    await write?.(tx)
-    const row = await tx
-      .updateTable('operations')
-      .set({
-        status: outcome.status,
-        progress: outcome.status === 'succeeded' ? 100 : operation.progress,
-        error_code: outcome.status === 'failed' ? outcome.code : null,
-        error_message: outcome.status === 'failed' ? outcome.message : null,
-        finished_at: by.now,
-        lease_owner: null,
-        lease_until: 0,
-      })
-      .where('operation_id', '=', operation.operation_id)
-      .where('lease_owner', '=', by.owner)
-      .where('status', '=', 'running')
-      .returningAll()
-      .executeTakeFirst()
-    if (!row) throw new NotOurs()
-    await by.ended(tx, row)
-  }
-  try {
-    await db.transaction().execute((tx) => together(tx, () => end(tx)))
-    return true
-  } catch (error) {
-    if (error instanceof NotOurs) return false
-    throw error
-  }
 }

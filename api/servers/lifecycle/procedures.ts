@@ -43,22 +43,22 @@ import { machineSpec, type ProcedureOptions } from './spec.ts'
 export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
   const boot = bootSteps(options)
   const { reset, ...off } = offSteps(options)
-  const conclude = concluder(options)
+  const power = { conclude: concluder(options), sharesEnds: true }
   const isOff = async () => done()
   const read = (operation: OperationTable) => getServer(options.db, operation.subject_id)
   return {
     create: runner<ServerOperations['create'], ServerTable>({
+      ...power,
       steps: patient(boot, options),
       read,
-      conclude,
     }),
-    start: runner<ServerOperations['start'], ServerTable>({ steps: boot, read, conclude }),
-    stop: runner<ServerOperations['stop'], ServerTable>({ steps: { ...off, off: isOff }, read, conclude }),
+    start: runner<ServerOperations['start'], ServerTable>({ ...power, steps: boot, read }),
+    stop: runner<ServerOperations['stop'], ServerTable>({ ...power, steps: { ...off, off: isOff }, read }),
     // A reboot continues at `image`, like a start: a server in `error` may have no machine yet.
     reboot: runner<ServerOperations['reboot'], ServerTable>({
+      ...power,
       steps: { ...boot, ...off, reset, off: async () => next('image', 55) },
       read,
-      conclude,
     }),
     resize: runner<ServerOperations['resize'], ServerTable>({
       steps: { define: resizeStep(options) },
