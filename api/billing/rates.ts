@@ -1,6 +1,7 @@
 import type { Database, Queries } from '../database/database.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
-import type { RateTable } from './tables.ts'
+import type { BillingMeterTable, RateTable } from './tables.ts'
 
 /** A price in units per hour and per month. */
 export interface Price {
@@ -50,21 +51,24 @@ export async function changeRate(
 export async function beginRate(tx: Queries, item: BilledItem, price: Price, moment: number): Promise<void> {
   const at = wholeSecond(moment)
   const times = { charged_until: at, due_at: hourAfter(at) }
-  const { numInsertedOrUpdatedRows: written } = await tx
-    .insertInto('billing_meters')
-    .values({ ...keyOf(item), ...times, traffic_month: 0, traffic_charged: 0 })
-    .onConflict((conflict) => conflict.column('server_id').doNothing())
-    .executeTakeFirstOrThrow()
-  if (written === 0n) return changeRate(tx, item, price, moment)
+  const meter = { ...keyOf(item), ...times, traffic_month: 0, traffic_charged: 0 }
+  if ((await newMeter.change(tx, meter)) === 0) return changeRate(tx, item, price, moment)
   await insertRate(tx, item, price, at)
 }
 
 async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
   const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
   const terms = { price_hour, price_month, traffic_gb, traffic_price }
-  const rate = { ...keyOf(item), starts_at: at, ends_at: null, ...terms }
-  await tx.insertInto('rates').values(rate).execute()
+  await newRate.change(tx, { ...keyOf(item), starts_at: at, ends_at: null, ...terms })
 }
+
+const newMeter = prepared((db, meter: RowOf<BillingMeterTable>) =>
+  db
+    .insertInto('billing_meters')
+    .values(meter)
+    .onConflict((conflict) => conflict.column('server_id').doNothing()),
+)
+const newRate = prepared((db, rate: RowOf<RateTable>) => db.insertInto('rates').values(rate))
 
 /** An item as rates and meters name it. */
 function keyOf({ item_type, item_id, account_id }: BilledItem) {

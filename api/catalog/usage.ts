@@ -1,4 +1,5 @@
 import { changeLast, type Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 
 /** The part of its pool that a server takes. */
 export interface Size {
@@ -35,9 +36,11 @@ function addUsage(db: Queries, pool: string, size: Size) {
 
 /** The part of each pool that servers hold. */
 export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
-  const rows = await db.selectFrom('pool_usage').selectAll().execute()
+  const rows = await usage.all(db, {})
   return new Map(rows.map(({ pool, ...used }) => [pool, used]))
 }
+
+const usage = prepared((db) => db.selectFrom('pool_usage').selectAll())
 
 /** Gives back a reservation with the commit. */
 export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_gb }: Size): Promise<void> {

@@ -1,8 +1,9 @@
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { currentOrigin } from '../http/limits/origin.ts'
 import { processName } from '../processes/name.ts'
-import type { AuditTable } from './tables.ts'
+import type { AuditTable, EventTable } from './tables.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {
@@ -43,7 +44,9 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
     created_at: at,
     position: null,
   }))
-  await tx.insertInto('events').values(rows).execute()
+  const [row] = rows
+  if (row && rows.length === 1) await insertEvent.change(tx, row)
+  else await tx.insertInto('events').values(rows).execute()
   await writeAudit(
     tx,
     events.flatMap((event) => auditOf(event) ?? []),
@@ -63,13 +66,21 @@ export async function audit(
 }
 
 async function writeAudit(tx: Queries, entries: readonly AuditTable[]): Promise<void> {
-  if (entries.length === 0) return
-  await tx
+  const [entry] = entries
+  if (!entry) return
+  if (entries.length === 1) await insertEntry.change(tx, { ...entry })
+  else await insertEntries(tx, entries).execute()
+}
+
+function insertEntries(db: Queries, entries: AuditTable | readonly AuditTable[]) {
+  return db
     .insertInto('audit')
     .values(entries)
     .onConflict((conflict) => conflict.columns(['request_id', 'account_id']).doNothing())
-    .execute()
 }
+
+const insertEntry = prepared((db, entry: RowOf<AuditTable>) => insertEntries(db, entry))
+const insertEvent = prepared((db, event: RowOf<EventTable>) => db.insertInto('events').values(event))
 
 /** A query of all events, for the cleaning of rows that depend on them. */
 export function recordedEvents(db: Queries) {

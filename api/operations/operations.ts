@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
-import { prepared } from '../database/prepared.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { operationProblems } from './schema.ts'
 import type { OperationTable } from './tables.ts'
@@ -33,34 +33,34 @@ export async function insertOperation<Data extends object>(
     deadlineAt: number
   },
 ): Promise<OperationTable> {
-  return tx
-    .insertInto('operations')
-    .values({
-      operation_id: uuid(),
-      account_id: operation.accountId,
-      subject_type: operation.subject.subject_type,
-      subject_id: operation.subject.subject_id,
-      server_id: operation.serverId,
-      type: operation.type,
-      status: 'pending',
-      step: operation.step,
-      progress: 0,
-      data: JSON.stringify(operation.data),
-      error_code: null,
-      error_message: null,
-      attempt: 0,
-      next_run_at: operation.runAt ?? operation.now,
-      deadline_at: operation.deadlineAt,
-      lease_owner: null,
-      lease_until: 0,
-      created_at: operation.now,
-      started_at: null,
-      finished_at: null,
-      readable_until: null,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow()
+  const row: OperationTable = {
+    operation_id: uuid(),
+    account_id: operation.accountId,
+    subject_type: operation.subject.subject_type,
+    subject_id: operation.subject.subject_id,
+    server_id: operation.serverId,
+    type: operation.type,
+    status: 'pending',
+    step: operation.step,
+    progress: 0,
+    data: JSON.stringify(operation.data),
+    error_code: null,
+    error_message: null,
+    attempt: 0,
+    next_run_at: operation.runAt ?? operation.now,
+    deadline_at: operation.deadlineAt,
+    lease_owner: null,
+    lease_until: 0,
+    created_at: operation.now,
+    started_at: null,
+    finished_at: null,
+    readable_until: null,
+  }
+  await insert.change(tx, { ...row })
+  return row
 }
+
+const insert = prepared((db, row: RowOf<OperationTable>) => db.insertInto('operations').values(row))
 
 const activeOf = prepared((db, { subject_type, subject_id }: Subject) =>
   db

@@ -7,7 +7,7 @@ import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
-import { prepared } from '../database/prepared.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { soon } from '../drivers/soon.ts'
@@ -264,11 +264,7 @@ async function takeHostPort(
 ): Promise<PortTable | null> {
   const attempt = async (host_port: number) => {
     const row = { port_id: uuid(), host_port, ...wanted }
-    const insert = tx.insertInto('ports').values(row)
-    const { numInsertedOrUpdatedRows: written } = await insert
-      .onConflict((conflict) => conflict.columns(['protocol', 'host_port']).doNothing())
-      .executeTakeFirstOrThrow()
-    return written === 0n ? null : row
+    return (await insert.change(tx, { ...row })) === 0 ? null : row
   }
   if (typeof from === 'number') return attempt(from)
   for (let tries = 0; tries < QUICK_TRIES; tries++) {
@@ -282,6 +278,13 @@ async function takeHostPort(
   }
   return null
 }
+
+const insert = prepared((db, row: RowOf<PortTable>) =>
+  db
+    .insertInto('ports')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['protocol', 'host_port']).doNothing()),
+)
 
 async function usedHostPorts(db: Queries, protocol: PortTable['protocol']): Promise<Set<number>> {
   const rows = await db.selectFrom('ports').select('host_port').where('protocol', '=', protocol).execute()

@@ -1,6 +1,7 @@
 import { balanceIn, coverOf, requireBalance } from '../billing/ledger.ts'
 import { hourlyCost } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import { findActiveOf } from '../operations/operations.ts'
 import { dataIf, SERVER_SUBJECT } from './operations.ts'
 import { SUSPENDED } from './states.ts'
@@ -32,20 +33,22 @@ async function ordered(tx: Queries, accountId: string): Promise<Ordered> {
 
 /** It is one statement, so that a create that ends meanwhile is in one of the sums. */
 async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isResizing: boolean }> {
-  const { billed, unbilled, resizing, balance } = await tx
-    .selectNoFrom([
-      hourlyCost(tx, accountId).as('billed'),
-      unbilledCost(tx, accountId).as('unbilled'),
-      resizingServers(tx, accountId)
-        .select((eb) => eb.fn.countAll<number>().as('total'))
-        .as('resizing'),
-      balanceIn(tx, accountId).as('balance'),
-    ])
-    .executeTakeFirstOrThrow()
+  const { billed, unbilled, resizing, balance } = (await sums.first(tx, { accountId })) ?? {}
   // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
-  const cost = Number(billed) + Number(unbilled)
-  return { cost, balance: balance ?? 0, isResizing: Number(resizing) > 0 }
+  const cost = Number(billed ?? 0) + Number(unbilled ?? 0)
+  return { cost, balance: balance ?? 0, isResizing: Number(resizing ?? 0) > 0 }
 }
+
+const sums = prepared((db, { accountId }: { accountId: string }) =>
+  db.selectNoFrom([
+    hourlyCost(db, accountId).as('billed'),
+    unbilledCost(db, accountId).as('unbilled'),
+    resizingServers(db, accountId)
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .as('resizing'),
+    balanceIn(db, accountId).as('balance'),
+  ]),
+)
 
 /**
  * Checks that the balance covers everything that the account has ordered, and the addition. The account's row must be

@@ -5,7 +5,7 @@ import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { selecting } from '../database/labels.ts'
 import type { Page } from '../database/page.ts'
-import { prepared } from '../database/prepared.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { recordChange, recordCreated } from './events.ts'
@@ -25,16 +25,18 @@ export async function insertServer(
   row: ServerTable,
   begin: () => Promise<OperationTable>,
 ): Promise<OperationTable | null> {
-  const { numInsertedOrUpdatedRows: written } = await tx
-    .insertInto('servers')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow()
-  if (written === 0n) return null
+  if ((await insert.change(tx, { ...row })) === 0) return null
   const operation = await begin()
   await recordCreated(tx, row, operation)
   return operation
 }
+
+const insert = prepared((db, row: RowOf<ServerTable>) =>
+  db
+    .insertInto('servers')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing()),
+)
 
 /** A server of the account, unless it is deleted. */
 export function findServer(

@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto'
 import { refuseHeld } from '../../accounts/status.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Plan } from '../../catalog/plans.ts'
-import { isSqlite } from '../../database/database.ts'
+import { isSqlite, type Queries } from '../../database/database.ts'
 import { MOST_NUMBERS } from '../../drivers/addresses.ts'
+import { recordTogether } from '../../events/outbox.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import type { ApiError } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
@@ -12,7 +13,7 @@ import { beginCreate, type Started } from '../begin.ts'
 import type { QuoteRequest, ServerCreate } from '../order-schema.ts'
 import { InOrder } from './in-order.ts'
 import { readOrder, totalOf } from './order.ts'
-import type { OrderOptions, OrderPart } from './part.ts'
+import type { OrderOptions, OrderPart, Reserve } from './part.ts'
 import { newRow, orderedServer } from './row.ts'
 import { findBlockers, takeAll } from './taking.ts'
 
@@ -36,7 +37,7 @@ export class Orders {
     const order = await readOrder(this.#options, accountId, request)
     const ordered = orderedServer(this.#options, accountId, request, order)
     for (const part of order.parts) await part.check?.(ordered)
-    const started = await this.#reserving(accountId, async (tx, reserve) => {
+    const write = async (tx: Queries, reserve: Reserve) => {
       const taken = await takeAll(tx, order.parts, ordered, reserve)
       const row = newRow(this.#options, ordered, request, order, taken)
       const data = { start_on_create: request.start_on_create ?? true }
@@ -45,7 +46,10 @@ export class Orders {
       for (const part of order.parts) await part.add?.(tx, ordered)
       await remember(tx, ordered.server_id)
       return begun
-    })
+    }
+    const started = await this.#reserving(accountId, (tx, reserve) =>
+      recordTogether(tx, () => write(tx, reserve)),
+    )
     engine.wake()
     return started
   }
