@@ -85,10 +85,8 @@ test('the widest of many ranges are found without comparing each with each', () 
     expect(widest(all)).toEqual(compared)
   }
   const many = Array.from({ length: 20_000 }, (_, at) => `10.${at >> 8}.${at & 255}.1/32`)
-  const begun = performance.now()
+  // Comparing them with each other would take ten minutes, longer than a test may.
   expect(widest(many)).toHaveLength(20_000)
-  // Comparing them with each other would take ten minutes.
-  expect(performance.now() - begun).toBeLessThan(20_000)
 })
 
 test('an address has a name in the DNS that leads back', () => {

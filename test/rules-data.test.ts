@@ -1,4 +1,4 @@
-// The rules of the house on money and the database, held as those of rules.test.ts are.
+// The rules of the house on money, the database and time, held as those of rules.test.ts are.
 import path from 'node:path'
 import { test } from 'vitest'
 import { migrations } from '../api/database/database.ts'
@@ -132,5 +132,22 @@ test('rows that events are about are written where the events are recorded', () 
     wrong,
     'a change that is written elsewhere is pushed to nobody, and stands in no audit.',
     'call the function that writes it, such as updateServer of api/servers/store.ts, or record an event beside it.',
+  )
+})
+
+test('no verdict of a test is how long something took', () => {
+  const wrong = files
+    .filter((file) => /\.tsx?$/.test(file))
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, at) =>
+          /expect\([^)]*\b(performance|Date)\.now\(\)/.test(line) ? [`${file}:${at + 1}`] : [],
+        ),
+    )
+  refuse(
+    wrong,
+    'a busy machine makes everything slow, and a test that fails by chance is believed no more.',
+    'ask for rules, counts and bytes, or turn the clock of the test by hand.',
   )
 })

@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock as clock } from '../clock.ts'
 import { Addresses } from './addresses.ts'
-import { locate, send, TIMEOUT_MS } from './send.ts'
+import { locate, send } from './send.ts'
 
 /** A raw TCP server that sends the given text. @returns its port */
 async function speaker(speak: (socket: Socket) => void): Promise<number> {
@@ -50,9 +50,7 @@ test('an endpoint that would speak another protocol is told of at once', async (
   const port = await speaker((socket) =>
     socket.write('HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
   )
-  const start = performance.now()
   expect(await post(port)).toEqual({ status: 101, reply: '', error: 'The status was 101.' })
-  expect(performance.now() - start).toBeLessThan(TIMEOUT_MS)
 })
 
 test('a name that leads to thousands of addresses is refused before they are looked at', async () => {

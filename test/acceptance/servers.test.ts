@@ -417,9 +417,7 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
     const server = await make(t)
     const path = `/servers/${server.server_id}/operations/${server.current_operation.operation_id}`
     expect((await call('GET', `${path}?wait=0`)).body.finished_at).toBeNull()
-    const begun = Date.now()
     expect((await call('GET', `${path}?wait=1`)).status).toBe(200)
-    expect(Date.now() - begun).toBeLessThan(10_000)
     const over = await ended({ server_id: server.server_id, ...server.current_operation })
     expect(over).toMatchObject({ status: 'succeeded', progress: 100, server_id: server.server_id })
     expect(Date.parse(over.created_at)).toBeLessThanOrEqual(Date.parse(over.started_at))

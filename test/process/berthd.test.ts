@@ -23,10 +23,10 @@ test(
     await expect
       .poll(async () => (await first.call('GET', operationOf(servers[0]!))).body.status)
       .toBe('running')
-    const askedAt = Date.now()
     first.process.kill('SIGTERM')
     expect(await first.ended).toEqual({ code: 0, signal: null })
-    expect(Date.now() - askedAt).toBeLessThan(30_000)
+    // A stop that waited for the client would have been cut off, and the wait with it.
+    expect(first.stderr).not.toContain('not all work finished')
     expect(first.stdout).toContain('Stopping. Servers keep running')
     expect((await waiting).body.status).toBe('running')
 

@@ -97,10 +97,9 @@ test('Ctrl-C leaves servers running, and the next start finds them', async () =>
   const { server_id: id } = await service.create({ ssh_key_ids: [sshKeyId] })
   await service.settle(id)
   const booted = await service.ssh(id, 'cat /proc/sys/kernel/random/boot_id', identity)
-  const askedAt = Date.now()
   await service.stop('SIGINT')
-  // Far less than the minute for which the thread that asks guests would stay.
-  expect(Date.now() - askedAt).toBeLessThan(30_000)
+  // The thread that asks guests would stay for a minute, and be cut off.
+  expect(service.output).not.toContain('not all work finished')
   expect(service.output).toContain('Servers keep running')
   expect(service.processesOf(id)).not.toEqual([])
   await service.start()

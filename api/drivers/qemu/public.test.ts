@@ -82,11 +82,8 @@ test.runIf(isRoot)(
     await connect({ one: { public: A } })
     expect(await keyAt(A.ipv4)).toBe(keys.one)
     expect(await keyAt('2001:db8:5:7::2')).toBe(keys.one)
-    const began = performance.now()
     await connect({ one: { public: NONE }, two: { public: A } })
     expect(await keyAt(A.ipv4)).toBe(keys.two)
-    // This is far less than a reboot takes, and includes the guest's computation of its keys' proof.
-    expect(performance.now() - began).toBeLessThan(40_000)
     expect(await keyAt('2001:db8:5:7::2')).toBe(keys.two)
     await connect({ two: { public: NONE } })
     expect(await noKeyAt(A.ipv4)).toBe('')

@@ -13,17 +13,15 @@ function limiter(): (address: string) => boolean {
   return (address) => limits.take('anonymous', address).isAllowed
 }
 
+// Searching all remembered callers for each of the others would take longer than a test may.
 test('a busy caller’s bucket is kept however many others come, and each of them is answered at once', () => {
   const take = limiter()
   expect(take('a')).toBe(true)
-  const startedAt = performance.now()
   for (let other = 0; other < 3 * KEPT; other++) {
     take(`other ${other}`)
     if (other % (KEPT / 2) === 0) expect(take('a')).toBe(false)
   }
   expect(take('a')).toBe(false)
-  // Searching all remembered callers for each of those would take minutes.
-  expect(performance.now() - startedAt).toBeLessThan(60_000)
 })
 
 test('beyond the number of kept callers, the least recent one is forgotten', () => {

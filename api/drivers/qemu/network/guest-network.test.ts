@@ -114,19 +114,43 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     })
 
     test('a guest is as fast as its plan, in each direction, and from then on when that changes', async () => {
-      const pour = async (bytes: number) => {
-        const before = performance.now()
-        expect(await one.tell({ do: 'pour', host: FAR, port: 80, bytes })).toBeGreaterThan(bytes)
-        return performance.now() - before
+      const inside = await world.inside()
+      const limits = async () => {
+        const { stdout } = await promisify(execFile)('sh', ['-c', `${inside.join(' ')} nft list ruleset`])
+        const rates = stdout.matchAll(/limit (tx|rx)_g1_\d+ {\s*rate over (\d+) bytes\/second/g)
+        const used = [...stdout.matchAll(/"g1" : "((?:tx|rx)_g1_\d+)"/g)].map(([, name]) => name)
+        return [used.sort(), [...rates].map(([, way, rate]) => `${way} ${rate}`).sort()]
       }
-      await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 16 }) })
-      // The rate allows a burst of 2 MB, and then 2 MB a second.
-      expect(await pour(5_000_000)).toBeGreaterThan(1_400)
-      await world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit: 800 }) })
-      // A busy host may delay one of the transfers.
-      await expect.poll(() => pour(5_000_000)).toBeLessThan(1_000)
+      const change = (bandwidthMbit: number | null) =>
+        world.service.tell({ do: 'change', card: world.card(1, { bandwidthMbit }) })
+      const pour = (bytes: number, forMs?: number) =>
+        one.tell<number>({ do: 'pour', host: FAR, port: 80, bytes, forMs })
+      const sent = async () => {
+        const [link] = JSON.parse(await world.internet.run('ip -s -j link show w0'))
+        return link.stats64.rx.bytes
+      }
+      await change(16)
+      expect(await limits()).toEqual([
+        ['rx_g1_16', 'tx_g1_16'],
+        ['rx 2000000', 'tx 2000000'],
+      ])
+      const [before, begun] = [await sent(), performance.now()]
+      // Some versions of pasta wait for seconds after each lost packet, so that not all may come back in time.
+      const got = await pour(30_000_000, 2_000)
+      const passed = (await sent()) - before
+      // A burst of a second, and then 2 MB a second: a busy host only makes the allowance larger.
+      const allowed = 2_200_000 + 2_000 * (performance.now() - begun)
+      expect([passed < allowed, got < allowed]).toEqual([true, true])
+      expect(got).toBeGreaterThan(0)
+      await change(800)
+      expect(await limits()).toEqual([
+        ['rx_g1_800', 'tx_g1_800'],
+        ['rx 100000000', 'tx 100000000'],
+      ])
+      expect(await pour(5_000_000)).toBeGreaterThan(5_000_000)
       expect(await world.service.tell({ do: 'look' })).toEqual([])
-      await world.service.tell({ do: 'change', card: world.card(1) })
+      await change(null)
+      expect(await limits()).toEqual([[], []])
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
@@ -199,7 +223,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     ])('an address moves to another guest at once, also for who never pauses: %s', async (_, address) => {
       const rx = async () =>
         (await world.service.tell<Record<string, { rx: number }>>({ do: 'traffic' })).m2?.rx ?? 0
-      /** @returns for how long nothing came from the address, in ms */
+      /** @returns how many datagrams in a row nobody answered */
       const move = async () => {
         await have(1, A)
         await have(2, NONE)
@@ -217,8 +241,8 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         )
         return probing
       }
-      // A busy host may delay one of the moves.
-      await expect.poll(move).toBeLessThan(1_000)
+      // The kernel would remember the old guest for 30 s after the last datagram: for as long as one is sent every 5 ms.
+      expect(await move()).toBeLessThan(2_000)
     })
 
     test('a machine is cut off at once, and connected again', async () => {

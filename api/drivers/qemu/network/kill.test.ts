@@ -48,10 +48,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await restart([world.card(1), world.card(2)])
       await world.loseNamespace()
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
-      const before = performance.now()
       expect((await world.service.tell<string[]>({ do: 'look' })).join()).toContain('its namespace')
-      // An idle host needs less than 2 s: `npm run bench network`.
-      expect(performance.now() - before).toBeLessThan(30_000)
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
       expect(await world.host.reach('tcp', ...PORTS)).toMatch(/from/)
       expect(await world.service.tell({ do: 'look' })).toEqual([])

@@ -27,7 +27,7 @@ alarm 600; $| = 1; print "ready\n"; while (1) { recv(S, my $b, 2000, 0); $n++ if
 const STORM = `socket(S, 17, 3, 0x0300) or die; my ($i, $f) = @ARGV;
 my $to = pack("SniSCCa8", 17, 3, $i, 1, 0, 6, ""); send(S, pack("H*", $f), 0, $to) for 1 .. 20000`
 
-test('a look at many networks that are as they should be is soon over, and finds nothing to do', () => {
+test('a look at many networks looks at each link a few times only, and finds nothing to do where all is well', () => {
   const many = Array.from({ length: 4_000 }, (_, at) => {
     const hex = at.toString(16).padStart(4, '0')
     const cards = [1, 2, 3, 4, 5, 6, 7, 8].map((network) => ({
@@ -40,16 +40,20 @@ test('a look at many networks that are as they should be is soon over, and finds
   })
   const places = many.flatMap(placesOf)
   const info_slave_data = { learning: false, flood: false }
+  let looks = 0
   const links = places.map(({ name, bridge }) => ({
-    ...{ ifname: name, master: bridge, flags: ['UP'] },
+    get ifname() {
+      looks += 1
+      return name
+    },
+    ...{ master: bridge, flags: ['UP'] },
     linkinfo: { info_slave_data },
   }))
   const bridges = [...new Set(places.map(({ bridge }) => bridge))].map((ifname) => ({ ifname }))
   const known = places.map(({ name, mac }) => ({ mac, ifname: name, state: 'static' }))
-  const begun = performance.now()
   expect(privateLines(many, [...links, ...bridges], known)).toEqual({ ip: [], bridge: [] })
-  // It takes a quarter of a second; searching everything for each card would take five.
-  expect(performance.now() - begun).toBeLessThan(3_000)
+  // Searching everything for each card would be a billion looks.
+  expect(looks).toBeLessThan(4 * links.length)
 })
 
 describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(

@@ -18,7 +18,7 @@ type Order =
   | { do: 'flood'; host: string; first: number; last: number; to?: number }
   | { do: 'probe'; host: string; port: number }
   | { do: 'echo'; host: string; port: number; count: number }
-  | { do: 'pour'; host: string; port: number; bytes: number }
+  | { do: 'pour'; host: string; port: number; bytes: number; forMs?: number }
   | {
       do: 'open'
       options: Omit<GuestNetworkOptions, 'log' | 'running' | 'pools'>
@@ -84,12 +84,14 @@ function ask({ protocol, host, port, from, isFirst }: Extract<Order, { do: 'ask'
 
 /**
  * Sends bytes to an echo server after its greeting. Closes nothing before all have come back: Debian 12's pasta breaks
- * connections that are half closed. @returns the number that came back
+ * connections that are half closed. @param forMs stop after this time (default: 60 s without any byte)
+ * @returns the number that came back
  */
-function pour(host: string, port: number, bytes: number): Promise<number> {
+function pour({ host, port, bytes, forMs }: Extract<Order, { do: 'pour' }>): Promise<number> {
   return new Promise((resolve, reject) => {
     let count = 0
     const socket = createConnection({ host, port }, () => socket.write(Buffer.alloc(bytes)))
+    if (forMs !== undefined) setTimeout(() => socket.destroy(), forMs)
     socket.on('data', (data) => {
       count += data.length
       if (count > bytes) socket.destroy()
@@ -124,21 +126,22 @@ async function echo(host: string, port: number, count: number): Promise<number[]
 let isHushed = false
 
 /**
- * Sends a datagram every few milliseconds from one port, until the order to hush. @returns the longest time without a
- * reply
+ * Sends a datagram every few milliseconds from one port, until the order to hush. @returns the most in a row that were
+ * sent without a reply
  */
 async function probe(host: string, port: number): Promise<number> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').on('error', () => {})
-  let [heardAt, longest] = [performance.now(), 0]
-  const heard = () => {
-    longest = Math.max(longest, performance.now() - heardAt)
-    heardAt = performance.now()
+  let [unanswered, most] = [0, 0]
+  socket.on('message', () => {
+    unanswered = 0
+  })
+  for (isHushed = false; !isHushed; await sleep(5)) {
+    socket.send('hello', port, host)
+    unanswered += 1
+    most = Math.max(most, unanswered)
   }
-  socket.on('message', heard)
-  for (isHushed = false; !isHushed; await sleep(5)) socket.send('hello', port, host)
-  heard()
   socket.close()
-  return longest
+  return most
 }
 
 /** Sends a datagram to each of these ports, or from each of them to one, so that each is a connection of its own. */
@@ -251,7 +254,7 @@ async function obey(order: Order): Promise<unknown> {
   if (order.do === 'flood') return flood(order)
   if (order.do === 'probe') return probe(order.host, order.port)
   if (order.do === 'echo') return echo(order.host, order.port, order.count)
-  if (order.do === 'pour') return pour(order.host, order.port, order.bytes)
+  if (order.do === 'pour') return pour(order)
   if (order.do === 'knock') return knock(order.host, order.port, order.patienceMs)
   if (order.do === 'hush') {
     isHushed = true
